@@ -157,13 +157,13 @@ static void add_completeness(const struct tree_out *out, uint8_t complete)
 static void add_connection(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
-    const struct roce_stream_info *stream = roce_store_stream(r->stream);
+    const struct roce_stream_info *stream = roce_store_stream(r->conn_index);
 
     if (!stream)
         return;
-    add_num(out, HF_STREAM, r->stream);
-    if (r->epoch)
-        add_num(out, HF_EPOCH, r->epoch);
+    add_num(out, HF_STREAM, r->conn_index);
+    if (r->qp_use)
+        add_num(out, HF_EPOCH, r->qp_use);
     if (r->src_qpn != ROCE_QPN_UNKNOWN)
         add_num(out, HF_SRC_QP, r->src_qpn);
     if (stream->pairing != ROCE_PAIRED_NOT)
@@ -184,10 +184,10 @@ static void add_connection(const struct tree_out *out, const struct roce_frame_i
 static void add_cm(const struct tree_out *out, const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
-    const struct roce_stream_info *stream = roce_store_stream(r->cm_stream);
+    const struct roce_stream_info *stream = roce_store_stream(r->cm_conn_index);
 
     if (stream) {
-        add_num(out, HF_CM_STREAM, r->cm_stream);
+        add_num(out, HF_CM_STREAM, r->cm_conn_index);
         add_completeness(out, stream->complete);
         if (stream->first_data)
             add_link(out, HF_CM_DATA, stream->first_data);

@@ -123,7 +123,7 @@ static struct frame_extra *add_extra(uint32_t frame)
     if (!store.extra)
         store.extra = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
     extra = wmem_new0(wmem_file_scope(), struct frame_extra);
-    extra->cm_stream = ROCE_NO_STREAM;
+    extra->cm_stream = ROCE_NO_CONN;
     extra->end = &extra->first;
     wmem_map_insert(store.extra, GUINT_TO_POINTER(frame), extra);
     return extra;
@@ -190,8 +190,8 @@ static void on_link(void *user _U_, enum roce_link_kind kind, uint32_t frame, ui
 
 static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 {
-    if (conn->stream < store.stream_cnt)
-        store.stream[conn->stream].pairing = conn->pairing;
+    if (conn->facts.conn_index < store.stream_cnt)
+        store.stream[conn->facts.conn_index].pairing = conn->facts.pairing;
 }
 
 /* ---- the first pass ----------------------------------------------------------------------------
@@ -213,7 +213,7 @@ static void store_cm_req(const struct roce_flow_in *in)
 /* What a CM message tells of the connection it speaks of. */
 static void store_cm_message(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
-    struct roce_stream_info *stream = add_stream(r->cm_stream, in);
+    struct roce_stream_info *stream = add_stream(r->cm_conn_index, in);
     struct roce_cm_msg msg;
     struct frame_extra *req;
 
@@ -231,7 +231,7 @@ static void store_cm_message(const struct roce_flow_in *in, const struct roce_fl
     }
     stream->complete |= ROCE_COMPLETE_REP;
     req = add_extra(r->cm_frame);
-    req->cm_stream = r->cm_stream;
+    req->cm_stream = r->cm_conn_index;
     stream->req_frame = r->cm_frame;
     if (r->repeats_frame)
         return;
@@ -253,8 +253,8 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
 
     if (!roce_pkt_has(in->pkt, ROCE_HDR_AETH) || r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY))
         return 0;
-    if (stream->msn_epoch != r->epoch) {
-        stream->msn_epoch = r->epoch;
+    if (stream->msn_epoch != r->qp_use) {
+        stream->msn_epoch = r->qp_use;
         stream->msn_known = 0;
         knew = false;
     }
@@ -269,11 +269,11 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
 /* The stream and side of a frame as known by now, and the QP it is from. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
-    uint32_t final = roce_flow_stream(store.flow, r->stream);
+    uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    if (final != r->stream) /* its one known side became the other's second */
+    if (final != r->conn_index) /* its one known side became the other's second */
         r->side = 1;
-    r->stream = final;
+    r->conn_index = final;
     return store.stream[final].qpn[r->side];
 }
 
@@ -369,8 +369,8 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     e = add_entry(in->frame);
     roce_flow_feed(store.flow, in, r);
     add_forward_links(in, r);
-    if (r->stream != ROCE_NO_STREAM) {
-        struct roce_stream_info *stream = add_stream(r->stream, in);
+    if (r->conn_index != ROCE_NO_CONN) {
+        struct roce_stream_info *stream = add_stream(r->conn_index, in);
 
         if (stream->first_frame != in->frame)
             record.delta = in->time > stream->last_time ? in->time - stream->last_time : 0;
@@ -391,11 +391,11 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     }
     if (r->flags & ROCE_AN_CM)
         store_cm_req(in);
-    if (r->cm_stream != ROCE_NO_STREAM)
+    if (r->cm_conn_index != ROCE_NO_CONN)
         store_cm_message(in, r);
     record.notes = classify_payload(in, r);
-    if (r->stream != ROCE_NO_STREAM &&
-        resolve_stream(&(struct roce_flow_result){.stream = r->stream, .side = r->side}) ==
+    if (r->conn_index != ROCE_NO_CONN &&
+        resolve_stream(&(struct roce_flow_result){.conn_index = r->conn_index, .side = r->side}) ==
             ROCE_QPN_UNKNOWN)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
     /* What the reader derives again. */
@@ -461,9 +461,9 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
     restore_region(r);
     out->msg_packets = count_message_packets(r, pkt);
     out->dst_qpn = pkt->bth.dest_qp;
-    if (r->stream != ROCE_NO_STREAM) {
+    if (r->conn_index != ROCE_NO_CONN) {
         r->src_qpn = resolve_stream(r);
-        stream = roce_store_stream(r->stream);
+        stream = roce_store_stream(r->conn_index);
         out->since_first = time > stream->first_time ? time - stream->first_time : 0;
     }
     out->acked_in = find_entry(frame)->acked_in;
@@ -479,8 +479,8 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
     out->repeated_in = extra->repeated_in;
     out->cnp_in = extra->cnp_in;
     out->cm_answer = extra->cm_answer;
-    if (r->cm_stream == ROCE_NO_STREAM)
-        r->cm_stream = extra->cm_stream;
+    if (r->cm_conn_index == ROCE_NO_CONN)
+        r->cm_conn_index = extra->cm_stream;
     out->findings = extra->first;
     for (const struct roce_frame_finding *f = extra->first; f; f = f->next)
         r->findings++;
@@ -489,9 +489,9 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
 
 const struct roce_stream_info *roce_store_stream(uint32_t stream)
 {
-    if (!store.flow || stream == ROCE_NO_STREAM)
+    if (!store.flow || stream == ROCE_NO_CONN)
         return NULL;
-    stream = roce_flow_stream(store.flow, stream);
+    stream = roce_flow_conn_index(store.flow, stream);
     return stream < store.stream_cnt ? &store.stream[stream] : NULL;
 }
 
@@ -507,13 +507,13 @@ uint32_t roce_store_stream_of_frame(uint32_t frame)
     uint32_t stream;
 
     if (!load_record(frame, &record))
-        return ROCE_NO_STREAM;
-    stream = record.result.stream;
-    if (stream == ROCE_NO_STREAM)
-        stream = record.result.cm_stream;
-    if (stream == ROCE_NO_STREAM && extra)
+        return ROCE_NO_CONN;
+    stream = record.result.conn_index;
+    if (stream == ROCE_NO_CONN)
+        stream = record.result.cm_conn_index;
+    if (stream == ROCE_NO_CONN && extra)
         stream = extra->cm_stream;
-    return stream == ROCE_NO_STREAM ? stream : roce_flow_stream(store.flow, stream);
+    return stream == ROCE_NO_CONN ? stream : roce_flow_conn_index(store.flow, stream);
 }
 
 bool roce_store_is_first_placement(const struct roce_frame_info *frame)

@@ -105,7 +105,7 @@ const struct roce_stream_info *roce_store_stream(uint32_t stream);
 /* How many numbers of streams there are. */
 uint32_t roce_store_stream_count(void);
 
-/* The stream of a frame, or the one that a CM message speaks of; ROCE_NO_STREAM for none. */
+/* The stream of a frame, or the one that a CM message speaks of; ROCE_NO_CONN for none. */
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
 /* Whether this frame is the first from which the payload can be put in its place in the message:

@@ -111,14 +111,14 @@ static tap_packet_status add_endpoint_packet(void *tapdata, packet_info *pinfo,
 
 static roce_ws_bool has_connection(packet_info *pinfo ROCE_WS_USER_DATA)
 {
-    return roce_store_stream_of_frame(pinfo->num) != ROCE_NO_STREAM;
+    return roce_store_stream_of_frame(pinfo->num) != ROCE_NO_CONN;
 }
 
 static char *connection_filter(packet_info *pinfo ROCE_WS_USER_DATA)
 {
     uint32_t stream = roce_store_stream_of_frame(pinfo->num);
 
-    return stream == ROCE_NO_STREAM
+    return stream == ROCE_NO_CONN
                ? NULL
                : g_strdup_printf("roce.stream eq %u or roce.cm.stream eq %u", stream, stream);
 }
@@ -131,7 +131,7 @@ static char *follow_packet_filter(epan_dissect_t *edt _U_, packet_info *pinfo, g
 {
     uint32_t number = roce_store_stream_of_frame(pinfo->num);
 
-    if (number == ROCE_NO_STREAM)
+    if (number == ROCE_NO_CONN)
         return NULL;
     *stream = number;
     return g_strdup_printf("roce.stream eq %u", number);
@@ -218,7 +218,7 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
     record->is_server = info->seq[0] != 1u + tap->frame->result.side;
     record->packet_num = pinfo->num;
     record->abs_ts = pinfo->abs_ts;
-    record->seq = pkt->bth.psn | (tap->frame->result.epoch & 0x7F) << QP_USE_SHIFT |
+    record->seq = pkt->bth.psn | (tap->frame->result.qp_use & 0x7F) << QP_USE_SHIFT |
                   (tap->frame->result.flags & ROCE_AN_RESPONSE ? IS_RESPONSE : 0);
     record->data = g_byte_array_append(g_byte_array_sized_new((guint)pkt->payload_cap_len),
                                        pkt->payload, (guint)pkt->payload_cap_len);

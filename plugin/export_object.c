@@ -56,10 +56,10 @@ static export_object_entry_t *make_list_entry(const struct roce_tap *tap, packet
     char *src = address_to_str(NULL, &pinfo->src);
 
     entry->pkt_num = pinfo->num;
-    entry->hostname = g_strdup_printf("%s, stream %u", src, tap->frame->result.stream);
+    entry->hostname = g_strdup_printf("%s, stream %u", src, tap->frame->result.conn_index);
     entry->content_type = g_strdup_printf("RDMA %s", kind);
-    entry->filename =
-        g_strdup_printf("stream-%u-frame-%u-%s.bin", tap->frame->result.stream, pinfo->num, kind);
+    entry->filename = g_strdup_printf("stream-%u-frame-%u-%s.bin", tap->frame->result.conn_index,
+                                      pinfo->num, kind);
     g_strdelimit(entry->filename, " /", '-');
     entry->payload_len = object->data->len;
     entry->payload_data = g_byte_array_free(object->data, FALSE);
@@ -86,7 +86,7 @@ static tap_packet_status add_object_packet(void *tapdata, packet_info *pinfo,
     r = &tap->frame->result;
     at = pkt->op->svc == ROCE_SVC_UD ? 0 : r->msg_offset;
     first = pkt->op->svc == ROCE_SVC_UD ? pinfo->num : r->msg_first_frame;
-    if (r->stream == ROCE_NO_STREAM || first == 0 || at + pkt->payload_len > OBJECT_BYTES_MAX)
+    if (r->conn_index == ROCE_NO_CONN || first == 0 || at + pkt->payload_len > OBJECT_BYTES_MAX)
         return TAP_PACKET_DONT_REDRAW;
     object = get_object((uint32_t)first);
     if (!object->data) /* was given away */

@@ -10,7 +10,7 @@
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \
-    P(result.stream,             ROCE_NO_STREAM) \
+    P(result.conn_index,             ROCE_NO_CONN) \
     P(result.flags,              0)              \
     P(result.rel_psn,            0)              \
     P(delta,                     ROCE_NEVER_NS)  \
@@ -33,7 +33,7 @@
     P(result.va,                 0)              \
     P(result.rkey,               0)              \
     P(result.credits,            ROCE_CREDITS_UNLIMITED) \
-    P(result.epoch,              0)              \
+    P(result.qp_use,              0)              \
     P(result.gap,                0)              \
     P(result.cause,              ROCE_CAUSE_NONE) \
     F(result.repeats_frame)                      \
@@ -46,7 +46,7 @@
     P(result.rnr_waited,         ROCE_NEVER_NS)  \
     F(result.ce_frame)                           \
     P(result.cnp_delay,          ROCE_NEVER_NS)  \
-    P(result.cm_stream,          ROCE_NO_STREAM) \
+    P(result.cm_conn_index,          ROCE_NO_CONN) \
     F(result.cm_frame)                           \
     P(notes,                     0)              \
     P(msn_step,                  0)

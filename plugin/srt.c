@@ -175,14 +175,14 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
     const struct roce_flow_result *result = &tap->frame->result;
     uint64_t time = roce_srt_time(pinfo);
     bool answers = pkt->op->kind == ROCE_KIND_READ_RESP || pkt->op->kind == ROCE_KIND_ATOMIC_ACK;
-    struct roce_srt_op done_op = {.stream = result->stream};
+    struct roce_srt_op done_op = {.stream = result->conn_index};
     struct srt_requester *r;
     GList *own = NULL, *next;
 
-    if (result->stream == ROCE_NO_STREAM || pkt->op->svc == ROCE_SVC_UD)
+    if (result->conn_index == ROCE_NO_CONN || pkt->op->svc == ROCE_SVC_UD)
         return;
     if (result->flags & ROCE_AN_REQUEST) {
-        r = get_requester(tracker, result->stream, result->side);
+        r = get_requester(tracker, result->conn_index, result->side);
         if (!add_request_packet(r, tap, time))
             return;
         if (pkt->op->svc != ROCE_SVC_UC) {
@@ -198,7 +198,7 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
     }
     if (!(result->flags & ROCE_AN_RESPONSE) || result->flags & ROCE_AN_DROPPED)
         return;
-    r = get_requester(tracker, result->stream, !result->side);
+    r = get_requester(tracker, result->conn_index, !result->side);
     /* The last response may come while others are missing: the observer knows. */
     if (answers && result->message_time != ROCE_NEVER_NS)
         own = find_answered_request(r, pkt->bth.psn);

@@ -98,11 +98,11 @@ static void conn_packet(struct roce_stat_table *stat, const struct roce_tap *tap
                         packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
-    bool cm = r->stream == ROCE_NO_STREAM || (r->flags & ROCE_AN_CM) != 0;
-    uint32_t stream = cm ? r->cm_stream : r->stream;
+    bool cm = r->conn_index == ROCE_NO_CONN || (r->flags & ROCE_AN_CM) != 0;
+    uint32_t stream = cm ? r->cm_conn_index : r->conn_index;
     struct conn_row *conn;
 
-    if (stream == ROCE_NO_STREAM)
+    if (stream == ROCE_NO_CONN)
         return;
     conn = (struct conn_row *)roce_stat_row(stat, &stream, sizeof(stream));
     conn->stream = stream;
@@ -195,16 +195,16 @@ static void congestion_packet(struct roce_stat_table *stat, const struct roce_ta
     struct congestion_row *c;
     struct {
         uint32_t stream, side, qpn;
-    } key = {r->stream, r->side, 0};
+    } key = {r->conn_index, r->side, 0};
 
     if (!cnp && !marked && !pkt->bth.becn && !pkt->bth.fecn)
         return;
-    if (r->stream == ROCE_NO_STREAM)
+    if (r->conn_index == ROCE_NO_CONN)
         key.qpn = pkt->bth.dest_qp;
     c = (struct congestion_row *)roce_stat_row(stat, &key, sizeof(key));
     set_host(c->from, &pinfo->src);
     set_host(c->to, &pinfo->dst);
-    c->stream = r->stream;
+    c->stream = r->conn_index;
     c->qpn = pkt->bth.dest_qp;
     c->packets++;
     c->marked += marked;
@@ -219,7 +219,7 @@ static void congestion_print(const void *row, struct roce_stat_table *stat)
 {
     const struct congestion_row *c = (const struct congestion_row *)row;
 
-    if (c->stream == ROCE_NO_STREAM)
+    if (c->stream == ROCE_NO_CONN)
         roce_stat_text(stat, "");
     else
         roce_stat_num(stat, c->stream);

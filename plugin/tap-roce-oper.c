@@ -42,7 +42,7 @@ static void oper_packet(struct roce_stat_table *stat, const struct roce_tap *tap
 {
     const struct roce_flow_result *r = &tap->frame->result;
 
-    if (roce_opcode_is_request(tap->pkt->op) && r->stream != ROCE_NO_STREAM) {
+    if (roce_opcode_is_request(tap->pkt->op) && r->conn_index != ROCE_NO_CONN) {
         struct oper_row *oper = get_oper_row(stat, tap->pkt->op->kind);
 
         oper->packets++;

@@ -173,7 +173,8 @@ static enum ulp ulp_of_service(uint64_t service_id)
 
 static uint64_t find_service_id(const struct roce_frame_info *frame, packet_info *pinfo)
 {
-    const struct roce_stream_info *stream = frame ? roce_store_stream(frame->result.stream) : NULL;
+    const struct roce_stream_info *stream =
+        frame ? roce_store_stream(frame->result.conn_index) : NULL;
     const conversation_infiniband_data *data;
     conversation_t *conv;
 

@@ -181,11 +181,11 @@ static void write_aliases(struct check *check)
     const struct finding_groups *groups = &check->report->groups;
 
     for (uint32_t i = 0; i < groups->group_cnt; i++) {
-        uint32_t stream = groups->group[i].first.stream, is;
+        uint32_t stream = groups->group[i].first.conn_index, is;
 
-        if (stream == ROCE_NO_STREAM || (i > 0 && groups->group[i - 1].first.stream == stream))
+        if (stream == ROCE_NO_CONN || (i > 0 && groups->group[i - 1].first.conn_index == stream))
             continue;
-        is = roce_flow_stream(check->flow, stream);
+        is = roce_flow_conn_index(check->flow, stream);
         if (is != stream &&
             check_json_alias(check->options->json, check->report->name, stream, is) != 0)
             check->json_failed = true;

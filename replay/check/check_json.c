@@ -70,11 +70,11 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
 {
     static const char *const relations[] = {"eq", "ne", "at_least", "at_most"};
     const struct roce_rule_info *rule = roce_rule_info(f->rule);
-    bool none = f->value == ROCE_VALUE_NONE, alone = f->stream == ROCE_NO_STREAM;
+    bool none = f->value == ROCE_VALUE_NONE, alone = f->conn_index == ROCE_NO_CONN;
     json_t *o = begin_line("finding", file);
     char buf[1024];
 
-    json_object_set_new(o, "connection", alone ? json_null() : number_json(f->stream));
+    json_object_set_new(o, "connection", alone ? json_null() : number_json(f->conn_index));
     json_object_set_new(o, "side", alone ? json_null() : json_string(side_names[f->side & 1]));
     put_number(o, "frame", f->frame);
     put_number(o, "time_ns", f->time);
@@ -104,7 +104,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
 {
     json_t *o = begin_line("congestion", file);
 
-    put_number(o, "connection", e->stream);
+    put_number(o, "connection", e->conn_index);
     json_object_set_new(o, "side", json_string(side_names[e->side & 1]));
     put_number(o, "frame", e->frame);
     put_number(o, "last_frame", e->last_frame);
@@ -200,10 +200,10 @@ static json_t *repeats_json(const struct roce_endpoint_summary *s)
         const struct roce_retx_summary *retx = &s->retx[k];
         json_t *o;
 
-        if (retx->episodes == 0 && retx->packets == 0)
+        if (retx->go_backs == 0 && retx->packets == 0)
             continue;
         o = json_object();
-        put_number(o, "episodes", retx->episodes);
+        put_number(o, "episodes", retx->go_backs);
         put_number(o, "packets", retx->packets);
         put_number(o, "bytes", retx->bytes);
         put_number(o, "stalled_ns", retx->stalled_ns);
@@ -273,7 +273,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"fecn", s->fecn},
         {"regions_more", s->region_more},
     };
-    uint64_t goodput = 0, ns = c->sum.last_time - c->sum.first_time;
+    uint64_t goodput = 0, ns = c->sum.facts.last_time - c->sum.facts.first_time;
     json_t *o = json_object();
     char buf[64];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -305,25 +305,25 @@ static json_t *cm_json(const struct roce_conn_summary *sum)
 {
     json_t *o;
 
-    if (!sum->cm.seen)
+    if (!sum->facts.cm.seen)
         return json_null();
     o = json_object();
-    json_object_set_new(o, "active_side", json_string(side_names[sum->cm.active_side & 1]));
-    json_object_set_new(o, "service_id", hex_json(sum->cm.service_id, 16));
-    put_number(o, "ack_timeout_code", sum->cm.ack_timeout_code);
-    put_number(o, "retry_count", sum->cm.retry_count);
-    put_number(o, "rnr_retry", sum->cm.rnr_retry);
-    put_number(o, "responder_resources", sum->cm.responder_resources);
-    put_number(o, "initiator_depth", sum->cm.initiator_depth);
-    put_number(o, "rep_responder_resources", sum->cm.rep_responder_resources);
-    put_number(o, "rep_initiator_depth", sum->cm.rep_initiator_depth);
-    put_number(o, "rej_reason", sum->cm.rej_reason);
-    json_object_set_new(o, "req_frame", number_or_null(sum->cm.req_frame, 0));
-    json_object_set_new(o, "rep_frame", number_or_null(sum->cm.rep_frame, 0));
-    json_object_set_new(o, "rtu_frame", number_or_null(sum->cm.rtu_frame, 0));
-    json_object_set_new(o, "dreq_frame", number_or_null(sum->cm.dreq_frame, 0));
-    json_object_set_new(o, "rej_frame", number_or_null(sum->cm.rej_frame, 0));
-    put_number(o, "setup_ns", sum->cm.setup_ns);
+    json_object_set_new(o, "active_side", json_string(side_names[sum->facts.cm.active_side & 1]));
+    json_object_set_new(o, "service_id", hex_json(sum->facts.cm.service_id, 16));
+    put_number(o, "ack_timeout_code", sum->facts.cm.ack_timeout_code);
+    put_number(o, "retry_count", sum->facts.cm.retry_count);
+    put_number(o, "rnr_retry", sum->facts.cm.rnr_retry);
+    put_number(o, "responder_resources", sum->facts.cm.responder_resources);
+    put_number(o, "initiator_depth", sum->facts.cm.initiator_depth);
+    put_number(o, "rep_responder_resources", sum->facts.cm.rep_responder_resources);
+    put_number(o, "rep_initiator_depth", sum->facts.cm.rep_initiator_depth);
+    put_number(o, "rej_reason", sum->facts.cm.rej_reason);
+    json_object_set_new(o, "req_frame", number_or_null(sum->facts.cm.req_frame, 0));
+    json_object_set_new(o, "rep_frame", number_or_null(sum->facts.cm.rep_frame, 0));
+    json_object_set_new(o, "rtu_frame", number_or_null(sum->facts.cm.rtu_frame, 0));
+    json_object_set_new(o, "dreq_frame", number_or_null(sum->facts.cm.dreq_frame, 0));
+    json_object_set_new(o, "rej_frame", number_or_null(sum->facts.cm.rej_frame, 0));
+    put_number(o, "setup_ns", sum->facts.cm.setup_ns);
     return o;
 }
 
@@ -341,16 +341,16 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     char buf[512];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    json_object_set_new(o, "kind", json_string(ids[sum->end]));
+    json_object_set_new(o, "kind", json_string(ids[sum->facts.end]));
     if (!check_conn_failed(sum) && !check_conn_stuck(sum))
         return o;
     check_conn_reason(&t, sum);
-    json_object_set_new(o, "side", json_string(side_names[sum->end_side & 1]));
-    put_number(o, "syndrome", sum->end_syndrome);
-    put_number(o, "psn", sum->end_psn);
-    json_object_set_new(o, "frame", number_or_null(sum->end_frame, 0));
-    json_object_set_new(o, "request_frame", number_or_null(sum->end_request_frame, 0));
-    put_number(o, "tries", sum->end_tries);
+    json_object_set_new(o, "side", json_string(side_names[sum->facts.end_side & 1]));
+    put_number(o, "syndrome", sum->facts.end_syndrome);
+    put_number(o, "psn", sum->facts.end_psn);
+    json_object_set_new(o, "frame", number_or_null(sum->facts.end_frame, 0));
+    json_object_set_new(o, "request_frame", number_or_null(sum->facts.end_request_frame, 0));
+    put_number(o, "tries", sum->facts.end_tries);
     json_object_set_new(o, "text", json_lossy_string(buf));
     return o;
 }
@@ -363,28 +363,30 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     const struct roce_conn_summary *sum = &c->sum;
     json_t *o = begin_line("connection", file);
 
-    put_number(o, "connection", sum->stream);
-    json_object_set_new(o, "service", json_string(roce_svc_name(sum->svc)));
-    json_object_set_new(o, "encapsulation", json_string(packet_text_encap(sum->encap)));
-    put_number(o, "vlan", sum->vid);
+    put_number(o, "connection", sum->facts.conn_index);
+    json_object_set_new(o, "service", json_string(roce_svc_name(sum->facts.svc)));
+    json_object_set_new(o, "encapsulation", json_string(packet_text_encap(sum->facts.encap)));
+    put_number(o, "vlan", sum->facts.vid);
+    json_object_set_new(o, "vni",
+                        sum->facts.overlay ? json_integer(sum->facts.overlay & ~ROCE_OVERLAY_VNI)
+                                           : json_null());
+    json_object_set_new(o, "paired", json_boolean(sum->facts.paired));
     json_object_set_new(
-        o, "vni", sum->overlay ? json_integer(sum->overlay & ~ROCE_OVERLAY_VNI) : json_null());
-    json_object_set_new(o, "paired", json_boolean(sum->paired));
-    json_object_set_new(o, "pairing",
-                        sum->paired ? json_string(pairings[sum->pairing]) : json_null());
-    json_object_set_new(o, "pairing_guess", json_boolean(roce_pairing_is_guess(sum->pairing)));
-    json_object_set_new(o, "multicast", json_boolean(sum->multicast));
-    json_object_set_new(o, "truncated", json_boolean(sum->truncated));
-    json_object_set_new(o, "complete", json_boolean(sum->complete));
-    json_object_set_new(o, "path_mtu", number_or_null(sum->mtu, 0));
-    json_object_set_new(o, "path_mtu_sure", json_boolean(sum->mtu_sure));
-    put_number(o, "uses", sum->epochs);
-    put_number(o, "first_frame", sum->first_frame);
-    put_number(o, "last_frame", sum->last_frame);
-    put_number(o, "first_time_ns", sum->first_time);
-    put_number(o, "last_time_ns", sum->last_time);
-    put_severities(o, sum->findings);
-    put_number(o, "errors_unknown", sum->errors_unknown);
+        o, "pairing", sum->facts.paired ? json_string(pairings[sum->facts.pairing]) : json_null());
+    json_object_set_new(o, "pairing_guess",
+                        json_boolean(roce_pairing_is_guess(sum->facts.pairing)));
+    json_object_set_new(o, "multicast", json_boolean(sum->facts.multicast));
+    json_object_set_new(o, "truncated", json_boolean(sum->facts.truncated));
+    json_object_set_new(o, "complete", json_boolean(sum->facts.complete));
+    json_object_set_new(o, "path_mtu", number_or_null(sum->facts.mtu, 0));
+    json_object_set_new(o, "path_mtu_sure", json_boolean(sum->facts.mtu_sure));
+    put_number(o, "uses", sum->facts.qp_uses);
+    put_number(o, "first_frame", sum->facts.first_frame);
+    put_number(o, "last_frame", sum->facts.last_frame);
+    put_number(o, "first_time_ns", sum->facts.first_time);
+    put_number(o, "last_time_ns", sum->facts.last_time);
+    put_severities(o, sum->facts.findings);
+    put_number(o, "errors_unknown", sum->facts.errors_unknown);
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_conn_verdict(sum))));
     json_object_set_new(o, "end", end_json(sum));
     json_object_set_new(o, "cm", cm_json(sum));

@@ -64,10 +64,10 @@ static void put_conn(FILE *out, const struct check_report *r, const struct roce_
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_addf(&t, "#%u ", sum->stream);
+    strbuf_addf(&t, "#%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
-    put_case(out, r, buf, sum->last_time - sum->first_time);
-    put_findings(out, r, sum->stream);
+    put_case(out, r, buf, sum->facts.last_time - sum->facts.first_time);
+    put_findings(out, r, sum->facts.conn_index);
     fputs("    </testcase>\n", out);
 }
 
@@ -81,7 +81,7 @@ static void put_fault(FILE *out, const char *error)
 static bool alone_fails(const struct check_report *r)
 {
     uint32_t cnt;
-    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_STREAM, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_CONN, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++)
         if (conn_fails(&g[i]))
@@ -102,7 +102,7 @@ void check_junit_add(FILE *out, const struct check_report *r)
     uint64_t rest = r->ended - r->conn_cnt, violated = 0;
 
     for (uint32_t i = 0; i < r->conn_cnt; i++)
-        violated += r->conn[i].sum.errors_unknown != 0;
+        violated += r->conn[i].sum.facts.errors_unknown != 0;
     fputs("  <testsuite name=\"", out);
     xml_escape_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
@@ -110,7 +110,7 @@ void check_junit_add(FILE *out, const struct check_report *r)
             violated + alone + (r->violated > violated ? 1 : 0), r->error != NULL,
             (double)ns / 1e9);
     put_case(out, r, "capture", ns);
-    put_findings(out, r, ROCE_NO_STREAM);
+    put_findings(out, r, ROCE_NO_CONN);
     if (r->error)
         put_fault(out, r->error);
     fputs("    </testcase>\n", out);

@@ -36,7 +36,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
         report->unseen += sum->side[i].unseen_acked;
         report->copies += sum->side[i].copies;
     }
-    report->violated += sum->errors_unknown != 0;
+    report->violated += sum->facts.errors_unknown != 0;
     if (report->conn_max == 0)
         return;
     if (report->conn_cnt == 2 * report->conn_max)

@@ -98,7 +98,7 @@ static uint64_t damaged_alone(const struct check_report *r)
 {
     uint64_t sum = 0;
     uint32_t cnt;
-    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_STREAM, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_CONN, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++)
         sum += g[i].first.rule == ROCE_RULE_ICRC_BAD ? g[i].cnt : 0;
@@ -181,12 +181,12 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     const struct check_report *r = page->r;
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
-    unsigned cnt = r->history ? event_history_of(r->history, sum->stream, events) : 0;
+    unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
     unsigned max = page->max[CHECK_LIMIT_EVENTS];
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_addf(&t, "  #%u ", sum->stream);
+    strbuf_addf(&t, "  #%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
     fprintf(out, "%s:\n", buf);
     t = strbuf_of(buf, sizeof(buf));
@@ -211,11 +211,12 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     }
     page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
     t = strbuf_of(buf, sizeof(buf));
-    check_conn_hint(&t, sum, event_history_request(events, cnt, sum->end_side & 1u, sum->end_psn));
+    check_conn_hint(
+        &t, sum, event_history_request(events, cnt, sum->facts.end_side & 1u, sum->facts.end_psn));
     if (t.len)
         fprintf(out, "     %s\n", buf);
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
-        (sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RETRY_EXHAUSTED))
+        (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
         fprintf(out,
                 "     or its ICRCs are wrong on the wire, as they are here: then the peer drops "
                 "all of it\n");
@@ -268,7 +269,7 @@ static void print_slow(struct page *page, const struct roce_conn_summary *sum)
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     check_conn_title(&t, sum);
-    fprintf(page->out, "  #%u %s:\n", sum->stream, buf);
+    fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
     slow_causes_print(page->out, sum);
 }
 
@@ -282,7 +283,7 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
 
     for (uint32_t i = 0; i < r->conn_cnt && shown < page->max[CHECK_LIMIT_STORIES]; i++)
         if (kind(&r->conn[i].sum)) {
-            if (r->conn[i].sum.end != ROCE_END_REJECTED) { /* that was told */
+            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) { /* that was told */
                 begin_item(page);
                 print(page, &r->conn[i].sum);
             }
@@ -354,7 +355,7 @@ static void print_finding_line(FILE *out, const struct roce_finding *f)
 
     fprintf(out, "     frame %-6u %-5s %-12s %s %s\n", f->frame, roce_severity_name(f->severity),
             roce_rule_info(f->rule)->id,
-            f->stream == ROCE_NO_STREAM ? " " : check_text_arrow(f->side),
+            f->conn_index == ROCE_NO_CONN ? " " : check_text_arrow(f->side),
             roce_finding_text(f, buf, sizeof(buf)));
 }
 
@@ -408,10 +409,10 @@ static void print_whose(FILE *out, const struct finding_group *g)
 {
     if (g->conns)
         fprintf(out, "  of many connections:\n");
-    else if (g->first.stream == ROCE_NO_STREAM)
+    else if (g->first.conn_index == ROCE_NO_CONN)
         fprintf(out, "  without a connection:\n");
     else
-        fprintf(out, "  #%u:\n", g->first.stream);
+        fprintf(out, "  #%u:\n", g->first.conn_index);
 }
 
 /* The findings of one connection; how many groups were printed. */
@@ -443,8 +444,8 @@ static void print_findings(struct page *page)
         return;
     begin_section(page, "findings:\n");
     for (uint32_t i = 0; i < r->conn_cnt; i++)
-        shown += print_findings_of(page, r->conn[i].sum.stream);
-    shown += print_findings_of(page, ROCE_NO_STREAM);
+        shown += print_findings_of(page, r->conn[i].sum.facts.conn_index);
+    shown += print_findings_of(page, ROCE_NO_CONN);
     if (says_left(page, LEFT_FINDINGS, r->groups.group_cnt - shown))
         fprintf(page->out, "  ... and %u more kinds%s\n", r->groups.group_cnt - shown,
                 page->verbose ? " of connections not shown (--json has all)" : " (-v)");

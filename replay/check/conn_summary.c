@@ -41,7 +41,7 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
 
 bool check_conn_failed(const struct roce_conn_summary *sum)
 {
-    switch (sum->end) {
+    switch (sum->facts.end) {
     case ROCE_END_OPEN:
     case ROCE_END_DISCONNECTED:
     case ROCE_END_UNANSWERED:
@@ -52,12 +52,12 @@ bool check_conn_failed(const struct roce_conn_summary *sum)
 
 bool check_conn_stuck(const struct roce_conn_summary *sum)
 {
-    return sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RNR_WAITING;
+    return sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RNR_WAITING;
 }
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
 {
-    if (sum->errors_unknown)
+    if (sum->facts.errors_unknown)
         return CHECK_VIOLATION;
     return check_conn_failed(sum) ? CHECK_FAILED : CHECK_HOLDS;
 }
@@ -79,14 +79,14 @@ int check_conn_order(const void *a, const void *b)
     const struct roce_conn_summary *x = &((const struct check_conn *)a)->sum;
     const struct roce_conn_summary *y = &((const struct check_conn *)b)->sum;
     const uint64_t keys[][2] = {
-        {x->errors_unknown != 0, y->errors_unknown != 0},
+        {x->facts.errors_unknown != 0, y->facts.errors_unknown != 0},
         {check_conn_failed(x), check_conn_failed(y)},
         {check_conn_stuck(x), check_conn_stuck(y)},
         {check_conn_slow(x), check_conn_slow(y)},
-        {x->findings[ROCE_SEV_ERROR] != 0, y->findings[ROCE_SEV_ERROR] != 0},
-        {x->findings[ROCE_SEV_WARN] != 0, y->findings[ROCE_SEV_WARN] != 0},
+        {x->facts.findings[ROCE_SEV_ERROR] != 0, y->facts.findings[ROCE_SEV_ERROR] != 0},
+        {x->facts.findings[ROCE_SEV_WARN] != 0, y->facts.findings[ROCE_SEV_WARN] != 0},
         {packets_of(x), packets_of(y)},
-        {y->stream, x->stream},
+        {y->facts.conn_index, x->facts.conn_index},
     };
 
     for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -106,18 +106,18 @@ static void add_end(struct strbuf *t, const struct roce_endpoint_summary *side)
 
 void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    strbuf_addf(t, "%s ", roce_svc_name(sum->svc));
+    strbuf_addf(t, "%s ", roce_svc_name(sum->facts.svc));
     add_end(t, &sum->side[0]);
-    strbuf_addf(t, sum->paired ? " ↔ " : " → ");
+    strbuf_addf(t, sum->facts.paired ? " ↔ " : " → ");
     add_end(t, &sum->side[1]);
 }
 
 /* The completion status that the requester's program sees, by the names and numbers of verbs. */
 static const char *status_of(const struct roce_conn_summary *sum)
 {
-    switch (sum->end) {
+    switch (sum->facts.end) {
     case ROCE_END_NAK:
-        switch (roce_syndrome_code(sum->end_syndrome)) {
+        switch (roce_syndrome_code(sum->facts.end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: return "IBV_WC_REM_INV_REQ_ERR (9)";
         case ROCE_NAK_REMOTE_ACCESS: return "IBV_WC_REM_ACCESS_ERR (10)";
         case ROCE_NAK_REMOTE_OP: return "IBV_WC_REM_OP_ERR (11)";
@@ -131,9 +131,9 @@ static const char *status_of(const struct roce_conn_summary *sum)
 
 static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    strbuf_addf(t, "the request with PSN %u", sum->end_psn);
-    if (sum->end_request_frame)
-        strbuf_addf(t, " (frame %u)", sum->end_request_frame);
+    strbuf_addf(t, "the request with PSN %u", sum->facts.end_psn);
+    if (sum->facts.end_request_frame)
+        strbuf_addf(t, " (frame %u)", sum->facts.end_request_frame);
 }
 
 #define RETRY_MAX 7 /* largest retry_cnt */
@@ -142,13 +142,13 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
-    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
-    if (sum->end_repeats > RETRY_MAX)
+    strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
+    if (sum->facts.end_repeats > RETRY_MAX)
         strbuf_addf(t,
                     " has sent it more often than any retry_cnt allows (0 to %u): this device "
                     "does not give up then, and its program may wait without end",
                     RETRY_MAX);
-    else if (sum->end == ROCE_END_UNANSWERED)
+    else if (sum->facts.end == ROCE_END_UNANSWERED)
         strbuf_addf(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
     else
         strbuf_addf(t, " stops and its program gets IBV_WC_RETRY_EXC_ERR (12)");
@@ -159,8 +159,8 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t,
                 "the request with PSN %u came %u times with a wrong ICRC, last in frame %u, and "
                 "none that was right; ",
-                sum->end_psn, sum->end_tries, sum->end_frame);
-    add_end(t, &sum->side[!(sum->end_side & 1)]);
+                sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
+    add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
     strbuf_addf(t, " drops such packets without an answer, until the retries run out");
     add_fate(t, sum);
 }
@@ -172,15 +172,15 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 
 static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    add_end(t, &sum->side[!(sum->end_side & 1)]);
+    add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
     strbuf_addf(t, " answered ");
     add_request(t, sum);
-    strbuf_addf(t, " with the reserved syndrome 0x%02x in frame %u", sum->end_syndrome,
-                sum->end_frame);
-    if (sum->end_tries > 1)
-        strbuf_addf(t, ", which was sent %u times", sum->end_tries);
+    strbuf_addf(t, " with the reserved syndrome 0x%02x in frame %u", sum->facts.end_syndrome,
+                sum->facts.end_frame);
+    if (sum->facts.end_tries > 1)
+        strbuf_addf(t, ", which was sent %u times", sum->facts.end_tries);
     strbuf_addf(t, "; the QP of ");
-    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     strbuf_addf(t, " stops" WITHOUT_MEANING);
 }
 
@@ -189,49 +189,50 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
 
-    if (sum->end_repeats) {
+    if (sum->facts.end_repeats) {
         strbuf_addf(t, "; ");
-        strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+        strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
         strbuf_addf(
             t,
             " sent again by timeout %u time%s after that: the NAK seems to have been lost on "
             "its way%s",
-            sum->end_repeats, sum->end_repeats == 1 ? "" : "s", status ? "" : ", or to be ignored");
+            sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
+            status ? "" : ", or to be ignored");
     }
     strbuf_addf(t, "; the QP of ");
-    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     strbuf_addf(t, " stops");
-    if (sum->end_repeats)
+    if (sum->facts.end_repeats)
         strbuf_addf(t, " when its retries run out, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
-    if (sum->end_repeats && status)
+    if (sum->facts.end_repeats && status)
         strbuf_addf(t, ", or %s if a later NAK arrives", status);
-    else if (!sum->end_repeats && status)
+    else if (!sum->facts.end_repeats && status)
         strbuf_addf(t, " and its program gets %s", status);
-    else if (!sum->end_repeats)
+    else if (!sum->facts.end_repeats)
         strbuf_addf(t, WITHOUT_MEANING);
 }
 
 static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    add_end(t, &sum->side[!(sum->end_side & 1)]);
-    strbuf_addf(t, sum->end_paged ? " put off " : " had no receive for ");
+    add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
+    strbuf_addf(t, sum->facts.end_paged ? " put off " : " had no receive for ");
     add_request(t, sum);
     strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
-                sum->end_paged ? ", which needs no receive" : "", sum->end_frame);
+                sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);
 }
 
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    const struct roce_endpoint_summary *mine = &sum->side[sum->end_side & 1];
-    const struct roce_endpoint_summary *its = &sum->side[!(sum->end_side & 1)];
+    const struct roce_endpoint_summary *mine = &sum->side[sum->facts.end_side & 1];
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
     const char *name;
     char buf[96];
 
-    switch (sum->end) {
+    switch (sum->facts.end) {
     case ROCE_END_OPEN:
     case ROCE_END_DISCONNECTED: return;
     case ROCE_END_UNANSWERED:
-        if (sum->end_damaged) {
+        if (sum->facts.end_damaged) {
             add_damaged(t, sum);
             return;
         }
@@ -240,61 +241,62 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t,
                     " to the request with PSN %u was captured, which was sent %u times, last in "
                     "frame %u",
-                    sum->end_psn, sum->end_tries, sum->end_frame);
+                    sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
         strbuf_addf(t, "; if the capture has both directions there was none");
         add_fate(t, sum);
         return;
     case ROCE_END_RNR_WAITING:
         add_refused_for_now(t, sum);
-        if (sum->end_tries)
-            strbuf_addf(t, ", after %u%s transmissions", sum->end_tries,
-                        sum->end_tries == UINT8_MAX ? " or more" : "");
+        if (sum->facts.end_tries)
+            strbuf_addf(t, ", after %u%s transmissions", sum->facts.end_tries,
+                        sum->facts.end_tries == UINT8_MAX ? " or more" : "");
         strbuf_addf(t, "; the QP of ");
         strbuf_add_addr(t, mine->addr);
         strbuf_addf(t, " goes on trying, for its rnr_retry is 7, without end: its program waits");
         return;
     case ROCE_END_REJECTED:
-        name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->cm.rej_reason, buf, sizeof(buf));
+        name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
         strbuf_addf(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
-                    sum->cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
-                    sum->end_frame);
+                    sum->facts.cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
+                    sum->facts.end_frame);
         return;
     case ROCE_END_NAK:
         add_end(t, its);
         strbuf_addf(t, " refused ");
         add_request(t, sum);
         strbuf_addf(t, " with %s in frame %u",
-                    roce_syndrome_text(sum->end_syndrome, buf, sizeof(buf)), sum->end_frame);
+                    roce_syndrome_text(sum->facts.end_syndrome, buf, sizeof(buf)),
+                    sum->facts.end_frame);
         add_refused(t, sum);
         return;
     case ROCE_END_RNR_EXHAUSTED:
         add_refused_for_now(t, sum);
-        if (sum->end_tries)
-            strbuf_addf(t, ", after %u transmission%s", sum->end_tries,
-                        sum->end_tries == 1 ? "" : "s");
+        if (sum->facts.end_tries)
+            strbuf_addf(t, ", after %u transmission%s", sum->facts.end_tries,
+                        sum->facts.end_tries == 1 ? "" : "s");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
-        if (sum->end_damaged) {
+        if (sum->facts.end_damaged) {
             add_damaged(t, sum);
             return;
         }
-        if (sum->end_syndrome) {
+        if (sum->facts.end_syndrome) {
             add_reserved(t, sum);
             return;
         }
         add_end(t, its);
-        if (sum->end_naks >= 2)
-            strbuf_addf(t, " asked %u times for PSN %u again (sequence NAK)", sum->end_naks,
-                        sum->end_psn);
+        if (sum->facts.end_naks >= 2)
+            strbuf_addf(t, " asked %u times for PSN %u again (sequence NAK)", sum->facts.end_naks,
+                        sum->facts.end_psn);
         else
-            strbuf_addf(t, " did not answer the request with PSN %u", sum->end_psn);
-        if (sum->end_tries)
-            strbuf_addf(t, ", sent %u%s time%s", sum->end_tries,
-                        sum->end_tries == UINT8_MAX ? " or more" : "",
-                        sum->end_tries == 1 ? "" : "s");
-        if (sum->end_frame)
-            strbuf_addf(t, ", last in frame %u", sum->end_frame);
-        if (sum->end_naks >= 2)
+            strbuf_addf(t, " did not answer the request with PSN %u", sum->facts.end_psn);
+        if (sum->facts.end_tries)
+            strbuf_addf(t, ", sent %u%s time%s", sum->facts.end_tries,
+                        sum->facts.end_tries == UINT8_MAX ? " or more" : "",
+                        sum->facts.end_tries == 1 ? "" : "s");
+        if (sum->facts.end_frame)
+            strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
+        if (sum->facts.end_naks >= 2)
             strbuf_addf(t, "; it never came there as it has to be");
         add_fate(t, sum);
         return;
@@ -310,7 +312,7 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
 {
     const struct roce_opcode *op = request ? roce_opcode(request->opcode) : NULL;
     enum roce_kind kind = op ? op->kind : ROCE_KIND_RESERVED;
-    bool alone = request && request->first_psn == sum->end_psn;
+    bool alone = request && request->first_psn == sum->facts.end_psn;
 
     switch (kind) {
     case ROCE_KIND_SEND: strbuf_addf(t, "look at the size of the posted receives"); break;
@@ -340,9 +342,9 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
                     "not allow, more READs than it serves, or an unaligned atomic");
         return;
     }
-    if (sum->mtu)
+    if (sum->facts.mtu)
         strbuf_addf(t, ", and at the path MTU of both QPs (packets of %u bytes came here)",
-                    sum->mtu);
+                    sum->facts.mtu);
     else
         strbuf_addf(t, ", and at the path MTU of both QPs");
 }
@@ -362,7 +364,7 @@ static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "damaged on the way, or computed wrongly where they are sent: look at links and "
                    "devices from ");
-    strbuf_add_addr(t, sum->side[sum->end_side & 1].addr);
+    strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     strbuf_addf(t, " to the capture point, and at what alters headers after the ICRC was made");
 }
 
@@ -380,9 +382,9 @@ static void hint_paged(struct strbuf *t)
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request)
 {
-    switch (sum->end) {
+    switch (sum->facts.end) {
     case ROCE_END_NAK:
-        switch (roce_syndrome_code(sum->end_syndrome)) {
+        switch (roce_syndrome_code(sum->facts.end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
         case ROCE_NAK_REMOTE_ACCESS:
             strbuf_addf(t,
@@ -398,7 +400,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         }
         break;
     case ROCE_END_RNR_EXHAUSTED:
-        if (sum->end_paged) {
+        if (sum->facts.end_paged) {
             hint_paged(t);
             strbuf_addf(t, ", or raise rnr_retry");
             break;
@@ -407,15 +409,15 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                        "min_rnr_timer with the time it needs");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
-        if (sum->end_damaged) {
+        if (sum->facts.end_damaged) {
             hint_damaged(t, sum);
             break;
         }
-        if (sum->end_syndrome) {
+        if (sum->facts.end_syndrome) {
             strbuf_addf(t, RESERVED_HINT);
             break;
         }
-        if (sum->end_naks >= 2) {
+        if (sum->facts.end_naks >= 2) {
             strbuf_addf(t,
                         "later packets come through and this one does not: look for what drops or "
                         "damages it on the way, and whether the peer drops it as malformed; "
@@ -428,7 +430,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         hint_large(t, request);
         break;
     case ROCE_END_UNANSWERED:
-        if (sum->end_damaged) {
+        if (sum->facts.end_damaged) {
             hint_damaged(t, sum);
             break;
         }
@@ -439,7 +441,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         hint_large(t, request);
         break;
     case ROCE_END_RNR_WAITING:
-        if (sum->end_paged) {
+        if (sum->facts.end_paged) {
             hint_paged(t);
             break;
         }

@@ -80,24 +80,24 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
 /* Whether answers were matched with requests, as they came. */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
-    return sum->paired && sum->pairing != ROCE_PAIRED_ALONE; /* only known in the end */
+    return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE; /* only known in the end */
 }
 
 /* Whether the capture would show that operations of this kind were completed. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
-    bool cut = oper == ROCE_OPER_READ && c->sum.truncated; /* perhaps before the length */
+    bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated; /* perhaps before the length */
 
-    return c->sum.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
+    return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
 
 static void print_operations(struct lines *lines, const struct check_conn *c, unsigned i)
 {
     const struct roce_endpoint_summary *s = &c->sum.side[i];
-    bool answered = c->sum.svc != ROCE_SVC_RC || are_matched(&c->sum);
+    bool answered = c->sum.facts.svc != ROCE_SVC_RC || are_matched(&c->sum);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    uint64_t bytes = 0, ns = c->sum.last_time - c->sum.first_time;
+    uint64_t bytes = 0, ns = c->sum.facts.last_time - c->sum.facts.first_time;
     const char *sep = "";
 
     for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
@@ -116,7 +116,8 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
     if (answered || bytes)
         strbuf_add_size(&t, (double)bytes);
     else
-        strbuf_addf(&t, c->sum.paired ? "too few answers to match them" : "no answers captured");
+        strbuf_addf(&t,
+                    c->sum.facts.paired ? "too few answers to match them" : "no answers captured");
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
         strbuf_add_size(&t, (double)bytes * 1e9 / (double)ns);
@@ -134,14 +135,14 @@ static void print_repeats(struct lines *lines, const struct roce_endpoint_summar
     for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++) {
         const struct roce_retx_summary *retx = &s->retx[cause];
 
-        if (retx->episodes == 0 && retx->packets == 0)
+        if (retx->go_backs == 0 && retx->packets == 0)
             continue;
         strbuf_addf(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
-                    roce_cause_name((enum roce_cause)cause), retx->episodes, retx->packets);
-        if (retx->stalled_ns && retx->episodes) {
+                    roce_cause_name((enum roce_cause)cause), retx->go_backs, retx->packets);
+        if (retx->stalled_ns && retx->go_backs) {
             strbuf_addf(&t, ", ");
-            strbuf_add_duration(&t, retx->stalled_ns / retx->episodes);
-            strbuf_addf(&t, " late%s", retx->episodes > 1 ? " on average" : "");
+            strbuf_add_duration(&t, retx->stalled_ns / retx->go_backs);
+            strbuf_addf(&t, " late%s", retx->go_backs > 1 ? " on average" : "");
         }
         sep = "; ";
     }
@@ -225,26 +226,26 @@ uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *detail
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_addf(&t, "  #%u ", sum->stream);
+    strbuf_addf(&t, "  #%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
-    if (roce_pairing_is_guess(sum->pairing))
-        strbuf_addf(&t, " (paired by %s: a guess)", roce_pairing_name(sum->pairing));
-    if (sum->vid)
-        strbuf_addf(&t, ", VLAN %u", sum->vid);
-    if (sum->overlay)
-        strbuf_addf(&t, ", VNI %u", sum->overlay & ~ROCE_OVERLAY_VNI);
-    if (sum->mtu)
-        strbuf_addf(&t, ", MTU %s%u", sum->mtu_sure ? "" : "≥ ", sum->mtu);
-    strbuf_addf(&t, ", frames %u..%u, ", sum->first_frame, sum->last_frame);
-    strbuf_add_duration(&t, sum->last_time - sum->first_time);
+    if (roce_pairing_is_guess(sum->facts.pairing))
+        strbuf_addf(&t, " (paired by %s: a guess)", roce_pairing_name(sum->facts.pairing));
+    if (sum->facts.vid)
+        strbuf_addf(&t, ", VLAN %u", sum->facts.vid);
+    if (sum->facts.overlay)
+        strbuf_addf(&t, ", VNI %u", sum->facts.overlay & ~ROCE_OVERLAY_VNI);
+    if (sum->facts.mtu)
+        strbuf_addf(&t, ", MTU %s%u", sum->facts.mtu_sure ? "" : "≥ ", sum->facts.mtu);
+    strbuf_addf(&t, ", frames %u..%u, ", sum->facts.first_frame, sum->facts.last_frame);
+    strbuf_add_duration(&t, sum->facts.last_time - sum->facts.first_time);
     strbuf_addf(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
-    if (sum->end != ROCE_END_OPEN)
+    if (sum->facts.end != ROCE_END_OPEN)
         strbuf_addf(&t, ", %s",
-                    sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_syndrome
+                    sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_syndrome
                         ? "answered with a reserved syndrome"
-                        : roce_end_name(sum->end));
+                        : roce_end_name(sum->facts.end));
     strbuf_addf(&t, "; ");
-    check_text_severities(&t, sum->findings);
+    check_text_severities(&t, sum->facts.findings);
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {
         print_operations(&lines, c, i);

@@ -67,7 +67,7 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
     struct history_event *last;
     struct history_slot *slot;
 
-    if (result->stream == ROCE_NO_STREAM)
+    if (result->conn_index == ROCE_NO_CONN)
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
@@ -86,9 +86,9 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         e.rkey = pkt->atomiceth.rkey;
         e.dma_len = 8;
     }
-    slot = &history->slot[result->stream & (PLACES - 1)];
-    if (slot->stream_1 != result->stream + 1) {
-        slot->stream_1 = result->stream + 1;
+    slot = &history->slot[result->conn_index & (PLACES - 1)];
+    if (slot->stream_1 != result->conn_index + 1) {
+        slot->stream_1 = result->conn_index + 1;
         slot->cnt = 0;
     }
     last = slot->cnt ? &slot->event[(slot->cnt - 1) % HISTORY_EVENTS] : NULL;

@@ -23,13 +23,13 @@ void finding_groups_free(struct finding_groups *groups)
 
 static bool same_group(const struct roce_finding *a, const struct roce_finding *b)
 {
-    return a->stream == b->stream && a->rule == b->rule && a->severity == b->severity &&
+    return a->conn_index == b->conn_index && a->rule == b->rule && a->severity == b->severity &&
            a->side == b->side && a->known == b->known;
 }
 
 static uint32_t group_hash(const struct roce_finding *f)
 {
-    uint64_t h = ((uint64_t)f->stream << 16 | (uint64_t)f->rule) * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t h = ((uint64_t)f->conn_index << 16 | (uint64_t)f->rule) * UINT64_C(0x9E3779B97F4A7C15);
 
     return (uint32_t)(h >> 40) & (SLOTS - 1);
 }
@@ -107,9 +107,12 @@ static int compare_groups(const void *a, const void *b)
     const struct roce_finding *x = &((const struct finding_group *)a)->first;
     const struct roce_finding *y = &((const struct finding_group *)b)->first;
     const uint32_t keys[][2] = {
-        {x->stream, y->stream},     {y->known == NULL, x->known == NULL},
-        {y->severity, x->severity}, {x->frame, y->frame},
-        {x->rule, y->rule},         {x->side, y->side},
+        {x->conn_index, y->conn_index},
+        {y->known == NULL, x->known == NULL},
+        {y->severity, x->severity},
+        {x->frame, y->frame},
+        {x->rule, y->rule},
+        {x->side, y->side},
     };
 
     for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -139,7 +142,7 @@ static void merge_groups(struct finding_groups *groups, enum roce_rule rule)
                 one->frame[one->cnt + k] = g->frame[k];
         one->cnt += g->cnt;
         one->conns += one->conns ? 1 : 2;
-        one->first.stream = ROCE_NO_STREAM;
+        one->first.conn_index = ROCE_NO_CONN;
     }
     groups->group_cnt = cnt;
 }
@@ -150,14 +153,14 @@ void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *
     groups->slot = NULL;
     for (uint32_t i = 0; i < groups->group_cnt; i++) {
         struct roce_finding *f = &groups->group[i].first;
-        uint32_t stream =
-            f->stream == ROCE_NO_STREAM ? f->stream : roce_flow_stream(flow, f->stream);
+        uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index
+                                                        : roce_flow_conn_index(flow, f->conn_index);
 
         /* A direction that joined another connection sent as its side 0 before, and as side 1 of
          * that since. */
-        if (stream != f->stream)
+        if (stream != f->conn_index)
             f->side ^= 1;
-        f->stream = stream;
+        f->conn_index = stream;
     }
     if (!groups->keep)
         merge_groups(groups, ROCE_RULE_PAIR_UNKNOWN);
@@ -173,12 +176,12 @@ const struct finding_group *finding_groups_of(const struct finding_groups *group
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
 
-        if (groups->group[mid].first.stream < stream)
+        if (groups->group[mid].first.conn_index < stream)
             low = mid + 1;
         else
             high = mid;
     }
-    for (end = low; end < groups->group_cnt && groups->group[end].first.stream == stream; end++)
+    for (end = low; end < groups->group_cnt && groups->group[end].first.conn_index == stream; end++)
         ;
     *cnt = end - low;
     return *cnt ? groups->group + low : NULL;

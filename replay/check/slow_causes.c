@@ -22,13 +22,14 @@ struct direction {
 
 static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
 {
-    return w->mine->retx[cause].episodes;
+    return w->mine->retx[cause].go_backs;
 }
 
 static struct direction direction_of(const struct roce_conn_summary *sum, unsigned side)
 {
-    struct direction w = {
-        .mine = &sum->side[side], .its = &sum->side[!side], .ns = sum->last_time - sum->first_time};
+    struct direction w = {.mine = &sum->side[side],
+                          .its = &sum->side[!side],
+                          .ns = sum->facts.last_time - sum->facts.first_time};
 
     w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
     if (w.mine->missing_psns > w.mine->out_of_order)
@@ -327,7 +328,8 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
 {
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
-    if (sum->svc != ROCE_SVC_RC && sum->svc != ROCE_SVC_XRC) /* nobody waits for what is lost */
+    if (sum->facts.svc != ROCE_SVC_RC &&
+        sum->facts.svc != ROCE_SVC_XRC) /* nobody waits for what is lost */
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }

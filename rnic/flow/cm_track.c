@@ -37,7 +37,7 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
 {
     const struct roce_conn *conn = conn_of(ctx, s);
 
-    ctx->result->cm_stream = conn ? conn->stream : ROCE_NO_STREAM;
+    ctx->result->cm_conn_index = conn ? conn->conn_index : ROCE_NO_CONN;
     ctx->result->cm_frame = answers;
     ctx->result->cm_service = s->req.service_id;
     roce_flow_link(ctx, ROCE_LINK_CM_ANSWER, answers);
@@ -243,7 +243,7 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
         return;
     set_cm_facts(conn, s, &none, 0, ctx->time);
     *sum = conn->facts;
-    sum->stream = ctx->flow->next_stream;
+    sum->conn_index = ctx->flow->next_conn_index;
     roce_conn_note_network(sum, ctx->pkt);
     sum->first_frame = s->req_frame;
     sum->first_time = s->req_time;

@@ -6,9 +6,9 @@
  * go, in a third of the instructions.
  *
  * Each condition names what it makes needless of analyze_packet(), roce_request() and
- * roce_response(), so that both ways leave the same behind: the tests give each stream to both
- * (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there and may
- * have something to say of such a packet needs its condition here.
+ * roce_response(), so that both ways leave the same behind: the tests give each packet sequence to
+ * both (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there
+ * and may have something to say of such a packet needs its condition here.
  */
 #include "flow/retransmit/sent_packet.h"
 #include "flow/table/qp_reuse.h"

@@ -76,11 +76,12 @@ void roce_flow_del(struct roce_flow *flow)
     roce_mem_put(&mem, flow, sizeof(*flow));
 }
 
-uint32_t roce_flow_stream(const struct roce_flow *flow, uint32_t stream)
+uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index)
 {
-    while (stream < flow->alias_cap && stream < flow->next_stream && flow->alias[stream] != stream)
-        stream = flow->alias[stream];
-    return stream;
+    while (conn_index < flow->alias_cap && conn_index < flow->next_conn_index &&
+           flow->alias[conn_index] != conn_index)
+        conn_index = flow->alias[conn_index];
+    return conn_index;
 }
 
 const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow)
@@ -185,7 +186,7 @@ static bool begin_new_conn(struct roce_ctx *ctx)
     if (!ctx->sender)
         return false;
     ctx->conn = ctx->sender->conn;
-    ctx->result->stream = ctx->conn->stream;
+    ctx->result->conn_index = ctx->conn->conn_index;
     count_packet(ctx);
     REPORT(ctx, QP_REUSED, "QPN", .actual = ctx->pkt->bth.dest_qp, .value = ROCE_VALUE_NONE,
            .other = frame);
@@ -284,7 +285,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
         if (ctx.want_result) { /* also of what is dropped */
-            ctx.result->stream = ctx.conn->stream;
+            ctx.result->conn_index = ctx.conn->conn_index;
             ctx.result->side = roce_endpoint_side(ctx.sender);
         }
         count_packet(&ctx);
@@ -306,9 +307,9 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (!ctx.conn)
         return;
     if (ctx.want_result) { /* pairing may have moved the packet to another connection */
-        ctx.result->stream = ctx.conn->stream;
+        ctx.result->conn_index = ctx.conn->conn_index;
         ctx.result->side = roce_endpoint_side(ctx.sender);
-        ctx.result->epoch = (uint8_t)(ctx.conn->facts.epochs - 1);
+        ctx.result->qp_use = (uint8_t)(ctx.conn->facts.qp_uses - 1);
         ctx.result->src_qpn = ctx.sender->qpn;
         ctx.result->pairing = (uint8_t)ctx.conn->facts.pairing;
     }

@@ -26,7 +26,7 @@
 #include "flow/table/summary.h"
 #include "wire/pkt.h"
 
-#define ROCE_NO_STREAM UINT32_MAX
+#define ROCE_NO_CONN UINT32_MAX
 
 struct roce_flow;
 
@@ -58,10 +58,12 @@ struct roce_flow_opts {
     void *user;                /* handed to the callbacks; any of them may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
-    /* Stream `from` was the other direction of stream `to` < `from`, and is no more: what was its
-     * side 0 is side 1 of `to` from now on, and so are the packets it had. It has no on_conn(). */
+    /* Stream `from` was the other direction of conn_index `to` < `from`, and is no more: what was
+     * its side 0 is side 1 of `to` from now on, and so are the packets it had. It has no on_conn().
+     */
     void (*on_join)(void *user, uint32_t from, uint32_t to);
-    /* CNPs came, and the span that began with the first is over. `stream` may be joined later. */
+    /* CNPs came, and the span that began with the first is over. `conn_index` may be joined later.
+     */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* The last word on a connection: evicted, or at roce_flow_finish(). */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -108,13 +110,13 @@ enum roce_analysis {
 
 /* What a frame means in its connection. Frame numbers are 0, times ROCE_NEVER_NS where unknown. */
 struct roce_flow_result {
-    uint32_t stream;   /* number of the connection, or ROCE_NO_STREAM; see roce_flow_stream() */
-    uint8_t side;      /* sender: index into the sides of the summary */
-    uint8_t epoch;     /* use of the QP pair, 0 is the first in the capture */
-    uint8_t pairing;   /* enum roce_pairing of the connection, as known with this packet */
-    uint32_t flags;    /* enum roce_analysis */
-    uint32_t findings; /* how many this frame caused */
-    uint32_t src_qpn;  /* the sender's; ROCE_QPN_UNKNOWN until something tells */
+    uint32_t conn_index; /* number of the connection, or ROCE_NO_CONN; see roce_flow_conn_index() */
+    uint8_t side;        /* sender: index into the sides of the summary */
+    uint8_t qp_use;      /* use of the QP pair, 0 is the first in the capture */
+    uint8_t pairing;     /* enum roce_pairing of the connection, as known with this packet */
+    uint32_t flags;      /* enum roce_analysis */
+    uint32_t findings;   /* how many this frame caused */
+    uint32_t src_qpn;    /* the sender's; ROCE_QPN_UNKNOWN until something tells */
 
     uint32_t rel_psn; /* PSN less the first that was seen of the requester it belongs to, or CM's */
     uint32_t next_psn; /* request: the PSN after it; READ requests advance by their range */
@@ -152,18 +154,18 @@ struct roce_flow_result {
     uint32_t ce_frame;   /* CNP: the CE-marked frame it answers */
     uint64_t cnp_delay;
 
-    uint32_t cm_stream;  /* CM message: the connection it speaks of, or ROCE_NO_STREAM */
-    uint32_t cm_frame;   /* ... and the message it answers */
-    uint64_t cm_service; /* ... and the service id of its REQ; 0 if that was not captured */
+    uint32_t cm_conn_index; /* CM message: the connection it speaks of, or ROCE_NO_CONN */
+    uint32_t cm_frame;      /* ... and the message it answers */
+    uint64_t cm_service;    /* ... and the service id of its REQ; 0 if that was not captured */
 };
 
 /* Of a frame of which nothing is known; what is not named is 0. To initialize one with. */
 /* clang-format off */
-#define ROCE_FLOW_RESULT_NONE {.stream = ROCE_NO_STREAM, .src_qpn = ROCE_QPN_UNKNOWN,             \
+#define ROCE_FLOW_RESULT_NONE {.conn_index = ROCE_NO_CONN, .src_qpn = ROCE_QPN_UNKNOWN,             \
     .rto = ROCE_NEVER_NS, .timeout = ROCE_NEVER_NS, .rtt = ROCE_NEVER_NS,                         \
     .response_time = ROCE_NEVER_NS, .message_time = ROCE_NEVER_NS,                                \
     .credits = ROCE_CREDITS_UNLIMITED, .rnr_wait = ROCE_NEVER_NS, .rnr_waited = ROCE_NEVER_NS,    \
-    .cnp_delay = ROCE_NEVER_NS, .cm_stream = ROCE_NO_STREAM}
+    .cnp_delay = ROCE_NEVER_NS, .cm_conn_index = ROCE_NO_CONN}
 /* clang-format on */
 
 /*
@@ -184,8 +186,9 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
 /* The end of the capture: closing findings, then on_conn() for every connection. Once. */
 void roce_flow_finish(struct roce_flow *flow);
 
-/* Two streams may turn out to be the two directions of one: the number that stands for `stream`. */
-uint32_t roce_flow_stream(const struct roce_flow *flow, uint32_t stream);
+/* Two streams may turn out to be the two directions of one: the number that stands for
+ * `conn_index`. */
+uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index);
 
 /* Connections in memory, in the order of their numbers. The summary is valid until the next call
  * with this flow; false ends the walk early. */

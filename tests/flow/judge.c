@@ -96,7 +96,7 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
-           a->time == b->time && a->stream == b->stream && a->side == b->side &&
+           a->time == b->time && a->conn_index == b->conn_index && a->side == b->side &&
            strcmp(a->field, b->field) == 0 && a->expected == b->expected &&
            a->actual == b->actual && a->other_frame == b->other_frame && a->known == b->known;
 }
@@ -131,9 +131,9 @@ static const struct {
     const char *name;
     size_t off, len;
 } members[] = {
-    MEMBER(stream),
+    MEMBER(conn_index),
     MEMBER(side),
-    MEMBER(epoch),
+    MEMBER(qp_use),
     MEMBER(pairing),
     MEMBER(flags),
     MEMBER(findings),
@@ -170,7 +170,7 @@ static const struct {
     MEMBER(rnr_waited),
     MEMBER(ce_frame),
     MEMBER(cnp_delay),
-    MEMBER(cm_stream),
+    MEMBER(cm_conn_index),
     MEMBER(cm_frame),
     MEMBER(cm_service),
 };

@@ -61,21 +61,21 @@ static void what_an_exchange_tells(void)
         end(&g);
         EXPECT_EQ(judge_errors(&v, "an exchange"), 0);
         EXPECT_EQ(v.conn_cnt, 2);
-        EXPECT_EQ(c->pairing, ROCE_PAIRED_BY_CM);
-        EXPECT_EQ(c->cm.responder_resources, 5);
-        EXPECT_EQ(c->cm.initiator_depth, 6);
-        EXPECT_EQ(c->cm.rep_responder_resources, 3);
-        EXPECT_EQ(c->cm.rep_initiator_depth, 2);
-        EXPECT_EQ(c->cm.req_frame, 1);
-        EXPECT_EQ(c->cm.rep_frame, 3);
-        EXPECT_EQ(c->cm.rtu_frame, 5);
-        EXPECT_EQ(c->cm.dreq_frame, 6);
-        EXPECT_EQ(c->end, ROCE_END_DISCONNECTED);
-        EXPECT_EQ(c->end_frame, 6);
-        EXPECT_EQ(c->end_side, side);
+        EXPECT_EQ(c->facts.pairing, ROCE_PAIRED_BY_CM);
+        EXPECT_EQ(c->facts.cm.responder_resources, 5);
+        EXPECT_EQ(c->facts.cm.initiator_depth, 6);
+        EXPECT_EQ(c->facts.cm.rep_responder_resources, 3);
+        EXPECT_EQ(c->facts.cm.rep_initiator_depth, 2);
+        EXPECT_EQ(c->facts.cm.req_frame, 1);
+        EXPECT_EQ(c->facts.cm.rep_frame, 3);
+        EXPECT_EQ(c->facts.cm.rtu_frame, 5);
+        EXPECT_EQ(c->facts.cm.dreq_frame, 6);
+        EXPECT_EQ(c->facts.end, ROCE_END_DISCONNECTED);
+        EXPECT_EQ(c->facts.end_frame, 6);
+        EXPECT_EQ(c->facts.end_side, side);
         for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
             EXPECT_EQ(results[i].cm_frame, answers[i]);
-            EXPECT_EQ(results[i].cm_stream, i < 2 ? ROCE_NO_STREAM : c->stream);
+            EXPECT_EQ(results[i].cm_conn_index, i < 2 ? ROCE_NO_CONN : c->facts.conn_index);
         }
     }
 }
@@ -145,11 +145,11 @@ static void one_id_of_two_hosts(void)
     end(&g);
     EXPECT_EQ(v.conn_cnt, 3);
     for (uint32_t i = 1; i < 3; i++) {
-        EXPECT_EQ(v.conn[i].pairing, ROCE_PAIRED_BY_CM);
+        EXPECT_EQ(v.conn[i].facts.pairing, ROCE_PAIRED_BY_CM);
         EXPECT_EQ(v.conn[i].side[0].qpn, conn[i - 1].qpn[0]);
         EXPECT_EQ(v.conn[i].side[1].qpn, conn[i - 1].qpn[1]);
-        EXPECT_EQ(v.conn[i].cm.req_frame, i);
-        EXPECT_EQ(v.conn[i].cm.rep_frame, i + 2);
+        EXPECT_EQ(v.conn[i].facts.cm.req_frame, i);
+        EXPECT_EQ(v.conn[i].facts.cm.rep_frame, i + 2);
     }
 }
 
@@ -171,8 +171,8 @@ static void a_qp_of_another_pair(void)
         end(&g);
         EXPECT_EQ(judge_errors(&v, "a QP of another pair"), 0);
         EXPECT_EQ(v.conn_cnt, 3);
-        EXPECT_EQ(v.conn[0].last_frame, 4); /* it ended when CM told */
-        EXPECT_EQ(v.conn[0].epochs, 1);
+        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* it ended when CM told */
+        EXPECT_EQ(v.conn[0].facts.qp_uses, 1);
         EXPECT_EQ(v.conn[2].side[0].qpn, two.qpn[0]);
         EXPECT_EQ(v.conn[2].side[1].qpn, two.qpn[1]);
         EXPECT_EQ(v.conn[2].side[0].oper[ROCE_OPER_SEND].completed, 1);

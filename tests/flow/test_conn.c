@@ -23,17 +23,17 @@ static void directions_are_paired_without_cm(void)
     flowgen_send(&g, 1, 100);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 1);
-    CU_ASSERT(v.conn[0].paired);
+    CU_ASSERT(v.conn[0].facts.paired);
     EXPECT_EQ(v.conn[0].side[0].qpn, 0x101);
     EXPECT_EQ(v.conn[0].side[1].qpn, 0x80001);
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].completed, 1);
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].bytes, 3000);
     EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].bytes, 100);
-    EXPECT_EQ(v.conn[0].mtu, 1024);
-    CU_ASSERT(v.conn[0].complete);
+    EXPECT_EQ(v.conn[0].facts.mtu, 1024);
+    CU_ASSERT(v.conn[0].facts.complete);
     EXPECT_EQ(v.joins, 1);
     EXPECT_EQ(v.join_from, 1);
-    EXPECT_EQ(v.join_to, v.conn[0].stream);
+    EXPECT_EQ(v.join_to, v.conn[0].facts.conn_index);
 }
 
 static void many_connections_with_random_psns(void)
@@ -58,7 +58,7 @@ static void many_connections_with_random_psns(void)
     for (uint32_t i = 0; i < v.conn_cnt; i++) {
         bool swapped = v.conn[i].side[0].qpn > 0x80000;
 
-        CU_ASSERT(v.conn[i].paired);
+        CU_ASSERT(v.conn[i].facts.paired);
         EXPECT_EQ(v.conn[i].side[swapped].qpn + 0x7FF00, v.conn[i].side[!swapped].qpn);
     }
 }
@@ -117,7 +117,8 @@ static void equal_psns_without_a_sign_stay_apart(void)
             }
     run(&g);
     for (uint32_t i = 0; i < v.conn_cnt; i++)
-        CU_ASSERT(!v.conn[i].paired || v.conn[i].side[0].qpn + 0x7FF00 == v.conn[i].side[1].qpn);
+        CU_ASSERT(!v.conn[i].facts.paired ||
+                  v.conn[i].side[0].qpn + 0x7FF00 == v.conn[i].side[1].qpn);
 }
 
 static void cm_names_both_sides(void)
@@ -131,13 +132,13 @@ static void cm_names_both_sides(void)
     flowgen_disconnect(&g);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2); /* QP1 and the connection */
-    EXPECT_EQ(v.conn[1].end, ROCE_END_DISCONNECTED);
+    EXPECT_EQ(v.conn[1].facts.end, ROCE_END_DISCONNECTED);
     EXPECT_EQ(v.conn[1].side[0].first_psn, 0x5000);
     EXPECT_EQ(v.conn[1].side[1].first_psn, 0x9000);
-    EXPECT_EQ(v.conn[1].cm.ack_timeout_code, 14);
-    EXPECT_EQ(v.conn[1].cm.setup_ns, 20000);
+    EXPECT_EQ(v.conn[1].facts.cm.ack_timeout_code, 14);
+    EXPECT_EQ(v.conn[1].facts.cm.setup_ns, 20000);
     EXPECT_EQ(v.joins, 0);
-    CU_ASSERT(v.conn[1].complete);
+    CU_ASSERT(v.conn[1].facts.complete);
 }
 
 /* Annex A14: the REP names a target where an EE context would stand. Another one of the same host
@@ -155,11 +156,11 @@ static void cm_names_an_xrc_target(void)
     flowgen_connect(&g);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 3); /* QP1 and both */
-    EXPECT_EQ(v.conn[1].pairing, ROCE_PAIRED_BY_CM);
-    EXPECT_EQ(v.conn[1].end, ROCE_END_DISCONNECTED);
+    EXPECT_EQ(v.conn[1].facts.pairing, ROCE_PAIRED_BY_CM);
+    EXPECT_EQ(v.conn[1].facts.end, ROCE_END_DISCONNECTED);
     EXPECT_EQ(v.conn[1].side[0].qpn, 0x101);
     EXPECT_EQ(v.conn[1].side[1].qpn, 0x80001);
-    EXPECT_EQ(v.conn[1].svc, ROCE_SVC_XRC);
+    EXPECT_EQ(v.conn[1].facts.svc, ROCE_SVC_XRC);
     CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_TIMEWAIT));
 }
 
@@ -172,9 +173,9 @@ static void a_connection_without_packets(void)
     flowgen_connect(&g);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2);
-    CU_ASSERT(v.conn[1].first_frame > 0);
-    EXPECT_EQ(v.conn[1].last_frame, v.conn[1].first_frame);
-    EXPECT_EQ(v.conn[1].last_time, v.conn[1].first_time);
+    CU_ASSERT(v.conn[1].facts.first_frame > 0);
+    EXPECT_EQ(v.conn[1].facts.last_frame, v.conn[1].facts.first_frame);
+    EXPECT_EQ(v.conn[1].facts.last_time, v.conn[1].facts.first_time);
 }
 
 static void a_rejected_connection_is_told(void)
@@ -194,15 +195,16 @@ static void a_rejected_connection_is_told(void)
     flowgen_cm(&g, 1, &m); /* once more: said once */
     run(&g);
     EXPECT_EQ(v.conn_cnt, 3); /* told at once: the first */
-    EXPECT_EQ(v.conn[0].end, ROCE_END_REJECTED);
-    EXPECT_EQ(v.conn[0].end_frame, 4);
-    EXPECT_EQ(v.conn[0].cm.rej_reason, 28);
-    EXPECT_EQ(v.conn[0].cm.req_frame, 3);
+    EXPECT_EQ(v.conn[0].facts.end, ROCE_END_REJECTED);
+    EXPECT_EQ(v.conn[0].facts.end_frame, 4);
+    EXPECT_EQ(v.conn[0].facts.cm.rej_reason, 28);
+    EXPECT_EQ(v.conn[0].facts.cm.req_frame, 3);
     EXPECT_EQ(v.conn[0].side[0].qpn, 0x101);
     EXPECT_EQ(v.conn[0].side[1].qpn, ROCE_QPN_UNKNOWN);
     EXPECT_EQ(v.conn[0].side[0].packets, 0);
-    CU_ASSERT(v.conn[0].stream != v.conn[1].stream && v.conn[0].stream != v.conn[2].stream);
-    EXPECT_EQ(v.conn[1].end, ROCE_END_OPEN);
+    CU_ASSERT(v.conn[0].facts.conn_index != v.conn[1].facts.conn_index &&
+              v.conn[0].facts.conn_index != v.conn[2].facts.conn_index);
+    EXPECT_EQ(v.conn[1].facts.end, ROCE_END_OPEN);
     EXPECT_EQ(v.totals.connections, 3);
 }
 
@@ -221,7 +223,7 @@ static void the_same_qpns_again(void)
     flowgen_write(&g, 0, 64);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2);
-    EXPECT_EQ(v.conn[1].epochs, 2);
+    EXPECT_EQ(v.conn[1].facts.qp_uses, 2);
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
@@ -241,8 +243,8 @@ static void the_same_qpns_after_a_dreq(void)
     flowgen_send(&g, 0, 5000);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2);
-    EXPECT_EQ(v.conn[1].epochs, 2);
-    EXPECT_EQ(v.conn[1].mtu, 4096);
+    EXPECT_EQ(v.conn[1].facts.qp_uses, 2);
+    EXPECT_EQ(v.conn[1].facts.mtu, 4096);
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
     CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_MTU));
     EXPECT_EQ(judge_errors(&v, "another use after a DREQ"), 0);
@@ -280,7 +282,7 @@ static void vlans_and_encapsulations_are_apart(void)
     flowgen_put(&g, 0, &p);
     run(&g);
     EXPECT_EQ(v.totals.connections, 2);
-    EXPECT_EQ(v.conn[1].vid, 7);
+    EXPECT_EQ(v.conn[1].facts.vid, 7);
 }
 
 static void both_ends_behind_one_address(void)
@@ -301,7 +303,7 @@ static void both_ends_behind_one_address(void)
     }
     run(&g);
     EXPECT_EQ(v.conn_cnt, 1);
-    CU_ASSERT(v.conn[0].paired);
+    CU_ASSERT(v.conn[0].facts.paired);
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 4);
 }
 
@@ -337,7 +339,7 @@ static void the_first_answer_is_a_nak(void)
         judge_end(&g, &v);
         EXPECT_EQ(v.conn_cnt, 1);
         EXPECT_EQ(v.conn[0].side[0].out_of_order, 0);
-        EXPECT_EQ(v.conn[0].side[0].retx[rows[i].cause].episodes, 1);
+        EXPECT_EQ(v.conn[0].side[0].retx[rows[i].cause].go_backs, 1);
     }
 }
 
@@ -362,10 +364,10 @@ static void a_go_back_with_a_hole(void)
     flowgen_put(&g, 0, &p[4]);
     flowgen_ack_all(&g, 1);
     judge_end(&g, &v);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, 1);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 3);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_TIMEOUT].episodes, 1);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].episodes, 0);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_TIMEOUT].go_backs, 1);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
 }
 
 /* No CM, ports that say nothing, PSNs from 0, few packets: what is alone between two hosts is found
@@ -388,8 +390,8 @@ static void a_short_talk_is_one_connection(void)
         run(&g);
         EXPECT_EQ(v.totals.connections, 1);
         EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].completed, 1);
-        EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
-        EXPECT_EQ(v.conn[0].end_request_frame, 3);
+        EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
+        EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
         CU_ASSERT(!judge_found(&v, ROCE_RULE_ONE_SIDED));
     }
 }
@@ -412,9 +414,9 @@ static void a_short_talk_between_two_ports(void)
         }
         run(&g);
         EXPECT_EQ(v.totals.connections, 1);
-        EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
-        EXPECT_EQ(v.conn[0].end_side, 0);
-        EXPECT_EQ(v.conn[0].pairing, answers < 3 ? ROCE_PAIRED_ALONE : ROCE_PAIRED_BY_PSNS);
+        EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
+        EXPECT_EQ(v.conn[0].facts.end_side, 0);
+        EXPECT_EQ(v.conn[0].facts.pairing, answers < 3 ? ROCE_PAIRED_ALONE : ROCE_PAIRED_BY_PSNS);
         EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, answers < 3 ? 0 : 2);
         CU_ASSERT(!judge_found(&v, ROCE_RULE_ONE_SIDED));
     }
@@ -437,9 +439,9 @@ static void naks_without_their_requests(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_NAK], 1);
     EXPECT_EQ(v.totals.rules[ROCE_RULE_SEQ_NAK], 1);
     EXPECT_EQ(v.totals.rules[ROCE_RULE_FATAL_NAK], 1);
-    EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
-    EXPECT_EQ(v.conn[0].end_side, 1); /* whose requests are not in the capture */
-    EXPECT_EQ(v.conn[0].end_syndrome, 0x62);
+    EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
+    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* whose requests are not in the capture */
+    EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
 /* Two QPs that start alike: which answers belong to which shows after some. What passed before is
@@ -492,19 +494,19 @@ static void what_shows_a_pair(void)
         for (unsigned n = 0; n < 4; n++)
             flowgen_send(&g, 0, 64);
         run(&g);
-        CU_ASSERT(v.conn[v.conn_cnt - 1].paired);
-        EXPECT_EQ(v.conn[v.conn_cnt - 1].pairing, rows[i].pairing);
-        EXPECT_EQ(roce_pairing_is_guess(v.conn[v.conn_cnt - 1].pairing), rows[i].guess);
+        CU_ASSERT(v.conn[v.conn_cnt - 1].facts.paired);
+        EXPECT_EQ(v.conn[v.conn_cnt - 1].facts.pairing, rows[i].pairing);
+        EXPECT_EQ(roce_pairing_is_guess(v.conn[v.conn_cnt - 1].facts.pairing), rows[i].guess);
     }
     flowgen_init(&g);
     p = flowgen_req(&g, 0, ROCE_OP_UD_SEND_ONLY, 64);
     flowgen_put(&g, 0, &p);
     run(&g);
-    EXPECT_EQ(v.conn[0].pairing, ROCE_PAIRED_BY_QPNS);
+    EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_BY_QPNS);
     flowgen_init(&g);
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
     run(&g);
-    EXPECT_EQ(v.conn[0].pairing, ROCE_PAIRED_NOT);
+    EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
 /* UC answers nothing: two directions that are alone between their hosts are one connection. */
@@ -523,8 +525,8 @@ static void uc_that_is_alone(void)
         }
         run(&g);
         EXPECT_EQ(v.totals.connections, others ? 4 : 1);
-        EXPECT_EQ(v.conn[0].paired, !others);
-        EXPECT_EQ(v.conn[0].pairing, others ? ROCE_PAIRED_NOT : ROCE_PAIRED_ALONE);
+        EXPECT_EQ(v.conn[0].facts.paired, !others);
+        EXPECT_EQ(v.conn[0].facts.pairing, others ? ROCE_PAIRED_NOT : ROCE_PAIRED_ALONE);
     }
 }
 

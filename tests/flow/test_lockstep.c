@@ -41,13 +41,13 @@ static void on_conn(void *user, const struct roce_conn_summary *c)
     uint32_t n1 = q1 >= FIRST1 ? q1 - FIRST1 : q1 - FIRST0;
 
     (void)user;
-    if (!c->paired)
+    if (!c->facts.paired)
         seen.apart++;
     else if (n0 == n1)
         seen.right++;
     else {
         seen.wrong++;
-        seen.unsaid += !roce_pairing_is_guess(c->pairing);
+        seen.unsaid += !roce_pairing_is_guess(c->facts.pairing);
     }
 }
 

@@ -98,7 +98,7 @@ static void a_last_packet_alone(void)
     flowgen_send(&g, 0, 64);
     judge(&g, NULL, &late, &v);
     flowgen_free(&g);
-    EXPECT_EQ(v.conn[0].mtu_sure, false);
+    EXPECT_EQ(v.conn[0].facts.mtu_sure, false);
     EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_LENGTH), false);
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }

@@ -25,7 +25,7 @@ static void on_episode(void *user, const struct roce_cnp_episode *e)
 static void on_conn(void *user, const struct roce_conn_summary *conn)
 {
     (void)user;
-    if (conn->stream == 0)
+    if (conn->facts.conn_index == 0)
         memcpy(sides, conn->side, sizeof(sides));
 }
 

@@ -94,7 +94,7 @@ static void a_go_back(void)
     EXPECT_EQ(r[4].msg_number, 2);
     EXPECT_EQ(r[6].msg_number, 1); /* its own, however many were sent since */
     EXPECT_EQ(r[7].msg_number, 2);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, 1);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].bytes, 128);
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 3);
@@ -223,11 +223,11 @@ static void why_a_qp_failed(void)
     g.conn.msn[0]--;
     flowgen_ack(&g, 1, g.conn.psn[0] - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
     run(&g);
-    EXPECT_EQ(v.conn[0].end, ROCE_END_NAK);
-    EXPECT_EQ(v.conn[0].end_side, 0);
-    EXPECT_EQ(v.conn[0].end_syndrome, 0x62);
-    EXPECT_EQ(v.conn[0].end_frame, 4);
-    EXPECT_EQ(v.conn[0].end_request_frame, 3);
+    EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
+    EXPECT_EQ(v.conn[0].facts.end_side, 0);
+    EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
+    EXPECT_EQ(v.conn[0].facts.end_frame, 4);
+    EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
 }
 
 /* The same request again and again, and nothing from the other side: in a capture of both
@@ -248,14 +248,15 @@ static void what_was_never_answered(void)
             if (more)
                 flowgen_send(&g, 0, 64);
             run(&g);
-            EXPECT_EQ(v.conn[0].end, times > 2 && !more ? ROCE_END_UNANSWERED : ROCE_END_OPEN);
+            EXPECT_EQ(v.conn[0].facts.end,
+                      times > 2 && !more ? ROCE_END_UNANSWERED : ROCE_END_OPEN);
             EXPECT_EQ(v.totals.rules[ROCE_RULE_RETRY_EXHAUSTED], 0);
-            if (v.conn[0].end == ROCE_END_OPEN)
+            if (v.conn[0].facts.end == ROCE_END_OPEN)
                 continue;
-            EXPECT_EQ(v.conn[0].end_side, 0);
-            EXPECT_EQ(v.conn[0].end_tries, times);
-            EXPECT_EQ(v.conn[0].end_psn, p.bth.psn);
-            EXPECT_EQ(v.conn[0].end_frame, times);
+            EXPECT_EQ(v.conn[0].facts.end_side, 0);
+            EXPECT_EQ(v.conn[0].facts.end_tries, times);
+            EXPECT_EQ(v.conn[0].facts.end_psn, p.bth.psn);
+            EXPECT_EQ(v.conn[0].facts.end_frame, times);
         }
 }
 
@@ -276,7 +277,7 @@ static void who_waits_for_a_receive(void)
             flowgen_wait(&g, 1000000);
         }
         run(&g);
-        EXPECT_EQ(v.conn[0].end, repeats < 7 ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING);
+        EXPECT_EQ(v.conn[0].facts.end, repeats < 7 ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING);
         EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_EXHAUSTED], repeats < 7);
     }
 }
@@ -301,7 +302,7 @@ static void congestion_is_linked(void)
     run(&g);
     CU_ASSERT(r[3].flags & ROCE_AN_CE);
     CU_ASSERT(r[4].flags & ROCE_AN_CNP);
-    EXPECT_EQ(r[4].stream, r[3].stream);
+    EXPECT_EQ(r[4].conn_index, r[3].conn_index);
     EXPECT_EQ(r[4].ce_frame, 3);
     EXPECT_EQ(r[4].cnp_delay, 10000);
     EXPECT_EQ(v.conn[0].side[1].cnps, 1);
@@ -312,7 +313,7 @@ static void a_stream_is_renumbered_once(void)
     struct roce_flow *flow = roce_flow_new(NULL);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
-    EXPECT_EQ(roce_flow_stream(flow, 5), 5);
+    EXPECT_EQ(roce_flow_conn_index(flow, 5), 5);
     roce_flow_finish(flow);
     roce_flow_finish(flow);
     roce_flow_del(flow);

@@ -79,7 +79,7 @@ static void is_said_once(void)
     end(&g, "a new use");
     EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
     EXPECT_EQ(v.conn_cnt, 1);
-    EXPECT_EQ(v.conn[0].epochs, 2);
+    EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
 /* ---- the first packets of the new use are not in the capture -----------------------------------

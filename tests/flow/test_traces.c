@@ -167,7 +167,7 @@ static void known_counts(void)
         judge_end(&g, &v);
         EXPECT_EQ(v.conn_cnt, 1);
         EXPECT_EQ(v.conn[0].side[1].psn_naks, rows[i].seq_naks);
-        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].episodes, rows[i].seq_retries);
+        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, rows[i].seq_retries);
         EXPECT_EQ(v.conn[0].side[1].rnr_naks, rows[i].rnr_naks);
         EXPECT_EQ(v.conn[0].side[0].missing_psns, rows[i].missing);
     }

@@ -108,7 +108,7 @@ static void compare_causes(int s, const struct truth_side *t, const struct roce_
     for (int c = 0; c < ROCE_CAUSE_CNT; c++) {
         const char *name = roce_cause_name((enum roce_cause)c);
 
-        same(s, "go-backs, ", name, t->retx_episodes[c], f->retx[c].episodes);
+        same(s, "go-backs, ", name, t->retx_episodes[c], f->retx[c].go_backs);
         same(s, "packets again, ", name, t->retx_packets[c], f->retx[c].packets);
         same(s, "bytes again, ", name, t->retx_bytes[c], f->retx[c].bytes);
         same(s, "time lost, ", name, t->stalled_ns[c], f->retx[c].stalled_ns);
@@ -198,7 +198,7 @@ static void play(void)
             compare_side(s, &t.side[c][s], &sum->side[k], uc);
             if (row->what & ENDS)
                 same(s, "retries used up", "", t.stuck[c][s],
-                     sum->end == ROCE_END_RETRY_EXHAUSTED && sum->end_side == k);
+                     sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_side == k);
         }
     flowgen_free(&g);
 }

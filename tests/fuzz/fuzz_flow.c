@@ -205,7 +205,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         roce_flow_feed(flow, &in, &r);
         FUZZ_CHECK(r.side < 2 && r.cause < ROCE_CAUSE_CNT);
         FUZZ_CHECK(r.next_psn <= ROCE_PSN_MASK && r.rel_psn <= ROCE_PSN_MASK);
-        FUZZ_CHECK(r.stream == ROCE_NO_STREAM || roce_flow_stream(flow, r.stream) <= r.stream);
+        FUZZ_CHECK(r.conn_index == ROCE_NO_CONN ||
+                   roce_flow_conn_index(flow, r.conn_index) <= r.conn_index);
         FUZZ_CHECK(r.requests_in_flight <= cnt && r.reads_in_flight <= cnt);
         FUZZ_CHECK(r.bytes_in_flight <= (uint64_t)cnt * 4096);
     }

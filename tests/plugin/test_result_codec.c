@@ -27,9 +27,9 @@ static void check_same(const struct roce_result_record *in, uint32_t frame)
     SAME(delta);
     SAME(notes);
     SAME(msn_step);
-    SAME(result.stream);
+    SAME(result.conn_index);
     SAME(result.side);
-    SAME(result.epoch);
+    SAME(result.qp_use);
     SAME(result.flags);
     SAME(result.findings);
     SAME(result.src_qpn);
@@ -65,7 +65,7 @@ static void check_same(const struct roce_result_record *in, uint32_t frame)
     SAME(result.rnr_waited);
     SAME(result.ce_frame);
     SAME(result.cnp_delay);
-    SAME(result.cm_stream);
+    SAME(result.cm_conn_index);
     SAME(result.cm_frame);
 #undef SAME
 }
@@ -85,7 +85,7 @@ static void ordinary_frame_is_small(void)
     uint8_t buf[ROCE_RESULT_LEN_MAX];
 
     record.delta = 1000;
-    record.result.stream = 63;
+    record.result.conn_index = 63;
     record.result.flags = ROCE_AN_REQUEST | ROCE_AN_REL_PSN | ROCE_AN_REGION;
     record.result.rel_psn = 60000;
     record.result.msg_number = 15000;

@@ -104,7 +104,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
                              .severity = roce_rule_info(rule)->severity,
                              .frame = ctx->frame,
                              .time = ctx->time,
-                             .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
+                             .conn_index = ctx->conn ? ctx->conn->conn_index : ROCE_NO_CONN,
                              .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
                              .field = report.field ? report.field : "",
                              .value = report.value,

@@ -26,11 +26,11 @@ enum roce_relation { ROCE_REL_EQ, ROCE_REL_NE, ROCE_REL_AT_LEAST, ROCE_REL_AT_MO
 struct roce_finding {
     enum roce_rule rule;
     enum roce_severity severity; /* the rule's, or less where the capture does not prove it */
-    uint32_t frame;    /* the packet judged; the connection's last at roce_flow_finish() */
-    uint64_t time;     /* ns, of that frame */
-    uint32_t stream;   /* ROCE_NO_STREAM where no connection is concerned */
-    uint8_t side;      /* who sent it: index of the connection's sides */
-    const char *field; /* "bth.psn", static */
+    uint32_t frame;      /* the packet judged; the connection's last at roce_flow_finish() */
+    uint64_t time;       /* ns, of that frame */
+    uint32_t conn_index; /* ROCE_NO_CONN where no connection is concerned */
+    uint8_t side;        /* who sent it: index of the connection's sides */
+    const char *field;   /* "bth.psn", static */
     enum roce_value value;
     enum roce_relation relation;
     uint64_t expected;

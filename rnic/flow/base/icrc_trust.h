@@ -25,7 +25,7 @@
 struct roce_deferred_icrc {
     uint64_t time;
     uint32_t frame, icrc;
-    uint32_t stream; /* ROCE_NO_STREAM: none then */
+    uint32_t conn_index; /* ROCE_NO_CONN: none then */
     uint8_t side;
     bool flush;
 };

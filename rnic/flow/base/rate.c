@@ -80,7 +80,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
 
     s->open = false;
     s->sum.end = end;
-    s->sum.stream = side->conn->stream;
+    s->sum.conn_index = side->conn->conn_index;
     s->sum.side = roce_endpoint_side(side);
     s->sum.ce_marked = (uint32_t)((uint32_t)cold->ce_marked - s->marked);
     sum->episodes++;

@@ -169,12 +169,13 @@ static void check_icrc(struct roce_ctx *ctx)
         return;
     if (ctx->sender)
         count_bad(ctx);
-    held = (struct roce_deferred_icrc){.time = ctx->time,
-                                       .frame = ctx->frame,
-                                       .icrc = ctx->pkt->icrc,
-                                       .stream = ctx->conn ? ctx->conn->stream : ROCE_NO_STREAM,
-                                       .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
-                                       .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
+    held =
+        (struct roce_deferred_icrc){.time = ctx->time,
+                                    .frame = ctx->frame,
+                                    .icrc = ctx->pkt->icrc,
+                                    .conn_index = ctx->conn ? ctx->conn->conn_index : ROCE_NO_CONN,
+                                    .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
+                                    .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
     if (!roce_icrc_trust_defer(&ctx->flow->trust, ctx->src, &held))
         report_bad_icrc(ctx, &held);
 }
@@ -184,9 +185,9 @@ static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *
     for (unsigned i = 0; i < host->deferred_cnt; i++) {
         const struct roce_deferred_icrc *held = &host->deferred[i];
         struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
-        struct roce_conn *conn = held->stream == ROCE_NO_STREAM ? NULL : flow->first_all;
+        struct roce_conn *conn = held->conn_index == ROCE_NO_CONN ? NULL : flow->first_all;
 
-        while (conn && conn->stream != held->stream)
+        while (conn && conn->conn_index != held->conn_index)
             conn = conn->next_all;
         ctx.conn = conn; /* if it is there still, and under its number */
         ctx.sender = conn ? &conn->side[held->side] : NULL;

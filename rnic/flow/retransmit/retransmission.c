@@ -154,7 +154,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
                                              .frame = ctx->frame,
                                              .trigger = trigger,
                                              .time = ctx->time};
-    sum->retx[cause].episodes++;
+    sum->retx[cause].go_backs++;
     sum->retx[cause].stalled_ns += stalled;
     if (req->retry_psn != psn) {
         req->retry_psn = psn;

@@ -189,9 +189,9 @@ void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_con
 /* ---- life --------------------------------------------------------------------------------------
  */
 
-static bool alias_add(struct roce_flow *flow, uint32_t stream)
+static bool alias_add(struct roce_flow *flow, uint32_t conn_index)
 {
-    if (stream >= flow->alias_cap) {
+    if (conn_index >= flow->alias_cap) {
         uint32_t cap = flow->alias_cap ? flow->alias_cap * 2 : 1024;
         uint32_t *alias = roce_mem_get(&flow->mem, cap * sizeof(*alias));
 
@@ -203,13 +203,13 @@ static bool alias_add(struct roce_flow *flow, uint32_t stream)
         flow->alias = alias;
         flow->alias_cap = cap;
     }
-    flow->alias[stream] = stream;
+    flow->alias[conn_index] = conn_index;
     return true;
 }
 
 bool roce_conn_number(struct roce_flow *flow)
 {
-    return alias_add(flow, flow->next_stream++);
+    return alias_add(flow, flow->next_conn_index++);
 }
 
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
@@ -224,11 +224,11 @@ struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ct
     conn = roce_flow_alloc(flow, sizeof(*conn), ctx->conn);
     if (!conn)
         return NULL;
-    conn->stream = flow->next_stream;
+    conn->conn_index = flow->next_conn_index;
     (void)roce_conn_number(flow);
     conn->net = key->net;
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
-    conn->facts.stream = conn->stream;
+    conn->facts.conn_index = conn->conn_index;
     conn->facts.svc = ctx->pkt->op->svc;
     roce_conn_note_network(&conn->facts, ctx->pkt);
     conn->facts.first_frame = conn->facts.last_frame = ctx->frame;
@@ -379,11 +379,11 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     to->icrc_unverified |= from->icrc_unverified;
     to->paired = to->facts.paired = true;
     roce_conn_key(flow, b);
-    if (from->stream < flow->alias_cap)
-        flow->alias[from->stream] = to->stream;
+    if (from->conn_index < flow->alias_cap)
+        flow->alias[from->conn_index] = to->conn_index;
     flow->totals.connections--;
     if (flow->opts.on_join)
-        flow->opts.on_join(flow->opts.user, from->stream, to->stream);
+        flow->opts.on_join(flow->opts.user, from->conn_index, to->conn_index);
     roce_conn_free(flow, from);
 }
 
@@ -418,7 +418,7 @@ void roce_conn_reset(struct roce_conn *conn)
         side->rsp.credit_code = ROCE_CREDIT_NONE;
         side->any = false;
     }
-    conn->facts.epochs++;
+    conn->facts.qp_uses++;
     conn->facts.end = ROCE_END_OPEN;
     conn->facts.complete = false;
 }

@@ -204,7 +204,7 @@ struct roce_endpoint {
     uint8_t pair_hits;     /* responses that one waiting direction alone could answer for */
     bool pair_ambiguous;   /* directions fitted it, and nothing told which is its other one */
     uint8_t other_service; /* packets of another service one after another */
-    uint32_t pair_with;    /* that direction's stream */
+    uint32_t pair_with;    /* that direction's conn_index */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -224,7 +224,7 @@ struct roce_endpoint {
 };
 
 struct roce_conn {
-    uint32_t stream;
+    uint32_t conn_index;
     bool paired;          /* both directions are known */
     bool self;            /* a QP that is connected to itself: side 0 is both */
     bool ud;              /* found by both QPNs */
@@ -262,8 +262,8 @@ struct roce_flow {
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
-    uint32_t *alias; /* stream -> stream it was joined to */
-    uint32_t alias_cap, next_stream;
+    uint32_t *alias; /* conn_index -> conn_index it was joined to */
+    uint32_t alias_cap, next_conn_index;
     struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
     uint16_t
         directions[ROCE_PAIR_BUCKETS]; /* of connected services seen so far; sticks at the end */
@@ -359,7 +359,7 @@ void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_dig
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);
 
-/* Gives flow->next_stream away. False without memory to tell what it is joined to. */
+/* Gives flow->next_conn_index away. False without memory to tell what it is joined to. */
 bool roce_conn_number(struct roce_flow *flow);
 
 /* Makes `side` (not keyed yet) the one that is found by its peer's QPN. */
@@ -387,7 +387,7 @@ static inline void roce_conn_note_network(struct roce_conn_facts *sum, const str
     sum->encap = pkt->encap;
     sum->vid = pkt->vlan_cnt ? pkt->vlan[0].vid : 0;
     sum->overlay = pkt->overlay;
-    sum->epochs = 1;
+    sum->qp_uses = 1;
 }
 
 /* Which CM messages tell of the present use of the QPs, a bit for each: none after a DREQ, for then

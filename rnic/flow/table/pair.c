@@ -230,7 +230,7 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     /* Answers that came before belong to requests that came before. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
-    if (mine->stream < its->stream) {
+    if (mine->conn_index < its->conn_index) {
         roce_conn_join(ctx->flow, mine, its);
         ctx->sender = &mine->side[0];
     } else {
@@ -332,8 +332,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     if (near.cnt && !(ports && side->sport && same_port.cnt == 1))
         return;
-    if (side->pair_with != one->conn->stream) {
-        side->pair_with = one->conn->stream;
+    if (side->pair_with != one->conn->conn_index) {
+        side->pair_with = one->conn->conn_index;
         side->pair_hits = 0;
     }
     side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < APART));
@@ -444,7 +444,7 @@ void roce_pair_finish(struct roce_flow *flow)
              cand = cand->pair_next)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
-            (side->pair_indexed && cand->conn->stream < conn->stream)) /* that one looked */
+            (side->pair_indexed && cand->conn->conn_index < conn->conn_index)) /* that one looked */
             continue;
         if (side->pair_hits || cand->pair_hits ||
             (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {

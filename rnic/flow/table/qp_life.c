@@ -103,8 +103,8 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         REPORT(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
                .other = ctx->conn->facts.first_frame);
         ctx->result->flags |= ROCE_AN_QP_REUSED;
-        if (ctx->conn->facts.epochs < 255)
-            ctx->conn->facts.epochs++;
+        if (ctx->conn->facts.qp_uses < 255)
+            ctx->conn->facts.qp_uses++;
         roce_conn_forget_mtu(ctx->conn);
         roce_peer(ctx->sender)->req.peer_restarted =
             roce_reuse_is_unannounced(ctx) && roce_peer(ctx->sender)->req.started;
@@ -130,6 +130,6 @@ void roce_conn_forget_use(struct roce_ctx *ctx)
     }
     roce_conn_forget_mtu(conn);
     conn->facts.end = ROCE_END_OPEN;
-    if (conn->facts.epochs < 255)
-        conn->facts.epochs++;
+    if (conn->facts.qp_uses < 255)
+        conn->facts.qp_uses++;
 }

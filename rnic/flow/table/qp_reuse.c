@@ -74,7 +74,7 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
         of.sender = held->of_peer[i] ? roce_peer(side) : side;
         if (outcome == SAME_USE && roce_finding_defer(&of, &f))
             continue;
-        f.stream = ctx->conn->stream;
+        f.conn_index = ctx->conn->conn_index;
         f.side = roce_endpoint_side(of.sender);
         if (outcome != SAME_USE || ctx->conn->inconsistent)
             f.severity = ROCE_SEV_WARN;

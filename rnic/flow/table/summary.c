@@ -152,14 +152,14 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
                        struct roce_conn_summary *out)
 {
     out->facts = conn->facts;
-    out->complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
+    out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
     for (int i = 0; i < 2; i++) {
         const struct roce_endpoint *side = &conn->side[i];
 
         fill_side(side, flow->summary_hist[i], &out->side[i]);
         if (side->req.started &&
             (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
-            out->complete = false;
+            out->facts.complete = false;
     }
 }
 

@@ -92,7 +92,7 @@ struct roce_oper_summary {
 };
 
 struct roce_retx_summary {
-    uint64_t episodes; /* go-backs */
+    uint64_t go_backs;
     uint64_t packets, bytes;
     uint64_t stalled_ns; /* from the latest transmission to the repetition, summed over episodes */
 };
@@ -115,7 +115,7 @@ const char *roce_cnp_end_name(enum roce_cnp_end end);
 /* Such a span. Rates are bytes of the wire a second, of windows of at least 100 us and 16 packets;
  * 0 unknown: packets were not captured, or too few were sent. */
 struct roce_cnp_episode {
-    uint32_t stream;
+    uint32_t conn_index;
     uint8_t side;               /* who received the CNPs */
     uint32_t frame, last_frame; /* its first and last CNP */
     uint64_t time;              /* of the first */
@@ -182,17 +182,56 @@ struct roce_endpoint_summary {
     const struct roce_region *region;
 };
 
+/* What is known of the connection as a whole. */
 struct roce_conn_facts {
-#include "flow/base/conn_facts.def"
+    uint32_t conn_index;
+    enum roce_svc svc;
+    enum roce_encap encap;
+    enum roce_pairing pairing; /* what shows that both directions belong together */
+    uint32_t overlay;          /* roce_pkt.overlay */
+    uint32_t mtu;              /* path MTU, 0 unknown */
+    uint16_t vid;              /* outermost VLAN, 0 for none */
+    bool paired;               /* both directions are known to belong together */
+    bool multicast;
+    bool truncated;  /* packets were cut, or parts of its past had to be forgotten */
+    bool complete;   /* seen from its first PSN on, without a hole */
+    bool mtu_sure;   /* from CM or a First packet */
+    uint8_t qp_uses; /* uses of this QP pair */
+    uint32_t first_frame, last_frame;
+    uint64_t first_time, last_time;
+    uint64_t findings[ROCE_SEV_CNT];
+    uint64_t errors_unknown; /* ERROR findings that the profile does not name */
+
+    /* From CM messages, if captured; side is the index of the active side. */
+    struct {
+        uint16_t seen; /* bit per enum roce_cm */
+        uint8_t active_side;
+        uint64_t service_id;
+        uint8_t ack_timeout_code, retry_count, rnr_retry; /* of the REQ */
+        uint8_t responder_resources, initiator_depth;     /* REQ; REP's below */
+        uint8_t rep_responder_resources, rep_initiator_depth;
+        bool req_srq, rep_srq; /* the side's QP is on a shared receive queue */
+        uint16_t rej_reason;
+        uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
+        uint64_t setup_ns; /* REQ to RTU; 0 unknown */
+    } cm;
+
+    /* What ended it. */
+    enum roce_end end;
+    uint8_t end_side;     /* whose QP stopped */
+    uint8_t end_syndrome; /* NAK; retries exhausted: the reserved one that came, or 0 */
+    bool end_paged;       /* RNR NAKs: the request needs no receive */
+    bool end_damaged;     /* the request came with a wrong ICRC each time */
+    uint32_t end_psn;
+    uint32_t end_frame;         /* NAK, DREQ, REJ, last RNR NAK or last repetition */
+    uint32_t end_request_frame; /* the request concerned */
+    uint16_t end_tries;         /* transmissions of that request */
+    uint8_t end_repeats;        /* of the repetitions, those by timeout: after the NAK, or of it */
+    uint8_t end_naks;           /* and those after a sequence NAK */
 };
 
 struct roce_conn_summary {
-    union {
-        struct {
-#include "flow/base/conn_facts.def"
-        };
-        struct roce_conn_facts facts; /* all of these */
-    };
+    struct roce_conn_facts facts;
     struct roce_endpoint_summary side[2];
 };
 

@@ -61,7 +61,7 @@ struct replay_args {
     bool strict;
     bool closed;
     const char *dump_path, *setup_path;
-    struct given given;
+    struct setup_override given;
     struct loop_options loop; /* with `closed` */
     unsigned jobs;            /* 0: as many as there are processors */
     const char *peer, *json_path, *junit_path;
@@ -81,7 +81,7 @@ static void print_usage(FILE *out)
     cli_print_options(out, &table);
     fputs(impair_help, out);
     fprintf(out, "peers:");
-    for (unsigned i = 0; (peer = deviation_peer_name(i)) != NULL; i++)
+    for (unsigned i = 0; (peer = peer_quirks_profile_name(i)) != NULL; i++)
         fprintf(out, " %s", peer);
     fprintf(out, "\nIn differences, expected is what the capture recorded and actual is what our "
                  "RNIC answered.\n"
@@ -158,7 +158,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         switch (c) {
         case 'l': args->ladder = true; break;
         case 'p':
-            if (!deviation_peer_known(optarg))
+            if (!peer_quirks_profile_known(optarg))
                 return cli_error("no peer profile \"%s\" (rocedrill replay --help lists them)",
                                  optarg);
             args->peer = optarg;
@@ -240,7 +240,7 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
         return cli_error("replay: --%s is not for live targets",
                          args->dump_path ? "dump-setup" : "setup");
-    if (args->setup_path && given_read(&args->given, args->setup_path, &error) != 0)
+    if (args->setup_path && setup_override_read(&args->given, args->setup_path, &error) != 0)
         return cli_error("%s", error.text);
     if (stdins > 1)
         return cli_error("replay: standard input can be read once only");
@@ -377,6 +377,6 @@ int cmd_replay(int argc, char **argv)
     if (outfile_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
     capture_set_free(&args.captures);
-    given_free(&args.given);
+    setup_override_free(&args.given);
     return status;
 }

@@ -9,20 +9,20 @@
 /* How many exchanges back that of a message is looked for: CM retries end long before. */
 #define LOOK_BACK 256
 
-bool exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
+bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
 {
     const struct trace_packet *p = &trace->pkt[idx];
     const struct trace_flow *flow = &trace->flow[p->flow];
     struct roce_pkt pkt;
 
-    if (flow->dest_qp != ROCE_QP_GSI || flow->svc != ROCE_SVC_UD || p->dropped || p->made_up)
+    if (flow->dest_qp != ROCE_QP_GSI || flow->svc != ROCE_SVC_UD || p->dropped || p->zero_filled)
         return false;
     trace_parse(p, &pkt);
     return roce_cm_msg_of_pkt(out, &pkt) == 0;
 }
 
-bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
-                      size_t i)
+bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
+                         enum cm_role end, size_t i)
 {
     const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[x->pkt[i]].flow];
     struct roce_cm_msg msg;
@@ -30,9 +30,9 @@ bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum
     if (memcmp(x->addr[0], x->addr[1], 16) != 0)
         return memcmp(flow->src, x->addr[end], 16) == 0;
     /* Both ends are at one address. */
-    exchange_message(xs->trace, x->pkt[i], &msg);
+    cm_exchange_message(xs->trace, x->pkt[i], &msg);
     return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
-           (end == EXCHANGE_ACTIVE);
+           (end == CM_ACTIVE);
 }
 
 /* The ids that a message names: its sender's and its receiver's. */
@@ -52,33 +52,32 @@ static void ids_of(const struct roce_cm_msg *msg, uint32_t *from, uint32_t *to)
         *to = (uint32_t)roce_field_get(remote, mad + ROCE_MAD_LEN);
 }
 
-static bool between(const struct exchange *x, const struct trace_flow *flow,
-                    enum exchange_role from)
+static bool between(const struct cm_exchange *x, const struct trace_flow *flow, enum cm_role from)
 {
     return memcmp(x->addr[from], flow->src, 16) == 0 && memcmp(x->addr[!from], flow->dst, 16) == 0;
 }
 
-static struct exchange *new_exchange(struct exchanges *xs, const struct trace_flow *flow,
-                                     uint32_t id, const struct roce_cm_msg *msg)
+static struct cm_exchange *new_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
+                                        uint32_t id, const struct roce_cm_msg *msg)
 {
-    struct exchange *x;
+    struct cm_exchange *x;
 
-    if (!VEC_GROW(xs->exchange, xs->cnt, xs->cap))
+    if (!VEC_GROW(xs->at, xs->cnt, xs->cap))
         return NULL;
-    x = &xs->exchange[xs->cnt++];
-    *x = (struct exchange){.sidr = msg->kind == ROCE_CM_SIDR_REQ, .tid = msg->mad.tid};
+    x = &xs->at[xs->cnt++];
+    *x = (struct cm_exchange){.sidr = msg->kind == ROCE_CM_SIDR_REQ, .tid = msg->mad.tid};
     x->service_id = x->sidr ? msg->sidr_req.service_id : msg->req.service_id;
-    x->id[EXCHANGE_ACTIVE] = id;
+    x->id[CM_ACTIVE] = id;
     x->end[0].verdict = x->end[1].verdict = VERDICT_SKIPPED;
-    memcpy(x->addr[EXCHANGE_ACTIVE], flow->src, 16);
-    memcpy(x->addr[EXCHANGE_PASSIVE], flow->dst, 16);
+    memcpy(x->addr[CM_ACTIVE], flow->src, 16);
+    memcpy(x->addr[CM_PASSIVE], flow->dst, 16);
     return x;
 }
 
 /* The newest exchange of a message, or NULL. `exact` wants both ids; else its sender's is enough,
  * so that a message with a wrong one is seen. */
-static struct exchange *find(struct exchanges *xs, const struct trace_flow *flow,
-                             const struct roce_cm_msg *msg, bool exact)
+static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
+                                         const struct roce_cm_msg *msg, bool exact)
 {
     bool sidr = msg->kind == ROCE_CM_SIDR_REQ || msg->kind == ROCE_CM_SIDR_REP;
     size_t low = xs->cnt > LOOK_BACK ? xs->cnt - LOOK_BACK : 0;
@@ -87,27 +86,26 @@ static struct exchange *find(struct exchanges *xs, const struct trace_flow *flow
     if (!sidr)
         ids_of(msg, &from, &to);
     for (size_t i = xs->cnt; i-- > low;) {
-        struct exchange *x = &xs->exchange[i];
-        uint32_t active = x->id[EXCHANGE_ACTIVE], passive = x->id[EXCHANGE_PASSIVE];
+        struct cm_exchange *x = &xs->at[i];
+        uint32_t active = x->id[CM_ACTIVE], passive = x->id[CM_PASSIVE];
 
         if (x->sidr != sidr)
             continue;
         if (!exact && x->tid == msg->mad.tid && msg->kind != ROCE_CM_REQ &&
             msg->kind != ROCE_CM_SIDR_REQ &&
-            (between(x, flow, EXCHANGE_ACTIVE) || between(x, flow, EXCHANGE_PASSIVE)))
+            (between(x, flow, CM_ACTIVE) || between(x, flow, CM_PASSIVE)))
             return x;
         if (sidr) {
             bool req = msg->kind == ROCE_CM_SIDR_REQ;
             uint32_t id = req ? msg->sidr_req.request_id : msg->sidr_rep.request_id;
 
-            if (active == id && between(x, flow, req ? EXCHANGE_ACTIVE : EXCHANGE_PASSIVE))
+            if (active == id && between(x, flow, req ? CM_ACTIVE : CM_PASSIVE))
                 return x;
             continue;
         }
-        if (between(x, flow, EXCHANGE_ACTIVE) && active == from &&
-            (!exact || to == 0 || to == passive))
+        if (between(x, flow, CM_ACTIVE) && active == from && (!exact || to == 0 || to == passive))
             return x;
-        if (!between(x, flow, EXCHANGE_PASSIVE) || msg->kind == ROCE_CM_REQ)
+        if (!between(x, flow, CM_PASSIVE) || msg->kind == ROCE_CM_REQ)
             continue;
         if (exact ? active == to && (from == 0 || passive == 0 || passive == from)
                   : active == to || (from != 0 && passive == from))
@@ -116,20 +114,21 @@ static struct exchange *find(struct exchanges *xs, const struct trace_flow *flow
     return NULL;
 }
 
-static int add(struct exchanges *xs, uint32_t idx)
+static int add_message(struct cm_exchanges *xs, uint32_t idx)
 {
     const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[idx].flow];
     struct roce_cm_msg msg;
-    struct exchange *x;
+    struct cm_exchange *x;
     uint32_t from, to;
 
-    if (!exchange_message(xs->trace, idx, &msg))
+    if (!cm_exchange_message(xs->trace, idx, &msg))
         return 0;
-    x = find(xs, flow, &msg, true);
+    x = find_exchange(xs, flow, &msg, true);
     if (!x)
-        x = find(xs, flow, &msg, false);
+        x = find_exchange(xs, flow, &msg, false);
     if (!x || (msg.kind == ROCE_CM_REQ && x->service_id != msg.req.service_id)) {
-        if ((msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_SIDR_REQ) || xs->cnt == EXCHANGES_MAX)
+        if ((msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_SIDR_REQ) ||
+            xs->cnt == CM_EXCHANGES_MAX)
             return 0; /* it began before the capture */
         x = msg.kind == ROCE_CM_REQ ? new_exchange(xs, flow, msg.req.local_comm_id, &msg)
                                     : new_exchange(xs, flow, msg.sidr_req.request_id, &msg);
@@ -137,27 +136,27 @@ static int add(struct exchanges *xs, uint32_t idx)
             return -1;
     }
     ids_of(&msg, &from, &to);
-    if (x->id[EXCHANGE_PASSIVE] == 0 && between(x, flow, EXCHANGE_PASSIVE))
-        x->id[EXCHANGE_PASSIVE] = from;
+    if (x->id[CM_PASSIVE] == 0 && between(x, flow, CM_PASSIVE))
+        x->id[CM_PASSIVE] = from;
     if (!VEC_GROW(x->pkt, x->cnt, x->cap))
         return -1;
     x->pkt[x->cnt++] = idx;
     return 0;
 }
 
-int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
-                    const struct field_diffs *d, const char *reason)
+int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role, uint32_t pkt,
+                       const struct field_diffs *d, const char *reason)
 {
     if (d->cnt == 0)
         return 0;
-    xs->exchange[idx].end[role].diff_cnt++;
+    xs->at[idx].end[role].diff_cnt++;
     for (unsigned i = 0; i < d->cnt; i++) {
         struct diff *diff;
 
         if (!VEC_GROW(xs->diff, xs->diff_cnt, xs->diff_cap))
             return -1;
         diff = &xs->diff[xs->diff_cnt++];
-        *diff = (struct diff){.run = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
+        *diff = (struct diff){.dir = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
         memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
         memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
         snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
@@ -165,28 +164,29 @@ int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role,
     return 0;
 }
 
-int exchanges_replay(struct exchanges *xs, const struct trace *trace, bool active, bool passive)
+int cm_exchanges_replay(struct cm_exchanges *xs, const struct trace *trace, bool active,
+                        bool passive)
 {
     int rc = 0;
 
     memset(xs, 0, sizeof(*xs));
     xs->trace = trace;
     for (uint32_t i = 0; rc == 0 && i < trace->cnt; i++)
-        rc = add(xs, i);
+        rc = add_message(xs, i);
     for (uint32_t i = 0; rc == 0 && i < xs->cnt; i++) {
         if (active)
-            rc = exchange_play(xs, i, EXCHANGE_ACTIVE);
+            rc = cm_replay_end(xs, i, CM_ACTIVE);
         if (rc == 0 && passive)
-            rc = exchange_play(xs, i, EXCHANGE_PASSIVE);
+            rc = cm_replay_end(xs, i, CM_PASSIVE);
     }
     return rc;
 }
 
-void exchanges_free(struct exchanges *xs)
+void cm_exchanges_free(struct cm_exchanges *xs)
 {
     for (size_t i = 0; i < xs->cnt; i++)
-        free(xs->exchange[i].pkt);
-    free(xs->exchange);
+        free(xs->at[i].pkt);
+    free(xs->at);
     free(xs->diff);
     memset(xs, 0, sizeof(*xs));
 }

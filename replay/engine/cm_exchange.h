@@ -18,23 +18,23 @@
 #include "wire/cm_msg.h"
 
 /* More are left out. */
-#define EXCHANGES_MAX 4096u
+#define CM_EXCHANGES_MAX 4096u
 
 /* One end of an exchange that our CM stands for. */
-struct exchange_end {
+struct cm_exchange_end {
     enum verdict verdict;
     const char *skip;    /* for SKIPPED */
     uint32_t compared;   /* messages */
     uint32_t lost;       /* messages captured that this end cannot have got */
-    uint32_t beyond;     /* messages only ours sent */
-    uint32_t unasked;    /* messages that a program sends as it likes: MRA, LAP, APR */
+    uint32_t only_ours;  /* messages only ours sent */
+    uint32_t optional;   /* messages that a program sends as it likes: MRA, LAP, APR */
     uint32_t diff_cnt;   /* messages that differ */
     const char *stopped; /* why no more were compared, or NULL */
 };
 
-enum exchange_role { EXCHANGE_ACTIVE, EXCHANGE_PASSIVE };
+enum cm_role { CM_ACTIVE, CM_PASSIVE };
 
-struct exchange {
+struct cm_exchange {
     uint8_t addr[2][16]; /* by enum exchange_role */
     uint32_t id[2];      /* communication ids; 0 while unknown. SIDR: the request id, twice */
     bool sidr;
@@ -43,12 +43,13 @@ struct exchange {
     uint32_t *pkt; /* indices into trace.pkt */
     size_t cnt;
     size_t cap;
-    struct exchange_end end[2]; /* by enum exchange_role; not asked for: SKIPPED without reason */
+    struct cm_exchange_end
+        end[2]; /* by enum exchange_role; not asked for: SKIPPED without reason */
 };
 
-struct exchanges {
+struct cm_exchanges {
     const struct trace *trace;
-    struct exchange *exchange;
+    struct cm_exchange *at;
     size_t cnt;
     size_t cap;
     struct diff *diff; /* `run` is the index of the exchange; `request` the role */
@@ -56,21 +57,21 @@ struct exchanges {
     size_t diff_cap;
 };
 
-/* Finds the exchanges and plays the ends asked for. 0, or -1 without memory. exchanges_free() is
+/* Finds the exchanges and plays the ends asked for. 0, or -1 without memory. cm_exchanges_free() is
  * wanted in both cases. */
-int exchanges_replay(struct exchanges *exchanges, const struct trace *trace, bool active,
-                     bool passive);
-void exchanges_free(struct exchanges *exchanges);
+int cm_exchanges_replay(struct cm_exchanges *xs, const struct trace *trace, bool active,
+                        bool passive);
+void cm_exchanges_free(struct cm_exchanges *xs);
 
 /* The CM message of a packet of the trace; false if it has none. */
-bool exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm_msg *out);
+bool cm_exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm_msg *out);
 
 /* Whether the end sent message `i` of the exchange. */
-bool exchange_is_from(const struct exchanges *xs, const struct exchange *x, enum exchange_role end,
-                      size_t i);
+bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
+                         enum cm_role end, size_t i);
 
 /* Lists what differs in the message of packet `pkt`, from end `role`. 0, or -1 without memory. */
-int exchange_report(struct exchanges *xs, uint32_t idx, enum exchange_role role, uint32_t pkt,
-                    const struct field_diffs *d, const char *reason);
+int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role, uint32_t pkt,
+                       const struct field_diffs *d, const char *reason);
 
 #endif

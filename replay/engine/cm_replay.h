@@ -8,6 +8,6 @@
 #include "engine/cm_exchange.h"
 
 /* 0, or -1 without memory. */
-int exchange_play(struct exchanges *exchanges, uint32_t idx, enum exchange_role role);
+int cm_replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role);
 
 #endif

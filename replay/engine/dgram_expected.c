@@ -6,16 +6,16 @@
 #define DATAGRAM_MAX 4096u
 #define MAD_LEN      256u
 
-void delivery_init(struct delivery *d, const struct stream *stream)
+void expected_delivery_init(struct expected_delivery *d, const struct dgram_stream *stream)
 {
     memset(d, 0, sizeof(*d));
     d->stream = stream;
 }
 
-static struct delivered dropped(struct delivery *d, const char *rule)
+static struct rx_result dropped(struct expected_delivery *d, const char *rule)
 {
     d->open = false;
-    return (struct delivered){.fate = DELIVERY_DROPPED, .rule = rule};
+    return (struct rx_result){.outcome = RX_DROPPED, .why_dropped = rule};
 }
 
 /* R049: the same key, and not both limited members. */
@@ -24,7 +24,7 @@ static bool pkey_matches(uint16_t a, uint16_t b)
     return (a & 0x7FFF) == (b & 0x7FFF) && (a & 0x7FFF) != 0 && ((a | b) & 0x8000) != 0;
 }
 
-static struct delivered take_datagram(struct delivery *d, const struct roce_pkt *pkt)
+static struct rx_result next_datagram(struct expected_delivery *d, const struct roce_pkt *pkt)
 {
     bool gsi = d->stream->qpn == ROCE_QP_GSI;
 
@@ -32,13 +32,12 @@ static struct delivered take_datagram(struct delivery *d, const struct roce_pkt 
         return dropped(d, "another Q_Key (R170)");
     if (pkt->payload_len > (gsi ? MAD_LEN : DATAGRAM_MAX))
         return dropped(d, gsi ? "longer than a MAD (R171)" : "longer than any MTU (R168)");
-    return (struct delivered){.fate = DELIVERY_COMPLETED,
-                              .off = DELIVERY_AREA,
-                              .byte_len = DELIVERY_AREA + pkt->payload_len};
+    return (struct rx_result){
+        .outcome = RX_COMPLETED, .off = GRH_AREA_LEN, .byte_len = GRH_AREA_LEN + pkt->payload_len};
 }
 
 /* Whether the packet's length fits its place (R165). */
-static bool length_fits(const struct delivery *d, const struct roce_pkt *pkt)
+static bool length_fits(const struct expected_delivery *d, const struct roce_pkt *pkt)
 {
     uint32_t len = pkt->payload_len;
     uint64_t end = d->off + len;
@@ -54,9 +53,9 @@ static bool length_fits(const struct delivery *d, const struct roce_pkt *pkt)
     return roce_opcode_ends(pkt->op) ? end == d->total : end < d->total;
 }
 
-static struct delivered take_uc(struct delivery *d, const struct roce_pkt *pkt)
+static struct rx_result next_uc(struct expected_delivery *d, const struct roce_pkt *pkt)
 {
-    struct delivered out;
+    struct rx_result out;
 
     if (d->begun && pkt->bth.psn != d->epsn)
         d->open = false; /* R163 */
@@ -75,27 +74,28 @@ static struct delivered take_uc(struct delivery *d, const struct roce_pkt *pkt)
     }
     if (!length_fits(d, pkt))
         return dropped(d, "its length does not fit its place (R165)");
-    out = (struct delivered){.write = d->kind == ROCE_KIND_WRITE,
+    out = (struct rx_result){.write = d->kind == ROCE_KIND_WRITE,
                              .rkey = d->rkey,
                              .va = d->va + d->off,
                              .off = d->off,
-                             .fate = DELIVERY_TAKEN};
+                             .outcome = RX_STORED};
     d->off += pkt->payload_len;
     if (roce_opcode_ends(pkt->op)) {
         d->open = false;
-        out.fate = roce_opcode_uses_rq(pkt->op) ? DELIVERY_COMPLETED : DELIVERY_WHOLE;
+        out.outcome = roce_opcode_uses_rq(pkt->op) ? RX_COMPLETED : RX_WRITE_DONE;
         out.byte_len = (uint32_t)d->off;
     }
     return out;
 }
 
-struct delivered delivery_take(struct delivery *d, const struct roce_pkt *pkt)
+struct rx_result expected_delivery_next(struct expected_delivery *d, const struct roce_pkt *pkt)
 {
     if (!pkey_matches(pkt->bth.pkey, d->stream->pkey))
-        return (struct delivered){.fate = DELIVERY_DROPPED, .rule = "another P_Key (R049)"};
+        return (struct rx_result){.outcome = RX_DROPPED, .why_dropped = "another P_Key (R049)"};
     if (pkt->op->kind != ROCE_KIND_SEND &&
         (d->stream->svc != ROCE_SVC_UC || pkt->op->kind != ROCE_KIND_WRITE))
-        return (struct delivered){.fate = DELIVERY_DROPPED,
-                                  .rule = "an operation that the service does not have (R162)"};
-    return d->stream->svc == ROCE_SVC_UD ? take_datagram(d, pkt) : take_uc(d, pkt);
+        return (struct rx_result){.outcome = RX_DROPPED,
+                                  .why_dropped =
+                                      "an operation that the service does not have (R162)"};
+    return d->stream->svc == ROCE_SVC_UD ? next_datagram(d, pkt) : next_uc(d, pkt);
 }

@@ -9,10 +9,10 @@
 #include "engine/dgram_stream.h"
 
 /* Bytes before the payload of a datagram in the receive buffer (R172). */
-#define DELIVERY_AREA 40u
+#define GRH_AREA_LEN 40u
 
-struct delivery {
-    const struct stream *stream;
+struct expected_delivery {
+    const struct dgram_stream *stream;
     bool begun;
     uint32_t epsn;
     bool open;
@@ -23,27 +23,28 @@ struct delivery {
     uint64_t off;   /* bytes of the message so far */
 };
 
-enum delivery_fate {
-    DELIVERY_DROPPED,   /* it leaves no trace */
-    DELIVERY_TAKEN,     /* its bytes are stored, the message goes on */
-    DELIVERY_WHOLE,     /* ... and the message ends, without a completion: WRITE */
-    DELIVERY_COMPLETED, /* ... with a completion */
+enum rx_outcome {
+    RX_DROPPED,    /* it leaves no trace */
+    RX_STORED,     /* its bytes are stored, the message goes on */
+    RX_WRITE_DONE, /* ... and the message ends, without a completion: WRITE */
+    RX_COMPLETED,  /* ... with a completion */
 };
 
 /* What becomes of one packet. */
-struct delivered {
-    enum delivery_fate fate;
+struct rx_result {
+    enum rx_outcome outcome;
     bool write; /* the bytes go to `va` of `rkey`, else to offset `off` of the receive buffer */
     uint32_t rkey;
     uint64_t va;
     uint64_t off;
-    uint32_t byte_len; /* of the completion */
-    const char *rule;  /* DROPPED: why */
+    uint32_t byte_len;       /* of the completion */
+    const char *why_dropped; /* DROPPED: why */
 };
 
-void delivery_init(struct delivery *delivery, const struct stream *stream);
+void expected_delivery_init(struct expected_delivery *delivery, const struct dgram_stream *stream);
 
 /* The next packet that comes in undamaged. */
-struct delivered delivery_take(struct delivery *delivery, const struct roce_pkt *pkt);
+struct rx_result expected_delivery_next(struct expected_delivery *delivery,
+                                        const struct roce_pkt *pkt);
 
 #endif

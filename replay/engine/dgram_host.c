@@ -6,9 +6,9 @@
 
 /* A member of a group, since the packets name none: the first other end of the capture, or the
  * address after the sender's. */
-static void member_of(const struct trace *trace, const struct stream *s, uint8_t out[16])
+static void member_of(const struct trace *trace, const struct dgram_stream *s, uint8_t out[16])
 {
-    for (uint32_t i = 0; i < trace->flows.cnt && i < STREAMS_MAX; i++) {
+    for (uint32_t i = 0; i < trace->flows.cnt && i < DGRAM_STREAMS_MAX; i++) {
         const struct trace_flow *flow = &trace->flow[i];
 
         if (flow->encap == s->encap && memcmp(flow->src, s->peer, 16) != 0) {
@@ -20,10 +20,11 @@ static void member_of(const struct trace *trace, const struct stream *s, uint8_t
     out[15] = out[15] == 0xFE ? 1 : (uint8_t)(out[15] + 1);
 }
 
-struct host *hosts_of(struct hosts *hosts, const struct trace *trace, const struct stream *s)
+struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trace *trace,
+                                    const struct dgram_stream *s)
 {
     uint8_t addr[16];
-    struct host *host;
+    struct dgram_host *host;
 
     memcpy(addr, s->addr, 16);
     if (s->multicast)
@@ -31,16 +32,17 @@ struct host *hosts_of(struct hosts *hosts, const struct trace *trace, const stru
     for (size_t i = 0; i < hosts->cnt; i++)
         if (hosts->host[i].encap == s->encap && memcmp(hosts->host[i].addr, addr, 16) == 0)
             return &hosts->host[i];
-    if (hosts->cnt == HOSTS_MAX)
+    if (hosts->cnt == DGRAM_HOSTS_MAX)
         return NULL;
     host = &hosts->host[hosts->cnt++];
     memcpy(host->addr, addr, 16);
     host->encap = s->encap;
-    memory_init(&host->memory);
+    shadow_init(&host->memory);
     return host;
 }
 
-int host_claim(struct host *host, const struct trace *trace, const struct stream *s)
+int dgram_host_claim(struct dgram_host *host, const struct trace *trace,
+                     const struct dgram_stream *s)
 {
     struct roce_pkt pkt;
 
@@ -51,14 +53,15 @@ int host_claim(struct host *host, const struct trace *trace, const struct stream
             continue;
         trace_parse(p, &pkt);
         if (pkt.reth.dma_len <= RNIC_MESSAGE_MAX &&
-            memory_claim(&host->memory, pkt.reth.rkey, pkt.reth.va, pkt.reth.dma_len,
+            shadow_claim(&host->memory, pkt.reth.rkey, pkt.reth.va, pkt.reth.dma_len,
                          RNIC_ACCESS_REMOTE_WRITE) != 0)
             return -1;
     }
     return 0;
 }
 
-static const struct trace_packet *first_good(const struct trace *trace, const struct stream *s)
+static const struct trace_packet *first_good(const struct trace *trace,
+                                             const struct dgram_stream *s)
 {
     for (size_t i = 0; i < s->cnt; i++)
         if (!trace->pkt[s->pkt[i]].dropped)
@@ -66,16 +69,17 @@ static const struct trace_packet *first_good(const struct trace *trace, const st
     return &trace->pkt[s->pkt[0]];
 }
 
-const char *host_open(struct host *host, const struct trace *trace, const struct stream *s)
+const char *dgram_host_open(struct dgram_host *host, const struct trace *trace,
+                            const struct dgram_stream *s)
 {
     static const uint8_t member[6] = {0x02, 0, 0, 0, 0, 0x02};
     struct rnic_attr attr = {.gid_cnt = 1};
     uint8_t src[6];
-    const char *why = memory_map(&host->memory);
+    const char *why = shadow_map(&host->memory);
 
     if (why)
         return why;
-    feed_macs(first_good(trace, s), attr.mac, src);
+    inject_macs(first_good(trace, s), attr.mac, src);
     if (s->multicast)
         memcpy(attr.mac, member, sizeof(member));
     memcpy(host->mac, attr.mac, sizeof(host->mac));
@@ -91,24 +95,24 @@ const char *host_open(struct host *host, const struct trace *trace, const struct
 
         if (host->memory.region[i].rkey == 0)
             return "R_Key 0 is used, which our RNIC cannot be made to have";
-        rc = memory_register(&host->memory.region[i], host->pd);
+        rc = shadow_register(&host->memory.region[i], host->pd);
         if (rc != 0)
             return rnic_error_text(rc);
     }
     return NULL;
 }
 
-static void host_close(struct host *host)
+static void dgram_host_close(struct dgram_host *host)
 {
     for (uint32_t i = 0; i < host->memory.keys.cnt; i++)
         host->memory.region[i].mr = NULL; /* freed with the RNIC */
     rnic_del(host->rnic);
-    memory_free(&host->memory);
+    shadow_free(&host->memory);
 }
 
-void hosts_close(struct hosts *hosts)
+void dgram_hosts_close(struct dgram_hosts *hosts)
 {
     for (size_t i = 0; i < hosts->cnt; i++)
-        host_close(&hosts->host[i]);
+        dgram_host_close(&hosts->host[i]);
     hosts->cnt = 0;
 }

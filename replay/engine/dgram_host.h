@@ -11,34 +11,37 @@
 #include "engine/dgram_stream.h"
 
 /* Addresses that are stood in for. */
-#define HOSTS_MAX 256u
+#define DGRAM_HOSTS_MAX 256u
 
 /* One address with its RNIC. */
-struct host {
+struct dgram_host {
     uint8_t addr[16];
     enum roce_encap encap;
     uint8_t mac[6];     /* once it is open */
     const char *failed; /* why it cannot be stood in for, or NULL */
-    struct memory memory;
-    struct rnic *rnic; /* NULL before host_open() */
+    struct shadow_memory memory;
+    struct rnic *rnic; /* NULL before dgram_host_open() */
     struct rnic_pd *pd;
     struct rnic_cq *cq;
 };
 
-struct hosts {
-    struct host host[HOSTS_MAX];
+struct dgram_hosts {
+    struct dgram_host host[DGRAM_HOSTS_MAX];
     size_t cnt;
 };
 
 /* The host of a receiver's stream, a new one if need be; of a group, one of its members. NULL if
  * there are too many. */
-struct host *hosts_of(struct hosts *hosts, const struct trace *trace, const struct stream *stream);
-void hosts_close(struct hosts *hosts);
+struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trace *trace,
+                                    const struct dgram_stream *stream);
+void dgram_hosts_close(struct dgram_hosts *hosts);
 
 /* Its memory grows by what the WRITEs of the stream go to. 0, or -1 without memory. */
-int host_claim(struct host *host, const struct trace *trace, const struct stream *stream);
+int dgram_host_claim(struct dgram_host *host, const struct trace *trace,
+                     const struct dgram_stream *stream);
 
 /* Makes the RNIC, as the packets of the stream show it. NULL, or why it cannot be. */
-const char *host_open(struct host *host, const struct trace *trace, const struct stream *stream);
+const char *dgram_host_open(struct dgram_host *host, const struct trace *trace,
+                            const struct dgram_stream *stream);
 
 #endif

@@ -5,17 +5,17 @@
 #include <string.h>
 
 /* The wire shows a packet again. */
-bool message_is_repeated(const struct message_source *src, size_t i)
+bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, size_t i)
 {
-    return i > 0 && trace_is_copy(message_packet(src, i - 1), message_packet(src, i));
+    return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
 /* How many packets the message has if `last` is the last one seen of it, and its length; what was
  * not seen of a SEND is taken to be one byte in one packet for each PSN before `next`. */
-static void measure(const struct message_source *src, struct message *m,
+static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)
 {
-    const struct trace_packet *p = message_packet(src, last);
+    const struct trace_packet *p = dgram_message_packet(src, last);
     uint32_t mtu = src->stream->mtu;
     uint32_t seen = (p->psn - m->psn + 1) & ROCE_PSN_MASK;
     bool ended = roce_opcode_ends(roce_opcode(p->opcode));
@@ -25,7 +25,7 @@ static void measure(const struct message_source *src, struct message *m,
         m->psn_cnt = roce_psn_cnt(first->reth.dma_len, mtu);
         if (m->len > RNIC_MESSAGE_MAX || seen > m->psn_cnt || ended != (seen == m->psn_cnt) ||
             (ended && (uint64_t)(seen - 1) * mtu + p->payload_len != m->len))
-            m->odd = "its packets have lengths that no conformant sender sends";
+            m->unpostable = "its packets have lengths that no conformant sender sends";
         return;
     }
     if (ended) {
@@ -36,12 +36,12 @@ static void measure(const struct message_source *src, struct message *m,
     m->psn_cnt = (next - m->psn) & ROCE_PSN_MASK;
     m->len = (uint64_t)(m->psn_cnt - 1) * mtu + 1;
     if (m->psn_cnt <= seen)
-        m->odd = "a message begins inside it";
+        m->unpostable = "a message begins inside it";
     if (m->len > src->trace->bytes + mtu)
-        m->odd = "too much of it is missing";
+        m->unpostable = "too much of it is missing";
 }
 
-static bool is_message(const struct message_source *src, const struct roce_opcode *op)
+static bool is_message(const struct dgram_message_reader *src, const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_SEND ||
            (src->stream->svc == ROCE_SVC_UC && op->kind == ROCE_KIND_WRITE);
@@ -49,60 +49,61 @@ static bool is_message(const struct message_source *src, const struct roce_opcod
 
 /* The message that packet `from` begins: its packets, as far as they follow, up to the next
  * beginning. */
-static struct message read_from(const struct message_source *src, size_t from)
+static struct dgram_message read_from(const struct dgram_message_reader *src, size_t from)
 {
-    struct message m = {.from = from, .psn = message_packet(src, from)->psn};
+    struct dgram_message m = {.from = from, .psn = dgram_message_packet(src, from)->psn};
     size_t last = from, i;
     uint32_t next;
     struct roce_pkt first;
 
-    trace_parse(message_packet(src, from), &first);
+    trace_parse(dgram_message_packet(src, from), &first);
     for (i = from + 1; i < src->stream->cnt; i++) {
-        const struct trace_packet *p = message_packet(src, i);
+        const struct trace_packet *p = dgram_message_packet(src, i);
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
-        if (roce_opcode_ends(roce_opcode(message_packet(src, last)->opcode)))
+        if (roce_opcode_ends(roce_opcode(dgram_message_packet(src, last)->opcode)))
             break;
-        if (p->dropped || message_is_repeated(src, i))
+        if (p->dropped || dgram_message_is_wire_duplicate(src, i))
             continue;
         if (!is_message(src, op) || roce_opcode_starts(op) || op->kind != first.op->kind ||
-            roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(message_packet(src, last)->psn)) <= 0)
+            roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(dgram_message_packet(src, last)->psn)) <=
+                0)
             break;
         last = i;
     }
     m.to = last + 1;
-    next = (message_packet(src, last)->psn + 2) & ROCE_PSN_MASK;
+    next = (dgram_message_packet(src, last)->psn + 2) & ROCE_PSN_MASK;
     for (; i < src->stream->cnt; i++)
-        if (!message_packet(src, i)->dropped && !message_is_repeated(src, i)) {
-            next = message_packet(src, i)->psn;
+        if (!dgram_message_packet(src, i)->dropped && !dgram_message_is_wire_duplicate(src, i)) {
+            next = dgram_message_packet(src, i)->psn;
             break;
         }
     for (i = from; i < m.to; i++) {
-        const struct trace_packet *p = message_packet(src, i);
+        const struct trace_packet *p = dgram_message_packet(src, i);
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
         if (!p->dropped &&
             (roce_opcode_ends(op) ? p->payload_len > src->stream->mtu ||
                                         (op->pos == ROCE_POS_LAST && p->payload_len == 0)
                                   : p->payload_len != src->stream->mtu))
-            m.odd = "its packets have lengths that no conformant sender sends";
+            m.unpostable = "its packets have lengths that no conformant sender sends";
     }
-    if (!m.odd)
+    if (!m.unpostable)
         measure(src, &m, &first, last, next);
     return m;
 }
 
-bool message_next(struct message_source *src, struct message *m)
+bool dgram_message_next(struct dgram_message_reader *src, struct dgram_message *m)
 {
-    struct stream *s = src->stream;
+    struct dgram_stream *s = src->stream;
 
     while (src->at < s->cnt) {
-        const struct trace_packet *p = message_packet(src, src->at);
+        const struct trace_packet *p = dgram_message_packet(src, src->at);
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
-        if (p->dropped || message_is_repeated(src, src->at)) {
+        if (p->dropped || dgram_message_is_wire_duplicate(src, src->at)) {
             s->damaged += p->dropped;
-            s->repeated += !p->dropped;
+            s->wire_duplicates += !p->dropped;
             src->at++;
             continue;
         }
@@ -113,23 +114,24 @@ bool message_next(struct message_source *src, struct message *m)
         }
         *m = read_from(src, src->at);
         for (size_t k = src->at; k < m->to; k++) {
-            s->damaged += message_packet(src, k)->dropped;
-            s->repeated += !message_packet(src, k)->dropped && message_is_repeated(src, k);
+            s->damaged += dgram_message_packet(src, k)->dropped;
+            s->wire_duplicates +=
+                !dgram_message_packet(src, k)->dropped && dgram_message_is_wire_duplicate(src, k);
         }
         src->at = m->to;
-        if (!m->odd)
+        if (!m->unpostable)
             return true;
         s->not_posted += (uint32_t)(m->to - m->from);
     }
     return false;
 }
 
-uint8_t *message_bytes(const struct message_source *src, const struct message *m)
+uint8_t *dgram_message_bytes(const struct dgram_message_reader *src, const struct dgram_message *m)
 {
     uint8_t *data = calloc(1, m->len + 1);
 
     for (size_t i = m->from; data && i < m->to; i++) {
-        const struct trace_packet *p = message_packet(src, i);
+        const struct trace_packet *p = dgram_message_packet(src, i);
         uint64_t off = (uint64_t)((p->psn - m->psn) & ROCE_PSN_MASK) * src->stream->mtu;
 
         if (!p->dropped && off + p->payload_len <= m->len)

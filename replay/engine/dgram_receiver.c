@@ -17,21 +17,21 @@
 #define TIME_BASE UINT64_C(1000000000)
 
 /* A stream while it is played. */
-struct receiver {
-    struct host *host;
+struct dgram_receiver {
+    struct dgram_host *host;
     struct rnic_qp *qp;
-    struct delivery delivery;
+    struct expected_delivery delivery;
     uint8_t *buf;
     uint32_t len;
     uint32_t used; /* bytes of `buf` that may not be FILL */
     struct rnic_mr *mr;
-    bool doubt; /* something reached it that nobody sent: see receive_frame() */
+    bool doubt; /* something reached it that nobody sent: see dgram_receivers_frame() */
 };
 
-struct receive {
-    struct streams *streams;
-    struct hosts hosts;
-    struct receiver *receiver; /* one for each stream */
+struct dgram_receivers {
+    struct dgram_streams *streams;
+    struct dgram_hosts hosts;
+    struct dgram_receiver *receiver; /* one for each stream */
 };
 
 /* A frame that reaches a host: of stream `stream`, standing for packet `pkt` of the trace. */
@@ -48,27 +48,27 @@ struct arrival {
  */
 
 /* The longest message that the stream completes in a receive buffer. */
-static uint32_t longest(const struct trace *trace, const struct stream *s)
+static uint32_t longest(const struct trace *trace, const struct dgram_stream *s)
 {
-    struct delivery d;
-    uint64_t max = s->svc == ROCE_SVC_UD ? DELIVERY_AREA + 4096 : 0;
+    struct expected_delivery d;
+    uint64_t max = s->svc == ROCE_SVC_UD ? GRH_AREA_LEN + 4096 : 0;
     struct roce_pkt pkt;
 
-    delivery_init(&d, s);
+    expected_delivery_init(&d, s);
     for (size_t i = 0; i < s->cnt && s->svc == ROCE_SVC_UC; i++) {
         const struct trace_packet *p = &trace->pkt[s->pkt[i]];
 
         if (p->dropped)
             continue;
         trace_parse(p, &pkt);
-        delivery_take(&d, &pkt);
+        expected_delivery_next(&d, &pkt);
         if (d.kind == ROCE_KIND_SEND && d.off > max)
             max = d.off;
     }
     return (uint32_t)max;
 }
 
-static void post_recv(struct receiver *r)
+static void post_recv(struct dgram_receiver *r)
 {
     struct rnic_sge sge = {.len = r->len, .lkey = rnic_mr_key(r->mr)};
     struct rnic_recv_wr wr = {.sge = &sge, .sge_cnt = 1};
@@ -76,8 +76,8 @@ static void post_recv(struct receiver *r)
     rnic_post_recv(r->qp, &wr);
 }
 
-static const char *qp_open(struct receiver *r, const struct stream *s, const struct roce_pkt *first,
-                           rnic_time now)
+static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *s,
+                           const struct roce_pkt *first, rnic_time now)
 {
     struct rnic_qp_init init = {.type = s->svc == ROCE_SVC_UC   ? RNIC_QPT_UC
                                         : s->qpn == ROCE_QP_GSI ? RNIC_QPT_GSI
@@ -112,16 +112,16 @@ static const char *qp_open(struct receiver *r, const struct stream *s, const str
 
 /* The buffers of a stream, and its QP in place of an earlier one with its number. NULL, or why not.
  */
-static const char *open_receiver(struct receive *rx, uint32_t idx, const struct roce_pkt *first,
-                                 rnic_time now)
+static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
+                                 const struct roce_pkt *first, rnic_time now)
 {
-    const struct stream *s = &rx->streams->stream[idx];
-    struct receiver *r = &rx->receiver[idx];
+    const struct dgram_stream *s = &rx->streams->stream[idx];
+    struct dgram_receiver *r = &rx->receiver[idx];
     struct rnic_mr_attr attr = {.access = RNIC_ACCESS_LOCAL_WRITE};
     const char *why;
 
     for (size_t i = 0; i < rx->streams->cnt; i++) {
-        struct receiver *other = &rx->receiver[i];
+        struct dgram_receiver *other = &rx->receiver[i];
 
         if (other->qp && other->host == r->host && rx->streams->stream[i].qpn == s->qpn &&
             !s->multicast && !rx->streams->stream[i].multicast) {
@@ -145,7 +145,7 @@ static const char *open_receiver(struct receive *rx, uint32_t idx, const struct 
         r->qp = NULL;
         return why;
     }
-    delivery_init(&r->delivery, s);
+    expected_delivery_init(&r->delivery, s);
     post_recv(r);
     return NULL;
 }
@@ -159,13 +159,13 @@ static void compare_area(const uint8_t *area, const struct roce_pkt *pkt, struct
     const uint8_t *net = pkt->frame + pkt->net_off;
     bool ip4 = pkt->encap == ROCE_ENCAP_V2_IP4;
 
-    if (ip4 ? memcmp(area + DELIVERY_AREA - ROCE_IP4_LEN, net, ROCE_IP4_LEN) != 0
-            : memcmp(area, net, DELIVERY_AREA) != 0)
-        fields_differ(d, "network header", "as captured", "other bytes");
+    if (ip4 ? memcmp(area + GRH_AREA_LEN - ROCE_IP4_LEN, net, ROCE_IP4_LEN) != 0
+            : memcmp(area, net, GRH_AREA_LEN) != 0)
+        field_diff_add(d, "network header", "as captured", "other bytes");
 }
 
-static void compare_completion(const struct stream *s, const struct roce_pkt *pkt,
-                               const struct delivered *want, const struct rnic_wc *wc,
+static void compare_completion(const struct dgram_stream *s, const struct roce_pkt *pkt,
+                               const struct rx_result *want, const struct rnic_wc *wc,
                                const struct rnic_qp *qp, struct field_diffs *d)
 {
     bool imm = roce_pkt_has(pkt, ROCE_HDR_IMMDT);
@@ -173,43 +173,44 @@ static void compare_completion(const struct stream *s, const struct roce_pkt *pk
     unsigned flags = (ud ? (unsigned)RNIC_WC_GRH : 0u) | (imm ? (unsigned)RNIC_WC_WITH_IMM : 0u);
 
     if (wc->status != RNIC_WC_SUCCESS) {
-        fields_differ(d, "completion", "SUCCESS", rnic_wc_status_name(wc->status));
+        field_diff_add(d, "completion", "SUCCESS", rnic_wc_status_name(wc->status));
         return;
     }
-    fields_differ_num(d, "wc.opcode", "%u", want->write ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV,
-                      wc->opcode);
-    fields_differ_num(d, "wc.flags", "%x", flags, wc->flags);
-    fields_differ_num(d, "wc.byte_len", "%u", want->byte_len, wc->byte_len);
+    field_diff_add_num(d, "wc.opcode", "%u",
+                       want->write ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV, wc->opcode);
+    field_diff_add_num(d, "wc.flags", "%x", flags, wc->flags);
+    field_diff_add_num(d, "wc.byte_len", "%u", want->byte_len, wc->byte_len);
     if (imm)
-        fields_differ_num(d, "wc.imm", "%x", pkt->immdt.imm, wc->imm);
-    fields_differ_num(d, "wc.qpn", "%x", rnic_qp_qpn(qp), wc->qpn);
-    fields_differ_num(d, "wc.solicited", "%u", pkt->bth.se, wc->solicited);
+        field_diff_add_num(d, "wc.imm", "%x", pkt->immdt.imm, wc->imm);
+    field_diff_add_num(d, "wc.qpn", "%x", rnic_qp_qpn(qp), wc->qpn);
+    field_diff_add_num(d, "wc.solicited", "%u", pkt->bth.se, wc->solicited);
     if (ud)
-        fields_differ_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
+        field_diff_add_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
 }
 
 /* Where the packet's bytes should be now, or NULL. */
-static const uint8_t *place_of(const struct receiver *r, const struct delivered *want, uint32_t len)
+static const uint8_t *place_of(const struct dgram_receiver *r, const struct rx_result *want,
+                               uint32_t len)
 {
-    const struct memory_region *region;
+    const struct shadow_region *region;
 
     if (!want->write)
         return want->off + len < r->len ? r->buf + want->off : NULL;
-    region = memory_find(&r->host->memory, want->rkey);
-    return region && memory_covers(region, want->va, len, 0)
+    region = shadow_find(&r->host->memory, want->rkey);
+    return region && shadow_covers(region, want->va, len, 0)
                ? region->image + (want->va - region->low)
                : NULL;
 }
 
-static void compare_bytes(const struct receiver *r, const struct roce_pkt *pkt,
-                          const struct delivered *want, struct field_diffs *d)
+static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt *pkt,
+                          const struct rx_result *want, struct field_diffs *d)
 {
     const uint8_t *place = place_of(r, want, pkt->payload_len);
 
     if (pkt->payload_len && (!place || memcmp(place, pkt->payload, pkt->payload_len) != 0))
-        fields_differ(d, "data", "as captured", "other bytes in memory");
+        field_diff_add(d, "data", "as captured", "other bytes in memory");
     if (!want->write && place && place[pkt->payload_len] != FILL)
-        fields_differ(d, "data", "nothing after the message", "bytes after it");
+        field_diff_add(d, "data", "nothing after the message", "bytes after it");
     if (r->delivery.stream->svc == ROCE_SVC_UD)
         compare_area(r->buf, pkt, d);
 }
@@ -225,12 +226,12 @@ struct guard {
     uint8_t before[4096];
 };
 
-static void guard_set(struct guard *g, const struct receiver *r, const struct roce_pkt *pkt)
+static void guard_set(struct guard *g, const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
-    const struct delivery *del = &r->delivery;
+    const struct expected_delivery *del = &r->delivery;
     bool starts = roce_pkt_has(pkt, ROCE_HDR_RETH);
     bool write = pkt->op->kind == ROCE_KIND_WRITE;
-    struct delivered place = {.write = write,
+    struct rx_result place = {.write = write,
                               .rkey = starts ? pkt->reth.rkey : del->rkey,
                               .va = starts ? pkt->reth.va : del->va + del->off,
                               .off = roce_opcode_starts(pkt->op) ? 0 : del->off};
@@ -242,7 +243,8 @@ static void guard_set(struct guard *g, const struct receiver *r, const struct ro
 }
 
 /* A fresh buffer for what begins a message. */
-static void clean(struct receiver *r, const struct stream *s, const struct roce_pkt *pkt)
+static void reset_buffer(struct dgram_receiver *r, const struct dgram_stream *s,
+                         const struct roce_pkt *pkt)
 {
     uint64_t end;
 
@@ -250,17 +252,17 @@ static void clean(struct receiver *r, const struct stream *s, const struct roce_
         memset(r->buf, FILL, r->used);
         r->used = 0;
     }
-    end = r->delivery.off + pkt->payload_len + DELIVERY_AREA;
+    end = r->delivery.off + pkt->payload_len + GRH_AREA_LEN;
     if (end > r->used)
         r->used = end < r->len ? (uint32_t)end : r->len;
 }
 
 /* Gives a frame to the host's RNIC, and compares what becomes of it with what has to. */
-static int play(struct receive *rx, const struct arrival *a, rnic_time now)
+static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
-    struct stream *s = &rx->streams->stream[a->stream];
-    struct receiver *r = &rx->receiver[a->stream];
-    struct delivered want = {.fate = DELIVERY_DROPPED, .rule = "it is damaged"};
+    struct dgram_stream *s = &rx->streams->stream[a->stream];
+    struct dgram_receiver *r = &rx->receiver[a->stream];
+    struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "it is damaged"};
     struct field_diffs d = {.cnt = 0};
     uint8_t frame[ROCE_FRAME_MAX];
     const struct roce_pkt *pkt = a->parsed;
@@ -270,61 +272,62 @@ static int play(struct receive *rx, const struct arrival *a, rnic_time now)
     size_t cnt;
 
     if (!a->damaged)
-        clean(r, s, pkt);
+        reset_buffer(r, s, pkt);
     guard_set(&guard, r, pkt);
     rnic_input(r->host->rnic, a->frame, a->len, now);
     if (a->damaged)
         s->damaged++;
     else
-        want = delivery_take(&r->delivery, pkt);
-    s->dropped += !a->damaged && want.fate == DELIVERY_DROPPED;
+        want = expected_delivery_next(&r->delivery, pkt);
+    s->dropped += !a->damaged && want.outcome == RX_DROPPED;
     s->compared++;
     cnt = rnic_cq_poll(r->host->cq, wc, sizeof(wc) / sizeof(wc[0]));
-    if (want.fate == DELIVERY_COMPLETED && cnt == 1)
+    if (want.outcome == RX_COMPLETED && cnt == 1)
         compare_completion(s, pkt, &want, &wc[0], r->qp, &d);
-    else if (cnt != (want.fate == DELIVERY_COMPLETED)) {
+    else if (cnt != (want.outcome == RX_COMPLETED)) {
         if (cnt)
             snprintf(text, sizeof(text), "%zu: %s", cnt, rnic_wc_status_name(wc[0].status));
-        fields_differ(&d, "completion", want.fate == DELIVERY_COMPLETED ? "SUCCESS" : "none", text);
+        field_diff_add(&d, "completion", want.outcome == RX_COMPLETED ? "SUCCESS" : "none", text);
     }
-    if (want.fate != DELIVERY_DROPPED && d.cnt == 0)
+    if (want.outcome != RX_DROPPED && d.cnt == 0)
         compare_bytes(r, pkt, &want, &d);
     else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
-        fields_differ(&d, "data", "unchanged", "other bytes in memory");
+        field_diff_add(&d, "data", "unchanged", "other bytes in memory");
     if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
-        fields_differ(&d, "answer", "none", "a packet"); /* R162, R178 */
-    if (want.fate == DELIVERY_COMPLETED || want.fate == DELIVERY_WHOLE) {
+        field_diff_add(&d, "answer", "none", "a packet"); /* R162, R178 */
+    if (want.outcome == RX_COMPLETED || want.outcome == RX_WRITE_DONE) {
         s->messages++;
         s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : pkt->payload_len;
     }
     if (cnt)
         post_recv(r);
-    return streams_report(rx->streams, a->stream, a->pkt, &d,
-                          want.rule ? want.rule : "our RNIC receives this packet differently");
+    return dgram_streams_report(rx->streams, a->stream, a->pkt, &d,
+                                want.why_dropped ? want.why_dropped
+                                                 : "our RNIC receives this packet differently");
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static int find_hosts(struct receive *rx)
+static int find_hosts(struct dgram_receivers *rx)
 {
     for (size_t i = 0; i < rx->streams->cnt; i++) {
-        struct stream *s = &rx->streams->stream[i];
+        struct dgram_stream *s = &rx->streams->stream[i];
 
-        if (s->role != STREAM_RECEIVER || s->skip)
+        if (s->role != DGRAM_RECEIVER || s->skip)
             continue;
-        rx->receiver[i].host = hosts_of(&rx->hosts, rx->streams->trace, s);
+        rx->receiver[i].host = dgram_hosts_find(&rx->hosts, rx->streams->trace, s);
         if (!rx->receiver[i].host)
             s->skip = "more addresses than replay stands in for";
-        else if (host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
+        else if (dgram_host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
             return -1;
     }
     return 0;
 }
 
-struct receive *receive_new(struct streams *streams)
+struct dgram_receivers *dgram_receivers_new(struct dgram_streams *streams)
 {
-    struct receive *rx = calloc(1, sizeof(*rx));
+    struct dgram_receivers *rx = calloc(1, sizeof(*rx));
 
     if (!rx)
         return NULL;
@@ -332,15 +335,15 @@ struct receive *receive_new(struct streams *streams)
     rx->receiver = calloc(streams->cnt + 1, sizeof(*rx->receiver));
     if (rx->receiver && find_hosts(rx) == 0)
         return rx;
-    receive_del(rx);
+    dgram_receivers_del(rx);
     return NULL;
 }
 
-void receive_del(struct receive *rx)
+void dgram_receivers_del(struct dgram_receivers *rx)
 {
     if (!rx)
         return;
-    hosts_close(&rx->hosts);
+    dgram_hosts_close(&rx->hosts);
     for (size_t i = 0; rx->receiver && i < rx->streams->cnt; i++)
         free(rx->receiver[i].buf);
     free(rx->receiver);
@@ -348,15 +351,15 @@ void receive_del(struct receive *rx)
 }
 
 /* Whether the stream is played; its host and its QP are there then. */
-static bool is_open(struct receive *rx, const struct arrival *a, rnic_time now)
+static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
-    struct stream *s = &rx->streams->stream[a->stream];
-    struct receiver *r = &rx->receiver[a->stream];
+    struct dgram_stream *s = &rx->streams->stream[a->stream];
+    struct dgram_receiver *r = &rx->receiver[a->stream];
 
     if (s->skip)
         return false;
     if (!r->host->rnic && !r->host->failed)
-        r->host->failed = host_open(r->host, rx->streams->trace, s);
+        r->host->failed = dgram_host_open(r->host, rx->streams->trace, s);
     s->skip = r->host->failed;
     if (!s->skip && !r->qp) {
         if (a->damaged)
@@ -367,7 +370,7 @@ static bool is_open(struct receive *rx, const struct arrival *a, rnic_time now)
 }
 
 /* A recorded packet, at its time. */
-static int play_packet(struct receive *rx, uint32_t stream, uint32_t pkt)
+static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt)
 {
     const struct trace *trace = rx->streams->trace;
     const struct trace_packet *p = &trace->pkt[pkt];
@@ -377,27 +380,27 @@ static int play_packet(struct receive *rx, uint32_t stream, uint32_t pkt)
     struct arrival a = {.stream = stream,
                         .pkt = pkt,
                         .frame = frame,
-                        .len = feed_frame(p, frame),
+                        .len = inject_frame(p, frame),
                         .parsed = &parsed,
                         .damaged = p->dropped};
 
     trace_parse(p, &parsed);
     parsed.payload = trace_payload(p);
     parsed.payload_len = p->payload_len;
-    return is_open(rx, &a, now) ? play(rx, &a, now) : 0;
+    return is_open(rx, &a, now) ? compare_arrival(rx, &a, now) : 0;
 }
 
 /* What nobody sent reaches the host: each QP of it may have done anything with it. */
-static void play_forged(struct receive *rx, const struct arrival *a, rnic_time now)
+static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
-    struct host *host = rx->receiver[a->stream].host;
+    struct dgram_host *host = rx->receiver[a->stream].host;
     struct rnic_wc wc[4];
     size_t cnt;
 
     rnic_input(host->rnic, a->frame, a->len, now);
     cnt = rnic_cq_poll(host->cq, wc, sizeof(wc) / sizeof(wc[0]));
     for (size_t i = 0; i < rx->streams->cnt; i++) {
-        struct receiver *r = &rx->receiver[i];
+        struct dgram_receiver *r = &rx->receiver[i];
 
         if (r->host != host || !r->qp)
             continue;
@@ -409,7 +412,7 @@ static void play_forged(struct receive *rx, const struct arrival *a, rnic_time n
 }
 
 /* A message that begins, and each datagram, is received whatever came before (R164). */
-static bool is_sure_again(const struct receiver *r, const struct roce_pkt *pkt)
+static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
 
@@ -418,8 +421,9 @@ static bool is_sure_again(const struct receiver *r, const struct roce_pkt *pkt)
 }
 
 /* Whether a datagram reaches the QP of the stream, whatever was done to it: each is received or
- * dropped for itself, by rules that delivery.h knows. */
-static bool reaches(const struct receiver *r, const struct stream *s, const struct roce_pkt *pkt)
+ * dropped for itself, by rules that dgram_expected.h knows. */
+static bool reaches(const struct dgram_receiver *r, const struct dgram_stream *s,
+                    const struct roce_pkt *pkt)
 {
     uint8_t src[16], dst[16];
 
@@ -430,9 +434,10 @@ static bool reaches(const struct receiver *r, const struct stream *s, const stru
            memcmp(pkt->eth.dst, r->host->mac, sizeof(r->host->mac)) == 0;
 }
 
-int receive_frame(struct receive *rx, const struct receive_in *in, rnic_time now)
+int dgram_receivers_frame(struct dgram_receivers *rx, const struct dgram_arrival_in *in,
+                          rnic_time now)
 {
-    struct receiver *r = &rx->receiver[in->stream];
+    struct dgram_receiver *r = &rx->receiver[in->stream];
     struct roce_pkt parsed;
     struct arrival a = {.stream = in->stream,
                         .pkt = in->pkt,
@@ -452,23 +457,23 @@ int receive_frame(struct receive *rx, const struct receive_in *in, rnic_time now
         return 0;
     if (r->doubt && !a.damaged && is_sure_again(r, &parsed)) {
         r->doubt = false;
-        delivery_init(&r->delivery, &rx->streams->stream[in->stream]);
+        expected_delivery_init(&r->delivery, &rx->streams->stream[in->stream]);
     }
     if (r->doubt) {
         play_forged(rx, &a, now);
         return 0;
     }
-    return play(rx, &a, now);
+    return compare_arrival(rx, &a, now);
 }
 
-int receive_all(struct streams *streams)
+int dgram_receivers_play(struct dgram_streams *streams)
 {
-    struct receive *rx = receive_new(streams);
+    struct dgram_receivers *rx = dgram_receivers_new(streams);
     int rc = rx ? 0 : -1;
 
     for (uint32_t i = 0; rc == 0 && i < streams->trace->cnt; i++)
         if (streams->receiver[i] != KEYMAP_NONE)
             rc = play_packet(rx, streams->receiver[i], i);
-    receive_del(rx);
+    dgram_receivers_del(rx);
     return rc;
 }

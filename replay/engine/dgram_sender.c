@@ -7,14 +7,14 @@
 #include "engine/dgram_message.h"
 #include "engine/rc_post_wr.h"
 
-struct transmit {
-    struct streams *streams;
-    struct stream *stream;
+struct dgram_sender {
+    struct dgram_streams *streams;
+    struct dgram_stream *stream;
     uint32_t idx;
-    struct message_source source;
-    struct message message; /* the next one ... */
-    bool more;              /* ... if there is one */
-    const struct transmit_sink *sink;
+    struct dgram_message_reader source;
+    struct dgram_message message; /* the next one ... */
+    bool more;                    /* ... if there is one */
+    const struct dgram_sender_sink *sink;
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
@@ -23,14 +23,14 @@ struct transmit {
     uint32_t qkey;     /* likewise */
     uint32_t next_psn; /* of the next packet of `qp` */
     rnic_time now;
-    const struct transmit_device *device; /* or NULL: our RNIC */
-    bool open;                            /* it has a QP */
+    const struct dgram_sender_device *device; /* or NULL: our RNIC */
+    bool open;                                /* it has a QP */
 };
 
 /* A message whose packets come. */
 struct taking {
-    struct transmit *t;
-    const struct message *m;
+    struct dgram_sender *t;
+    const struct dgram_message *m;
     size_t at;
     int rc;
 };
@@ -38,17 +38,17 @@ struct taking {
 /* ---- the RNIC ----------------------------------------------------------------------------------
  */
 
-static const char *open_device(struct transmit *t)
+static const char *open_device(struct dgram_sender *t)
 {
-    const struct stream *s = t->stream;
+    const struct dgram_stream *s = t->stream;
     struct rnic_attr attr = {.gid_cnt = 1};
     size_t first = 0;
     uint8_t dst[6];
 
-    while (message_packet(&t->source, first)->dropped)
+    while (dgram_message_packet(&t->source, first)->dropped)
         first++; /* one is good, else it is not played */
 
-    feed_macs(message_packet(&t->source, first), dst, attr.mac);
+    inject_macs(dgram_message_packet(&t->source, first), dst, attr.mac);
     memcpy(attr.gid[0].gid, s->addr, 16);
     attr.gid[0].type = s->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
     attr.pkey[attr.pkey_cnt++] = s->pkey;
@@ -62,15 +62,15 @@ static void fill_av(struct rnic_av *av, const struct trace_packet *p, const stru
 {
     uint8_t src[16], mac[6];
 
-    feed_macs(p, av->dmac, mac);
+    inject_macs(p, av->dmac, mac);
     roce_pkt_addr(pkt, src, av->dgid);
 }
 
 /* A QP whose next packet is this one. */
-static const char *open_qp(struct transmit *t, const struct trace_packet *p,
+static const char *open_qp(struct dgram_sender *t, const struct trace_packet *p,
                            const struct roce_pkt *pkt)
 {
-    const struct stream *s = t->stream;
+    const struct dgram_stream *s = t->stream;
     bool ud = s->svc == ROCE_SVC_UD;
     struct rnic_qp_init init = {.type = !ud                     ? RNIC_QPT_UC
                                         : s->qpn == ROCE_QP_GSI ? RNIC_QPT_GSI
@@ -113,10 +113,10 @@ static const char *open_qp(struct transmit *t, const struct trace_packet *p,
 /* ---- posting -----------------------------------------------------------------------------------
  */
 
-static const char *post(struct transmit *t, const struct message *m, uint8_t *data,
-                        struct rnic_mr **mr, struct rnic_ah **ah)
+static const char *post_message(struct dgram_sender *t, const struct dgram_message *m,
+                                uint8_t *data, struct rnic_mr **mr, struct rnic_ah **ah)
 {
-    const struct trace_packet *p = message_packet(&t->source, m->from);
+    const struct trace_packet *p = dgram_message_packet(&t->source, m->from);
     struct rnic_mr_attr attr = {.addr = data, .len = m->len, .access = RNIC_ACCESS_LOCAL_WRITE};
     struct rnic_send_wr wr = {.flags = RNIC_SEND_SIGNALED};
     struct rnic_sge sge = {.len = (uint32_t)m->len};
@@ -124,7 +124,7 @@ static const char *post(struct transmit *t, const struct message *m, uint8_t *da
     int rc = 0;
 
     trace_parse(p, &first);
-    trace_parse(message_packet(&t->source, m->to - 1), &end);
+    trace_parse(dgram_message_packet(&t->source, m->to - 1), &end);
     if (m->len) {
         rc = rnic_mr_reg(t->pd, &attr, mr);
         if (rc != 0)
@@ -133,7 +133,7 @@ static const char *post(struct transmit *t, const struct message *m, uint8_t *da
         wr.sge = &sge;
         wr.sge_cnt = 1;
     }
-    wr.opcode = posted_opcode(end.op);
+    wr.opcode = rc_post_wr_opcode(end.op);
     wr.flags |= end.bth.se && roce_opcode_ends(end.op) ? (unsigned)RNIC_SEND_SOLICITED : 0u;
     wr.imm = end.immdt.imm;
     wr.remote_addr = first.reth.va;
@@ -155,7 +155,8 @@ static const char *post(struct transmit *t, const struct message *m, uint8_t *da
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-static void compare(const struct trace_packet *p, const struct roce_pkt *o, struct field_diffs *d)
+static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o,
+                           struct field_diffs *d)
 {
     uint8_t src[16], dst[16], our_src[16], our_dst[16];
     struct roce_pkt pkt;
@@ -164,49 +165,49 @@ static void compare(const struct trace_packet *p, const struct roce_pkt *o, stru
     roce_pkt_addr(&pkt, src, dst);
     roce_pkt_addr(o, our_src, our_dst);
     if (memcmp(src, our_src, 16) != 0 || memcmp(dst, our_dst, 16) != 0 || pkt.encap != o->encap)
-        fields_differ(d, "addresses", "as captured", "others");
+        field_diff_add(d, "addresses", "as captured", "others");
     if (pkt.bth.opcode != o->bth.opcode)
-        fields_differ(d, "bth.opcode", pkt.op->name, o->op->name);
-    fields_differ_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, o->bth.dest_qp);
-    fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, o->bth.pkey);
+        field_diff_add(d, "bth.opcode", pkt.op->name, o->op->name);
+    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, o->bth.dest_qp);
+    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, o->bth.pkey);
     if (roce_opcode_ends(pkt.op))
-        fields_differ_num(d, "bth.se", "%u", pkt.bth.se, o->bth.se);
+        field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, o->bth.se);
     if (roce_pkt_has(&pkt, ROCE_HDR_DETH)) {
-        fields_differ_num(d, "deth.qkey", "%x", pkt.deth.qkey, o->deth.qkey);
-        fields_differ_num(d, "deth.src_qp", "%x", pkt.deth.src_qp, o->deth.src_qp);
+        field_diff_add_num(d, "deth.qkey", "%x", pkt.deth.qkey, o->deth.qkey);
+        field_diff_add_num(d, "deth.src_qp", "%x", pkt.deth.src_qp, o->deth.src_qp);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
-        fields_differ_num(d, "reth.va", "%x", pkt.reth.va, o->reth.va);
-        fields_differ_num(d, "reth.rkey", "%x", pkt.reth.rkey, o->reth.rkey);
-        fields_differ_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, o->reth.dma_len);
+        field_diff_add_num(d, "reth.va", "%x", pkt.reth.va, o->reth.va);
+        field_diff_add_num(d, "reth.rkey", "%x", pkt.reth.rkey, o->reth.rkey);
+        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, o->reth.dma_len);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
-        fields_differ_num(d, "immdt.imm", "%x", pkt.immdt.imm, o->immdt.imm);
-    fields_differ_num(d, "payload length", "%u", pkt.payload_len, o->payload_len);
-    if (!p->made_up && pkt.payload_len && pkt.payload_len == o->payload_len &&
+        field_diff_add_num(d, "immdt.imm", "%x", pkt.immdt.imm, o->immdt.imm);
+    field_diff_add_num(d, "payload length", "%u", pkt.payload_len, o->payload_len);
+    if (!p->zero_filled && pkt.payload_len && pkt.payload_len == o->payload_len &&
         memcmp(pkt.payload, o->payload, pkt.payload_len) != 0)
-        fields_differ(d, "payload", "as captured", "other bytes");
+        field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
 /* One packet of ours: with the recorded one of the message that has its PSN, if there is one. */
-static int compare_sent(struct transmit *t, const struct message *m, size_t *at,
+static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
     struct field_diffs d = {.cnt = 0};
 
-    while (
-        *at < m->to &&
-        (message_packet(&t->source, *at)->dropped || message_is_repeated(&t->source, *at) ||
-         roce_psn_diff(roce_psn_of(message_packet(&t->source, *at)->psn), roce_pkt_psn(ours)) < 0))
+    while (*at < m->to && (dgram_message_packet(&t->source, *at)->dropped ||
+                           dgram_message_is_wire_duplicate(&t->source, *at) ||
+                           roce_psn_diff(roce_psn_of(dgram_message_packet(&t->source, *at)->psn),
+                                         roce_pkt_psn(ours)) < 0))
         ++*at;
-    if (*at == m->to || message_packet(&t->source, *at)->psn != ours->bth.psn) {
-        t->stream->unseen++;
+    if (*at == m->to || dgram_message_packet(&t->source, *at)->psn != ours->bth.psn) {
+        t->stream->not_captured++;
         return 0;
     }
-    compare(message_packet(&t->source, *at), ours, &d);
+    compare_packet(dgram_message_packet(&t->source, *at), ours, &d);
     t->stream->compared++;
-    return streams_report(t->streams, t->idx, t->stream->pkt[(*at)++], &d,
-                          "our RNIC sends this packet differently");
+    return dgram_streams_report(t->streams, t->idx, t->stream->pkt[(*at)++], &d,
+                                "our RNIC sends this packet differently");
 }
 
 static void take_packet(void *user, const struct roce_pkt *pkt)
@@ -221,7 +222,7 @@ static void take_packet(void *user, const struct roce_pkt *pkt)
 /* What our RNIC made of the message; the status of its completion, or -1. */
 static int take_sent(struct taking *k)
 {
-    struct transmit *t = k->t;
+    struct dgram_sender *t = k->t;
     uint8_t buf[ROCE_FRAME_MAX];
     struct rnic_wc wc[2];
     struct roce_pkt pkt;
@@ -242,56 +243,57 @@ static int take_sent(struct taking *k)
  * of the stream had been before. */
 static int judge_sent(const struct taking *k, uint32_t compared, int status)
 {
-    struct transmit *t = k->t;
-    struct stream *s = t->stream;
+    struct dgram_sender *t = k->t;
+    struct dgram_stream *s = t->stream;
     struct field_diffs d = {.cnt = 0};
     uint32_t want = 0;
 
     for (size_t i = k->m->from; i < k->m->to; i++)
-        want += !message_packet(&t->source, i)->dropped && !message_is_repeated(&t->source, i);
+        want += !dgram_message_packet(&t->source, i)->dropped &&
+                !dgram_message_is_wire_duplicate(&t->source, i);
     if (s->compared - compared != want) {
         s->compared++;
-        fields_differ(&d, "packets", "all of the message", "fewer, or others");
+        field_diff_add(&d, "packets", "all of the message", "fewer, or others");
     }
     if (status != RNIC_WC_SUCCESS) /* R167 */
-        fields_differ(&d, "completion", "SUCCESS",
-                      status < 0 ? "none" : rnic_wc_status_name((enum rnic_wc_status)status));
-    return k->rc == 0 ? streams_report(t->streams, t->idx, s->pkt[k->m->from], &d,
-                                       "our RNIC sends this message differently")
+        field_diff_add(&d, "completion", "SUCCESS",
+                       status < 0 ? "none" : rnic_wc_status_name((enum rnic_wc_status)status));
+    return k->rc == 0 ? dgram_streams_report(t->streams, t->idx, s->pkt[k->m->from], &d,
+                                             "our RNIC sends this message differently")
                       : k->rc;
 }
 
 /* The same by a device elsewhere. */
 static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *status)
 {
-    const struct transmit *t = k->t;
-    const struct trace_packet *p = message_packet(&t->source, k->m->from);
+    const struct dgram_sender *t = k->t;
+    const struct trace_packet *p = dgram_message_packet(&t->source, k->m->from);
     struct roce_pkt first, end;
 
     trace_parse(p, &first);
-    trace_parse(message_packet(&t->source, k->m->to - 1), &end);
+    trace_parse(dgram_message_packet(&t->source, k->m->to - 1), &end);
     return t->device->post(t->device->ctx,
-                           &(struct transmit_message){.stream = t->stream,
-                                                      .first = &first,
-                                                      .end = &end,
-                                                      .data = data,
-                                                      .len = k->m->len,
-                                                      .psn_cnt = k->m->psn_cnt,
-                                                      .time = p->time},
+                           &(struct dgram_sender_message){.stream = t->stream,
+                                                          .first = &first,
+                                                          .end = &end,
+                                                          .data = data,
+                                                          .len = k->m->len,
+                                                          .psn_cnt = k->m->psn_cnt,
+                                                          .time = p->time},
                            take_packet, k, status);
 }
 
 /* ---- a stream ----------------------------------------------------------------------------------
  */
 
-static int play_message(struct transmit *t)
+static int play_message(struct dgram_sender *t)
 {
-    struct stream *s = t->stream;
-    const struct message *m = &t->message;
-    const struct trace_packet *p = message_packet(&t->source, m->from);
+    struct dgram_stream *s = t->stream;
+    const struct dgram_message *m = &t->message;
+    const struct trace_packet *p = dgram_message_packet(&t->source, m->from);
     struct rnic_mr *mr = NULL;
     struct rnic_ah *ah = NULL;
-    uint8_t *data = message_bytes(&t->source, m);
+    uint8_t *data = dgram_message_bytes(&t->source, m);
     struct taking k = {.t = t, .m = m, .at = m->from};
     uint32_t compared = s->compared;
     struct roce_pkt first;
@@ -308,7 +310,8 @@ static int play_message(struct transmit *t)
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);
     if (!s->skip)
-        s->skip = t->device ? post_elsewhere(&k, data, &status) : post(t, m, data, &mr, &ah);
+        s->skip =
+            t->device ? post_elsewhere(&k, data, &status) : post_message(t, m, data, &mr, &ah);
     if (!s->skip) {
         s->messages++;
         s->bytes += m->len;
@@ -322,52 +325,52 @@ static int play_message(struct transmit *t)
     return rc;
 }
 
-rnic_time transmit_due(const struct transmit *t)
+rnic_time dgram_sender_due(const struct dgram_sender *t)
 {
     if (!t->more || t->stream->skip)
         return RNIC_NEVER;
-    return message_packet(&t->source, t->message.from)->time - t->streams->trace->pkt[0].time +
-           TRANSMIT_TIME_BASE;
+    return dgram_message_packet(&t->source, t->message.from)->time -
+           t->streams->trace->pkt[0].time + DGRAM_SENDER_TIME_BASE;
 }
 
-int transmit_step(struct transmit *t)
+int dgram_sender_step(struct dgram_sender *t)
 {
     int rc;
 
-    t->now = transmit_due(t);
+    t->now = dgram_sender_due(t);
     rc = play_message(t);
-    t->more = message_next(&t->source, &t->message);
+    t->more = dgram_message_next(&t->source, &t->message);
     return rc;
 }
 
-static struct transmit *begin(struct streams *streams, uint32_t idx,
-                              const struct transmit_sink *sink,
-                              const struct transmit_device *device)
+static struct dgram_sender *begin_sender(struct dgram_streams *streams, uint32_t idx,
+                                         const struct dgram_sender_sink *sink,
+                                         const struct dgram_sender_device *device)
 {
-    struct transmit *t = calloc(1, sizeof(*t));
+    struct dgram_sender *t = calloc(1, sizeof(*t));
 
     if (!t)
         return NULL;
-    *t = (struct transmit){.streams = streams,
-                           .stream = &streams->stream[idx],
-                           .idx = idx,
-                           .source = {.trace = streams->trace, .stream = &streams->stream[idx]},
-                           .sink = sink,
-                           .device = device};
+    *t = (struct dgram_sender){.streams = streams,
+                               .stream = &streams->stream[idx],
+                               .idx = idx,
+                               .source = {.trace = streams->trace, .stream = &streams->stream[idx]},
+                               .sink = sink,
+                               .device = device};
     if (t->stream->skip)
         return t;
     t->stream->skip = device ? NULL : open_device(t);
-    t->more = message_next(&t->source, &t->message);
+    t->more = dgram_message_next(&t->source, &t->message);
     return t;
 }
 
-struct transmit *transmit_new(struct streams *streams, uint32_t idx,
-                              const struct transmit_sink *sink)
+struct dgram_sender *dgram_sender_new(struct dgram_streams *streams, uint32_t idx,
+                                      const struct dgram_sender_sink *sink)
 {
-    return begin(streams, idx, sink, NULL);
+    return begin_sender(streams, idx, sink, NULL);
 }
 
-void transmit_del(struct transmit *t)
+void dgram_sender_del(struct dgram_sender *t)
 {
     if (!t)
         return;
@@ -375,26 +378,26 @@ void transmit_del(struct transmit *t)
     free(t);
 }
 
-int transmit_all(struct streams *streams)
+int dgram_senders_play(struct dgram_streams *streams)
 {
-    return transmit_with(streams, NULL);
+    return dgram_senders_play_with(streams, NULL);
 }
 
-int transmit_with(struct streams *streams, const struct transmit_device *device)
+int dgram_senders_play_with(struct dgram_streams *streams, const struct dgram_sender_device *device)
 {
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < streams->cnt; i++) {
-        struct transmit *t;
+        struct dgram_sender *t;
 
-        if (streams->stream[i].role != STREAM_SENDER || streams->stream[i].skip)
+        if (streams->stream[i].role != DGRAM_SENDER || streams->stream[i].skip)
             continue;
-        t = begin(streams, i, NULL, device);
+        t = begin_sender(streams, i, NULL, device);
         if (!t)
             return -1;
-        while (rc == 0 && transmit_due(t) != RNIC_NEVER)
-            rc = transmit_step(t);
-        transmit_del(t);
+        while (rc == 0 && dgram_sender_due(t) != RNIC_NEVER)
+            rc = dgram_sender_step(t);
+        dgram_sender_del(t);
     }
     return rc;
 }

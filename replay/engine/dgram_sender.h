@@ -12,37 +12,37 @@
 #include "engine/dgram_stream.h"
 
 /* When the first packet of the trace is sent. */
-#define TRANSMIT_TIME_BASE UINT64_C(1000000000)
+#define DGRAM_SENDER_TIME_BASE UINT64_C(1000000000)
 
 /* Gets each frame that a sender of ours sends: one of stream `stream`, in the place of its packet
  * `at` or, if the capture lacks that, of one before it in the message. -1: no memory. */
-struct transmit_sink {
+struct dgram_sender_sink {
     void *ctx;
     int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);
 };
 
 /* One sender. */
-struct transmit;
+struct dgram_sender;
 
 /* In place of the sender of a stream; `sink` may be NULL. What is found goes into the stream. NULL
  * without memory. */
-struct transmit *transmit_new(struct streams *streams, uint32_t stream,
-                              const struct transmit_sink *sink);
-void transmit_del(struct transmit *transmit);
+struct dgram_sender *dgram_sender_new(struct dgram_streams *streams, uint32_t stream,
+                                      const struct dgram_sender_sink *sink);
+void dgram_sender_del(struct dgram_sender *transmit);
 
-/* When its next message is posted: as long after TRANSMIT_TIME_BASE as the capture shows.
+/* When its next message is posted: as long after DGRAM_SENDER_TIME_BASE as the capture shows.
  * RNIC_NEVER after the last one. */
-rnic_time transmit_due(const struct transmit *transmit);
+rnic_time dgram_sender_due(const struct dgram_sender *transmit);
 
 /* Posts that message, and compares what is sent. 0, or -1 without memory. */
-int transmit_step(struct transmit *transmit);
+int dgram_sender_step(struct dgram_sender *transmit);
 
 /* Plays and compares all streams of the senders' role. 0, or -1 without memory. */
-int transmit_all(struct streams *streams);
+int dgram_senders_play(struct dgram_streams *streams);
 
 /* A message that the recorded sender posted. */
-struct transmit_message {
-    const struct stream *stream;
+struct dgram_sender_message {
+    const struct dgram_stream *stream;
     const struct roce_pkt *first, *end; /* its first and last packet that the capture has */
     const uint8_t *data;
     uint64_t len;
@@ -51,20 +51,21 @@ struct transmit_message {
 };
 
 /* A packet that the message became, with the capture's numbers. */
-typedef void transmit_take_fn(void *user, const struct roce_pkt *pkt);
+typedef void dgram_sender_take_fn(void *user, const struct roce_pkt *pkt);
 
 /* A device elsewhere in the place of our RNICs. */
-struct transmit_device {
+struct dgram_sender_device {
     void *ctx;
     /* A QP of the stream whose next packet is this one. NULL, or why there is none. */
-    const char *(*open)(void *ctx, struct stream *stream, const struct roce_pkt *first);
+    const char *(*open)(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first);
     /* Posts the message, hands over its packets in their order and sets *status to that of its
      * completion, negative if none came. NULL, or why it cannot be posted. */
-    const char *(*post)(void *ctx, const struct transmit_message *message, transmit_take_fn *take,
-                        void *user, int *status);
+    const char *(*post)(void *ctx, const struct dgram_sender_message *message,
+                        dgram_sender_take_fn *take, void *user, int *status);
 };
 
-/* transmit_all() with that. */
-int transmit_with(struct streams *streams, const struct transmit_device *device);
+/* dgram_senders_play() with that. */
+int dgram_senders_play_with(struct dgram_streams *streams,
+                            const struct dgram_sender_device *device);
 
 #endif

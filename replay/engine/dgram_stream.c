@@ -6,7 +6,7 @@
 #include <string.h>
 #include "wire/gid.h"
 
-struct stream_key {
+struct dgram_key {
     uint8_t addr[16];
     uint8_t peer[16]; /* zero for UD */
     uint32_t encap;
@@ -18,7 +18,8 @@ struct stream_key {
 /* ---- finding -----------------------------------------------------------------------------------
  */
 
-static uint32_t stream_of(struct streams *streams, struct keymap *map, const struct stream_key *key)
+static uint32_t stream_of(struct dgram_streams *streams, struct keymap *map,
+                          const struct dgram_key *key)
 {
     uint32_t cnt = map->cnt;
     uint32_t at;
@@ -28,24 +29,24 @@ static uint32_t stream_of(struct streams *streams, struct keymap *map, const str
     at = keymap_add(map, key);
     if (at == KEYMAP_NONE || at != cnt)
         return at;
-    streams->stream[streams->cnt++] = (struct stream){.role = (enum stream_role)key->role,
-                                                      .svc = (enum roce_svc)key->svc,
-                                                      .encap = (enum roce_encap)key->encap,
-                                                      .qpn = key->qpn,
-                                                      .verdict = VERDICT_SKIPPED};
+    streams->stream[streams->cnt++] = (struct dgram_stream){.role = (enum dgram_role)key->role,
+                                                            .svc = (enum roce_svc)key->svc,
+                                                            .encap = (enum roce_encap)key->encap,
+                                                            .qpn = key->qpn,
+                                                            .verdict = VERDICT_SKIPPED};
     memcpy(streams->stream[at].addr, key->addr, 16);
     return at;
 }
 
 /* Adds a packet to its stream of a role. The stream, or KEYMAP_NONE without memory. */
-static uint32_t add(struct streams *streams, struct keymap *map, uint32_t idx,
-                    enum stream_role role)
+static uint32_t add_packet(struct dgram_streams *streams, struct keymap *map, uint32_t idx,
+                           enum dgram_role role)
 {
     const struct trace *trace = streams->trace;
     const struct trace_flow *flow = &trace->flow[trace->pkt[idx].flow];
-    bool receiver = role == STREAM_RECEIVER;
-    struct stream_key key;
-    struct stream *s;
+    bool receiver = role == DGRAM_RECEIVER;
+    struct dgram_key key;
+    struct dgram_stream *s;
     uint32_t at;
 
     memset(&key, 0, sizeof(key));
@@ -74,13 +75,13 @@ static uint32_t add(struct streams *streams, struct keymap *map, uint32_t idx,
     return at;
 }
 
-static bool find(struct streams *streams, bool receivers, bool senders)
+static bool find_stream(struct dgram_streams *streams, bool receivers, bool senders)
 {
     const struct trace *trace = streams->trace;
     struct keymap map;
     bool ok = true;
 
-    keymap_init(&map, sizeof(struct stream_key));
+    keymap_init(&map, sizeof(struct dgram_key));
     for (uint32_t i = 0; ok && i < trace->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[i];
         enum roce_svc svc = trace->flow[p->flow].svc;
@@ -89,11 +90,11 @@ static bool find(struct streams *streams, bool receivers, bool senders)
         if (svc != ROCE_SVC_UC && svc != ROCE_SVC_UD)
             continue;
         if (receivers) {
-            streams->receiver[i] = add(streams, &map, i, STREAM_RECEIVER);
+            streams->receiver[i] = add_packet(streams, &map, i, DGRAM_RECEIVER);
             ok = streams->receiver[i] != KEYMAP_NONE;
         }
         if (ok && senders)
-            ok = add(streams, &map, i, STREAM_SENDER) != KEYMAP_NONE;
+            ok = add_packet(streams, &map, i, DGRAM_SENDER) != KEYMAP_NONE;
     }
     keymap_free(&map);
     return ok;
@@ -103,7 +104,7 @@ static bool find(struct streams *streams, bool receivers, bool senders)
  */
 
 /* The value that most undamaged packets have (Boyer and Moore). */
-static void derive_keys(const struct trace *trace, struct stream *s)
+static void derive_keys(const struct trace *trace, struct dgram_stream *s)
 {
     uint32_t pkey_votes = 0, qkey_votes = 0;
     struct roce_pkt pkt;
@@ -125,7 +126,7 @@ static void derive_keys(const struct trace *trace, struct stream *s)
         s->qkey = UINT32_C(0x80010000); /* R171 */
 }
 
-static void derive_mtu(const struct trace *trace, struct stream *s)
+static void derive_mtu(const struct trace *trace, struct dgram_stream *s)
 {
     uint32_t longest = 0;
 
@@ -140,14 +141,14 @@ static void derive_mtu(const struct trace *trace, struct stream *s)
         s->mtu *= 2;
 }
 
-static const char *unplayable(const struct trace *trace, const struct stream *s)
+static const char *unplayable(const struct trace *trace, const struct dgram_stream *s)
 {
     bool any = false;
 
     if (s->encap != ROCE_ENCAP_V1 && s->encap != ROCE_ENCAP_V2_IP4 && s->encap != ROCE_ENCAP_V2_IP6)
         return "native InfiniBand: our RNIC speaks RoCE only";
     if (s->qpn == 0 || (s->svc == ROCE_SVC_UC && s->qpn == ROCE_QP_GSI) ||
-        (s->qpn == ROCE_QP_MULTICAST && (s->role == STREAM_SENDER || !s->multicast)))
+        (s->qpn == ROCE_QP_MULTICAST && (s->role == DGRAM_SENDER || !s->multicast)))
         return "its QP number is not one that the service can use";
     for (size_t i = 0; i < s->cnt; i++) {
         if (trace->pkt[s->pkt[i]].cut)
@@ -159,25 +160,26 @@ static const char *unplayable(const struct trace *trace, const struct stream *s)
     return any ? NULL : "damaged frames only";
 }
 
-int streams_find(struct streams *streams, const struct trace *trace, bool receivers, bool senders)
+int dgram_streams_find(struct dgram_streams *streams, const struct trace *trace, bool receivers,
+                       bool senders)
 {
     memset(streams, 0, sizeof(*streams));
     streams->trace = trace;
     streams->receiver = malloc((trace->cnt + 1) * sizeof(*streams->receiver));
-    if (!streams->receiver || !find(streams, receivers, senders))
+    if (!streams->receiver || !find_stream(streams, receivers, senders))
         return -1;
     for (size_t i = 0; i < streams->cnt; i++) {
-        struct stream *s = &streams->stream[i];
+        struct dgram_stream *s = &streams->stream[i];
 
-        s->multicast = s->role == STREAM_RECEIVER && roce_gid_is_multicast(s->addr);
+        s->multicast = s->role == DGRAM_RECEIVER && roce_gid_is_multicast(s->addr);
         derive_keys(trace, s);
         derive_mtu(trace, s);
-        s->skip = i < STREAMS_MAX ? unplayable(trace, s) : "too many QPs";
+        s->skip = i < DGRAM_STREAMS_MAX ? unplayable(trace, s) : "too many QPs";
     }
     return 0;
 }
 
-void streams_free(struct streams *streams)
+void dgram_streams_free(struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++)
         free(streams->stream[i].pkt);
@@ -190,17 +192,17 @@ void streams_free(struct streams *streams)
 /* ---- judging -----------------------------------------------------------------------------------
  */
 
-int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
-                   const struct field_diffs *diffs, const char *reason)
+int dgram_streams_report(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
+                         const struct field_diffs *diffs, const char *reason)
 {
-    return streams_report_known(streams, stream, pkt, diffs, reason, NULL);
+    return dgram_streams_report_known(streams, stream, pkt, diffs, reason, NULL);
 }
 
-int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
-                         const struct field_diffs *diffs, const char *reason,
-                         const struct deviation *known)
+int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
+                               const struct field_diffs *diffs, const char *reason,
+                               const struct peer_quirk *known)
 {
-    struct stream *s = &streams->stream[stream];
+    struct dgram_stream *s = &streams->stream[stream];
     uint32_t *frames = known ? &s->known_frames : &s->diff_frames;
 
     if (diffs->cnt == 0)
@@ -213,9 +215,9 @@ int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
         if (!VEC_GROW(streams->diff, streams->diff_cnt, streams->diff_cap))
             return -1;
         d = &streams->diff[streams->diff_cnt++];
-        *d = (struct diff){.run = stream,
+        *d = (struct diff){.dir = stream,
                            .pkt = pkt,
-                           .request = STEP_NONE,
+                           .request = EVENT_NONE,
                            .field = diffs->at[i].field,
                            .known = known};
         memcpy(d->expected, diffs->at[i].expected, sizeof(d->expected));
@@ -225,14 +227,14 @@ int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
     return 0;
 }
 
-void streams_judge(struct streams *streams)
+void dgram_streams_judge(struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++) {
-        struct stream *s = &streams->stream[i];
+        struct dgram_stream *s = &streams->stream[i];
 
         if (!s->skip && s->messages == 0)
-            s->skip = s->role == STREAM_SENDER ? "no whole message that could be posted"
-                                               : "no whole message in the capture";
+            s->skip = s->role == DGRAM_SENDER ? "no whole message that could be posted"
+                                              : "no whole message in the capture";
         s->verdict = s->diff_frames ? VERDICT_FAIL : s->skip ? VERDICT_SKIPPED : VERDICT_PASS;
     }
 }

@@ -17,12 +17,12 @@
 #include "engine/field_diff.h"
 
 /* More are skipped: each becomes a QP. */
-#define STREAMS_MAX 4096u
+#define DGRAM_STREAMS_MAX 4096u
 
-enum stream_role { STREAM_RECEIVER, STREAM_SENDER };
+enum dgram_role { DGRAM_RECEIVER, DGRAM_SENDER };
 
-struct stream {
-    enum stream_role role;
+struct dgram_stream {
+    enum dgram_role role;
     enum roce_svc svc; /* UC or UD */
     enum roce_encap encap;
     uint8_t addr[16]; /* receiver: whom the packets go to; sender: whom they come from */
@@ -41,22 +41,22 @@ struct stream {
 
     /* Found. */
     enum verdict verdict;
-    uint32_t compared;     /* packets */
-    uint32_t messages;     /* receiver: completed or whole; sender: posted */
-    uint64_t bytes;        /* in these */
-    uint32_t dropped;      /* receiver: packets that a conformant receiver drops */
-    uint32_t damaged;      /* packets damaged on the wire */
-    uint32_t unseen;       /* sender: packets of ours that the capture lacks */
-    uint32_t repeated;     /* sender: packets that the wire shows twice */
-    uint32_t not_posted;   /* sender: packets of messages that cannot be made from the capture */
-    uint32_t resumed;      /* sender: times that the capture lacks packets between messages */
-    uint32_t diff_frames;  /* packets with a difference */
-    uint32_t known_frames; /* ... that the peer's profile explains */
+    uint32_t compared;        /* packets */
+    uint32_t messages;        /* receiver: completed or whole; sender: posted */
+    uint64_t bytes;           /* in these */
+    uint32_t dropped;         /* receiver: packets that a conformant receiver drops */
+    uint32_t damaged;         /* packets damaged on the wire */
+    uint32_t not_captured;    /* sender: packets of ours that the capture lacks */
+    uint32_t wire_duplicates; /* sender: packets that the wire shows twice */
+    uint32_t not_posted;      /* sender: packets of messages that cannot be made from the capture */
+    uint32_t resumed;         /* sender: times that the capture lacks packets between messages */
+    uint32_t diff_frames;     /* packets with a difference */
+    uint32_t known_frames;    /* ... that the peer's profile explains */
 };
 
-struct streams {
+struct dgram_streams {
     const struct trace *trace;
-    struct stream *stream;
+    struct dgram_stream *stream;
     size_t cnt;
     size_t cap;
     uint32_t *receiver; /* for each packet of the trace: its stream of that role, or KEYMAP_NONE */
@@ -66,20 +66,21 @@ struct streams {
 };
 
 /* Finds the streams of the roles asked for. 0, or -1 without memory.
- * streams_free() is wanted in both cases. */
-int streams_find(struct streams *streams, const struct trace *trace, bool receivers, bool senders);
-void streams_free(struct streams *streams);
+ * dgram_streams_free() is wanted in both cases. */
+int dgram_streams_find(struct dgram_streams *streams, const struct trace *trace, bool receivers,
+                       bool senders);
+void dgram_streams_free(struct dgram_streams *streams);
 
 /* Lists the differences of packet `pkt` of the trace. 0, or -1 without memory. */
-int streams_report(struct streams *streams, uint32_t stream, uint32_t pkt,
-                   const struct field_diffs *diffs, const char *reason);
+int dgram_streams_report(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
+                         const struct field_diffs *diffs, const char *reason);
 
 /* The same where `known` is the deviation that explains them, or NULL. */
-int streams_report_known(struct streams *streams, uint32_t stream, uint32_t pkt,
-                         const struct field_diffs *diffs, const char *reason,
-                         const struct deviation *known);
+int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
+                               const struct field_diffs *diffs, const char *reason,
+                               const struct peer_quirk *known);
 
 /* Sets the verdicts from what was found. */
-void streams_judge(struct streams *streams);
+void dgram_streams_judge(struct dgram_streams *streams);
 
 #endif

@@ -114,11 +114,11 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-const char *diff_rule_stream(const struct streams *streams, const struct diff *d)
+const char *diff_rule_stream(const struct dgram_streams *streams, const struct diff *d)
 {
-    const struct stream *s = &streams->stream[d->run];
+    const struct dgram_stream *s = &streams->stream[d->dir];
     unsigned in = s->svc == ROCE_SVC_UC ? UC_IN : UD_IN;
-    unsigned who = s->role == STREAM_RECEIVER ? in : in << 1;
+    unsigned who = s->role == DGRAM_RECEIVER ? in : in << 1;
 
     for (size_t i = 0; i < sizeof(stream_rows) / sizeof(stream_rows[0]); i++)
         if (stream_rows[i].who & who && begins_with(d->field, stream_rows[i].field) &&
@@ -153,11 +153,11 @@ static const struct {
     /* clang-format on */
 };
 
-const char *diff_rule_exchange(const struct exchanges *exchanges, const struct diff *d)
+const char *diff_rule_exchange(const struct cm_exchanges *xs, const struct diff *d)
 {
     struct roce_cm_msg msg;
 
-    if (!exchange_message(exchanges->trace, d->pkt, &msg))
+    if (!cm_exchange_message(xs->trace, d->pkt, &msg))
         return NULL;
     for (size_t i = 0; i < sizeof(exchange_rows) / sizeof(exchange_rows[0]); i++)
         if ((exchange_rows[i].kinds == 0 || exchange_rows[i].kinds & 1u << msg.kind) &&

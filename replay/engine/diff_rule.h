@@ -12,7 +12,7 @@
 
 /* "R083", or NULL for a difference that none is about: of a connection, a stream, an exchange. */
 const char *diff_rule(const struct trace *trace, const struct diff *diff);
-const char *diff_rule_stream(const struct streams *streams, const struct diff *diff);
-const char *diff_rule_exchange(const struct exchanges *exchanges, const struct diff *diff);
+const char *diff_rule_stream(const struct dgram_streams *streams, const struct diff *diff);
+const char *diff_rule_exchange(const struct cm_exchanges *xs, const struct diff *diff);
 
 #endif

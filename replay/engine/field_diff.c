@@ -6,10 +6,10 @@
 #include <string.h>
 #include "wire/codes.h"
 
-void fields_differ(struct field_diffs *d, const char *field, const char *expected,
-                   const char *actual)
+void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
+                    const char *actual)
 {
-    if (d->cnt == FIELDS_MAX)
+    if (d->cnt == FIELD_DIFFS_MAX)
         return;
     d->at[d->cnt].field = field;
     snprintf(d->at[d->cnt].expected, sizeof(d->at[0].expected), "%s", expected);
@@ -17,7 +17,7 @@ void fields_differ(struct field_diffs *d, const char *field, const char *expecte
     d->cnt++;
 }
 
-const struct field_diff *fields_find(const struct field_diffs *d, const char *field)
+const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field)
 {
     for (unsigned i = 0; i < d->cnt; i++)
         if (strcmp(d->at[i].field, field) == 0)
@@ -25,8 +25,8 @@ const struct field_diff *fields_find(const struct field_diffs *d, const char *fi
     return NULL;
 }
 
-void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt, uint64_t expected,
-                       uint64_t actual)
+void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
+                        uint64_t expected, uint64_t actual)
 {
     char e[32], a[32];
 
@@ -34,10 +34,10 @@ void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt
         return;
     snprintf(e, sizeof(e), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, expected);
     snprintf(a, sizeof(a), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, actual);
-    fields_differ(d, field, e, a);
+    field_diff_add(d, field, e, a);
 }
 
-void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual)
+void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual)
 {
     char e[96], a[96];
 
@@ -45,7 +45,7 @@ void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actua
         return;
     snprintf(e, sizeof(e), "0x%02x (%s)", expected, roce_opcode(expected)->name);
     snprintf(a, sizeof(a), "0x%02x (%s)", actual, roce_opcode(actual)->name);
-    fields_differ(d, "bth.opcode", e, a);
+    field_diff_add(d, "bth.opcode", e, a);
 }
 
 static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
@@ -66,24 +66,24 @@ static bool same_syndrome(uint8_t a, uint8_t b)
  */
 
 static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
-                            const struct answer *ours)
+                            const struct tx_response *ours)
 {
     const uint8_t *bytes = trace_payload(p);
     uint32_t off = 0;
     char e[96], a[96];
 
     if (p->payload_len != ours->payload_len) {
-        fields_differ_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
+        field_diff_add_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
         d->payload = true;
         return;
     }
-    if (p->made_up)
+    if (p->zero_filled)
         return; /* the capture lacks the bytes */
-    if (p->payload_len == 0 || drive_hash(bytes, p->payload_len) == ours->hash)
+    if (p->payload_len == 0 || payload_hash(bytes, p->payload_len) == ours->hash)
         return;
     d->payload = true;
     if (!ours->payload) {
-        fields_differ(d, "payload", "as captured", "other bytes (too many to keep)");
+        field_diff_add(d, "payload", "as captured", "other bytes (too many to keep)");
         return;
     }
     while (off < p->payload_len && bytes[off] == ours->payload[off])
@@ -91,7 +91,7 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     d->payload_off = off;
     snprintf(e, sizeof(e), "0x%02x at byte %u", bytes[off], off);
     snprintf(a, sizeof(a), "0x%02x at byte %u", ours->payload[off], off);
-    fields_differ(d, "payload", e, a);
+    field_diff_add(d, "payload", e, a);
 }
 
 /* Whether the MSN of a READ First is one that R103 and the rest of the capture allow. Ours has
@@ -104,8 +104,8 @@ static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual
 }
 
 /* Every obligation on the packet level: what was recorded against one of our answers. */
-void fields_compare(const struct trace_packet *p, const struct answer *ours, int8_t style,
-                    struct field_diffs *d)
+void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
+                        struct field_diffs *d)
 {
     const struct roce_opcode *op = roce_opcode(p->opcode);
     const struct roce_opcode *our = roce_opcode(ours->opcode);
@@ -115,22 +115,22 @@ void fields_compare(const struct trace_packet *p, const struct answer *ours, int
 
     trace_parse(p, &pkt);
     memset(d, 0, sizeof(*d));
-    fields_differ_opcode(d, p->opcode, ours->opcode);
-    fields_differ_num(d, "bth.psn", "%u", p->psn, ours->psn);
+    field_diff_add_opcode(d, p->opcode, ours->opcode);
+    field_diff_add_num(d, "bth.psn", "%u", p->psn, ours->psn);
     if (aeth && !same_syndrome(p->syndrome, ours->syndrome)) {
         syndrome_text(p->syndrome, e, sizeof(e));
         syndrome_text(ours->syndrome, a, sizeof(a));
-        fields_differ(d, "aeth.syndrome", e, a);
+        field_diff_add(d, "aeth.syndrome", e, a);
     }
     if (aeth && (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST
                      ? !read_first_msn_fits(style, p->msn, ours->msn)
                      : p->msn != ours->msn))
-        fields_differ_num(d, "aeth.msn", "%u", p->msn, ours->msn);
+        field_diff_add_num(d, "aeth.msn", "%u", p->msn, ours->msn);
     if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && our->kind == ROCE_KIND_ATOMIC_ACK)
-        fields_differ_num(d, "atomicacketh.orig", "%x", pkt.atomicacketh.orig, ours->orig);
+        field_diff_add_num(d, "atomicacketh.orig", "%x", pkt.atomicacketh.orig, ours->orig);
     compare_payload(d, p, ours);
-    fields_differ_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
-    fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
-    fields_differ_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
-    fields_differ_num(d, "bth.ackreq", "%u", pkt.bth.ackreq, ours->ackreq);
+    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
+    field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
+    field_diff_add_num(d, "bth.ackreq", "%u", pkt.bth.ackreq, ours->ackreq);
 }

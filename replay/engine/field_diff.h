@@ -8,7 +8,7 @@
 
 #include "engine/rc_responder.h"
 
-#define FIELDS_MAX 12
+#define FIELD_DIFFS_MAX 12
 
 struct field_diff {
     const char *field; /* "aeth.msn" */
@@ -17,25 +17,25 @@ struct field_diff {
 };
 
 struct field_diffs {
-    struct field_diff at[FIELDS_MAX];
+    struct field_diff at[FIELD_DIFFS_MAX];
     unsigned cnt;
     bool payload;         /* the payloads differ ... */
     uint32_t payload_off; /* ... first in this byte */
 };
 
-/* Sets *d to all differences. `read_first_msn` as in struct setup. */
-void fields_compare(const struct trace_packet *p, const struct answer *ours, int8_t read_first_msn,
-                    struct field_diffs *d);
+/* Sets *d to all differences. `read_first_msn` as in struct inferred_setup. */
+void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
+                        int8_t read_first_msn, struct field_diffs *d);
 
 /* The difference in `field`, or NULL. */
-const struct field_diff *fields_find(const struct field_diffs *d, const char *field);
+const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
 /* Adds a difference; of two opcodes or numbers only if they differ, a number written as "%x" or
  * "%u" says. */
-void fields_differ(struct field_diffs *d, const char *field, const char *expected,
-                   const char *actual);
-void fields_differ_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);
-void fields_differ_num(struct field_diffs *d, const char *field, const char *fmt, uint64_t expected,
-                       uint64_t actual);
+void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
+                    const char *actual);
+void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);
+void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
+                        uint64_t expected, uint64_t actual);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void feed_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
+void inject_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
 {
     static const uint8_t responder[6] = {0x02, 0, 0, 0, 0, 0x02};
     static const uint8_t requester[6] = {0x02, 0, 0, 0, 0, 0x01};
@@ -20,7 +20,7 @@ void feed_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6])
     }
 }
 
-size_t feed_frame(const struct trace_packet *p, uint8_t *buf)
+size_t inject_frame(const struct trace_packet *p, uint8_t *buf)
 {
     struct roce_pkt pkt;
     size_t len;
@@ -36,7 +36,7 @@ size_t feed_frame(const struct trace_packet *p, uint8_t *buf)
     len = p->cap_len - pkt.net_off;
     if (len + ROCE_ETH_LEN > ROCE_FRAME_MAX)
         return 0;
-    feed_macs(p, buf, buf + 6);
+    inject_macs(p, buf, buf + 6);
     roce_bits_put(buf, 12, 0, 16,
                   pkt.encap == ROCE_ENCAP_V2_IP4   ? ROCE_ETHERTYPE_IP4
                   : pkt.encap == ROCE_ENCAP_V2_IP6 ? ROCE_ETHERTYPE_IP6
@@ -45,7 +45,7 @@ size_t feed_frame(const struct trace_packet *p, uint8_t *buf)
     return len + ROCE_ETH_LEN;
 }
 
-void feed(struct rnic *rnic, const struct trace_packet *p, rnic_time now)
+void inject(struct rnic *rnic, const struct trace_packet *p, rnic_time now)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     size_t len;
@@ -54,7 +54,7 @@ void feed(struct rnic *rnic, const struct trace_packet *p, rnic_time now)
         rnic_input(rnic, p->data, p->cap_len, now);
         return;
     }
-    len = feed_frame(p, buf);
+    len = inject_frame(p, buf);
     if (len)
         rnic_input(rnic, buf, len, now);
 }

@@ -10,13 +10,13 @@
 
 /* The Ethernet addresses of a packet; those of a capture without them are made up: 02:...:02 for
  * the responder, 02:...:01 for the requester. */
-void feed_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6]);
+void inject_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6]);
 
 /* The frame as our RNIC takes it, in `buf` of ROCE_FRAME_MAX bytes: with an Ethernet header. Its
  * length, or 0 if it is too long. */
-size_t feed_frame(const struct trace_packet *p, uint8_t *buf);
+size_t inject_frame(const struct trace_packet *p, uint8_t *buf);
 
 /* Gives the frame to the RNIC, byte for byte. One captured without Ethernet header gets one. */
-void feed(struct rnic *rnic, const struct trace_packet *p, rnic_time now);
+void inject(struct rnic *rnic, const struct trace_packet *p, rnic_time now);
 
 #endif

@@ -10,14 +10,15 @@
 #include "engine/rc_compare_state.h"
 
 /* The difference of a recorded answer that nothing of ours is like. */
-void settle_none(const struct view *v, uint32_t step, struct field_diffs *d);
+void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d);
 /* Names the remote write that our RNIC took the contradicted bytes from. */
-void settle_name_writer(const struct view *v, uint32_t step, uint32_t off, char *buf, size_t cap);
+void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
+                 size_t cap);
 /*
  * The recorded answer of a step, held against `ours` (NULL: none), differs in `d`, or holds if that
  * is empty. `reason`: why it would not do, one sentence. 0, or -1 without memory.
  */
-int settle(struct view *v, uint32_t step, struct answer *ours, struct field_diffs *d,
-           const char *reason);
+int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
+                  struct field_diffs *d, const char *reason);
 
 #endif

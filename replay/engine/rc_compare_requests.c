@@ -10,59 +10,59 @@
 #include "engine/field_diff.h"
 
 /* Our requests by PSN, then order. */
-struct by_rel {
+struct request_by_psn {
     int64_t rel;
     uint32_t idx;
 };
 
 /* One connection under comparison. */
-struct view {
-    struct verification *v;
-    struct asker *asker;
-    const struct setup *setup;
-    struct verify_result *res;
+struct request_cmp {
+    struct request_comparison *all;
+    struct requester_run *run;
+    const struct inferred_setup *setup;
+    struct request_result *res;
     uint32_t idx;
-    struct by_rel *by_rel;
-    struct expect expect;
-    size_t done;       /* our completions by the step at hand */
-    uint32_t restart;  /* step of the recorded requester's latest going back, or STEP_NONE */
-    size_t looked;     /* our requests looked at for `went_back` */
-    int64_t next;      /* PSN after the latest of these */
-    int64_t went_back; /* PSN that ours went back to since `restart`, or INT64_MIN */
-    bool by_rule;      /* ... which is the first not answered (R152) */
+    struct request_by_psn *by_psn;
+    struct expected_wc expect;
+    size_t completions; /* our completions by the step at hand */
+    uint32_t go_back;   /* step of the recorded requester's latest going back, or EVENT_NONE */
+    size_t looked;      /* our requests looked at for `went_back` */
+    int64_t next;       /* PSN after the latest of these */
+    int64_t went_back;  /* PSN that ours went back to since `restart`, or INT64_MIN */
+    bool by_rule;       /* ... which is the first not answered (R152) */
 };
 
 /* ---- listing -----------------------------------------------------------------------------------
  */
 
-static int report_known(struct view *view, uint32_t step, const struct field_diffs *d,
-                        const char *reason, const struct deviation *known)
+static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
+                            const char *reason, const struct peer_quirk *known)
 {
-    struct verify_result *res = view->res;
+    struct request_result *res = cmp->res;
 
     if (d->cnt == 0)
         return 0;
     if (known) {
         res->known_frames++;
-        res->mark[step] = MARK_KNOWN;
+        res->mark[event] = MARK_KNOWN;
     } else {
-        res->diff_frames += res->mark[step] != MARK_DIFF;
-        res->mark[step] = MARK_DIFF;
-        if (res->first_diff == STEP_NONE)
-            res->first_diff = step;
+        res->diff_frames += res->mark[event] != MARK_DIFF;
+        res->mark[event] = MARK_DIFF;
+        if (res->first_diff == EVENT_NONE)
+            res->first_diff = event;
     }
     if ((known ? res->known_frames : res->diff_frames) > DIFFS_MAX)
         return 0;
     for (unsigned i = 0; i < d->cnt; i++) {
-        struct verification *v = view->v;
+        struct request_comparison *all = cmp->all;
         struct diff *diff;
 
-        if (!VEC_GROW(v->diff, v->diff_cnt, v->diff_cap))
+        if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
             return -1;
-        diff = &v->diff[v->diff_cnt++];
-        *diff = (struct diff){.run = view->idx,
-                              .pkt = view->setup->step[step].pkt,
-                              .request = STEP_NONE,
+        diff = &all->diff[all->diff_cnt++];
+        *diff = (struct diff){.dir = cmp->idx,
+                              .pkt = cmp->setup->event[event].pkt,
+                              .request = EVENT_NONE,
                               .field = d->at[i].field,
                               .known = known};
         memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
@@ -73,49 +73,50 @@ static int report_known(struct view *view, uint32_t step, const struct field_dif
 }
 
 /* What depends on the answers that ours has got, and may be more than it got. */
-static int report(struct view *view, uint32_t step, const struct field_diffs *d, const char *reason)
+static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
+                               const char *reason)
 {
-    if (d->cnt && step >= view->asker->doubt_step) {
-        view->res->inconclusive++;
-        view->res->mark[step] = MARK_NOTE;
+    if (d->cnt && event >= cmp->run->unsure_from) {
+        cmp->res->inconclusive++;
+        cmp->res->mark[event] = MARK_NOTE;
         return 0;
     }
-    return report_known(view, step, d, reason, NULL);
+    return report_or_excuse(cmp, event, d, reason, NULL);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-static int by_rel_cmp(const void *a, const void *b)
+static int by_psn_cmp(const void *a, const void *b)
 {
-    const struct by_rel *x = a, *y = b;
+    const struct request_by_psn *x = a, *y = b;
 
     if (x->rel != y->rel)
         return x->rel < y->rel ? -1 : 1;
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-static bool sort_sent(struct view *view)
+static bool sort_tx(struct request_cmp *cmp)
 {
-    const struct asker *a = view->asker;
+    const struct requester_run *a = cmp->run;
 
-    view->by_rel = malloc((a->sent_cnt + 1) * sizeof(*view->by_rel));
-    for (size_t i = 0; view->by_rel && i < a->sent_cnt; i++)
-        view->by_rel[i] = (struct by_rel){.rel = a->sent[i].rel, .idx = (uint32_t)i};
-    if (view->by_rel && a->sent_cnt)
-        qsort(view->by_rel, a->sent_cnt, sizeof(*view->by_rel), by_rel_cmp);
-    return view->by_rel != NULL;
+    cmp->by_psn = malloc((a->tx_cnt + 1) * sizeof(*cmp->by_psn));
+    for (size_t i = 0; cmp->by_psn && i < a->tx_cnt; i++)
+        cmp->by_psn[i] = (struct request_by_psn){.rel = a->tx[i].rel, .idx = (uint32_t)i};
+    if (cmp->by_psn && a->tx_cnt)
+        qsort(cmp->by_psn, a->tx_cnt, sizeof(*cmp->by_psn), by_psn_cmp);
+    return cmp->by_psn != NULL;
 }
 
 /* Index in by_rel of the first request of ours with this PSN, or of one after it. */
-static size_t first_at(const struct view *view, int64_t rel)
+static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
-    size_t low = 0, high = view->asker->sent_cnt;
+    size_t low = 0, high = cmp->run->tx_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (view->by_rel[mid].rel < rel)
+        if (cmp->by_psn[mid].rel < rel)
             low = mid + 1;
         else
             high = mid;
@@ -125,197 +126,195 @@ static size_t first_at(const struct view *view, int64_t rel)
 
 /* The first request of ours with this PSN that no recorded one was matched with; `limit` is the
  * step by which it must be out. */
-static struct sent *find_sent(const struct view *view, int64_t rel, uint32_t limit)
+static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
 {
-    const struct asker *a = view->asker;
+    const struct requester_run *a = cmp->run;
 
-    for (size_t i = first_at(view, rel); i < a->sent_cnt && view->by_rel[i].rel == rel; i++) {
-        struct sent *sent = &a->sent[view->by_rel[i].idx];
+    for (size_t i = first_at(cmp, rel); i < a->tx_cnt && cmp->by_psn[i].rel == rel; i++) {
+        struct tx_request *tx = &a->tx[cmp->by_psn[i].idx];
 
-        if (!sent->used)
-            return sent->step <= limit ? sent : NULL;
+        if (!tx->matched)
+            return tx->event <= limit ? tx : NULL;
     }
     return NULL;
 }
 
 /* Any request of ours with this PSN. */
-static const struct sent *find_like(const struct view *view, int64_t rel)
+static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t rel)
 {
-    size_t i = first_at(view, rel);
+    size_t i = first_at(cmp, rel);
 
-    return i < view->asker->sent_cnt && view->by_rel[i].rel == rel
-               ? &view->asker->sent[view->by_rel[i].idx]
-               : NULL;
+    return i < cmp->run->tx_cnt && cmp->by_psn[i].rel == rel ? &cmp->run->tx[cmp->by_psn[i].idx]
+                                                             : NULL;
 }
 
 /* Every obligation on the packet level. A far `program` may name any address and key for nothing
  * (R085). */
-static void compare_request(const struct trace_packet *p, const struct sent *ours, bool program,
-                            struct field_diffs *d)
+static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
+                            bool program, struct field_diffs *d)
 {
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_pkt pkt;
 
     trace_parse(p, &pkt);
     memset(d, 0, sizeof(*d));
-    fields_differ_opcode(d, p->opcode, ours->opcode);
-    fields_differ_num(d, "bth.psn", "%u", p->psn, ours->psn);
-    fields_differ_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
-    fields_differ_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
+    field_diff_add_opcode(d, p->opcode, ours->opcode);
+    field_diff_add_num(d, "bth.psn", "%u", p->psn, ours->psn);
+    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
     if (roce_opcode_ends(op))
-        fields_differ_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
+        field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
     if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
-        fields_differ_num(d, "xrceth.srqn", "%x", pkt.xrceth.srqn, ours->srqn);
+        field_diff_add_num(d, "xrceth.srqn", "%x", pkt.xrceth.srqn, ours->srqn);
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
         if (!program || pkt.reth.dma_len || ours->dma_len) {
-            fields_differ_num(d, "reth.va", "%x", pkt.reth.va, ours->va);
-            fields_differ_num(d, "reth.rkey", "%x", pkt.reth.rkey, ours->rkey);
+            field_diff_add_num(d, "reth.va", "%x", pkt.reth.va, ours->va);
+            field_diff_add_num(d, "reth.rkey", "%x", pkt.reth.rkey, ours->rkey);
         }
-        fields_differ_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, ours->dma_len);
+        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, ours->dma_len);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH)) {
-        fields_differ_num(d, "atomiceth.va", "%x", pkt.atomiceth.va, ours->va);
-        fields_differ_num(d, "atomiceth.rkey", "%x", pkt.atomiceth.rkey, ours->rkey);
-        fields_differ_num(d, "atomiceth.swap_add", "%x", pkt.atomiceth.swap_add, ours->swap_add);
+        field_diff_add_num(d, "atomiceth.va", "%x", pkt.atomiceth.va, ours->va);
+        field_diff_add_num(d, "atomiceth.rkey", "%x", pkt.atomiceth.rkey, ours->rkey);
+        field_diff_add_num(d, "atomiceth.swap_add", "%x", pkt.atomiceth.swap_add, ours->swap_add);
         if (op->kind == ROCE_KIND_CMP_SWAP)
-            fields_differ_num(d, "atomiceth.compare", "%x", pkt.atomiceth.compare, ours->compare);
+            field_diff_add_num(d, "atomiceth.compare", "%x", pkt.atomiceth.compare, ours->compare);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_FETH)) {
-        fields_differ_num(d, "feth.plt", "%x", pkt.feth.plt, ours->flush_type);
-        fields_differ_num(d, "feth.sel", "%u", pkt.feth.sel, ours->flush_level);
+        field_diff_add_num(d, "feth.plt", "%x", pkt.feth.plt, ours->flush_type);
+        field_diff_add_num(d, "feth.sel", "%u", pkt.feth.sel, ours->flush_level);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
-        fields_differ_num(d, "immdt.imm", "%x", pkt.immdt.imm, ours->imm);
+        field_diff_add_num(d, "immdt.imm", "%x", pkt.immdt.imm, ours->imm);
     if (roce_pkt_has(&pkt, ROCE_HDR_IETH))
-        fields_differ_num(d, "ieth.rkey", "%x", pkt.ieth.rkey, ours->imm);
-    fields_differ_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
-    if (!p->made_up && p->payload_len && p->payload_len == ours->payload_len &&
-        drive_hash(trace_payload(p), p->payload_len) != ours->hash)
-        fields_differ(d, "payload", "as captured", "other bytes");
+        field_diff_add_num(d, "ieth.rkey", "%x", pkt.ieth.rkey, ours->imm);
+    field_diff_add_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
+    if (!p->zero_filled && p->payload_len && p->payload_len == ours->payload_len &&
+        payload_hash(trace_payload(p), p->payload_len) != ours->hash)
+        field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
 /* Notes where ours has gone back by the end of `step`. */
-static void look_at_ours(struct view *view, uint32_t step)
+static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 {
-    const struct asker *a = view->asker;
+    const struct requester_run *a = cmp->run;
 
-    for (; view->looked < a->sent_cnt && a->sent[view->looked].step <= step; view->looked++) {
-        const struct sent *sent = &a->sent[view->looked];
-        bool read = roce_opcode(sent->opcode)->kind == ROCE_KIND_READ;
+    for (; cmp->looked < a->tx_cnt && a->tx[cmp->looked].event <= event; cmp->looked++) {
+        const struct tx_request *tx = &a->tx[cmp->looked];
+        bool read = roce_opcode(tx->opcode)->kind == ROCE_KIND_READ;
 
-        if (sent->again && sent->rel < view->next) {
-            view->went_back = sent->rel;
-            view->by_rule = sent->rel == view->expect.acked + 1;
+        if (tx->retransmit && tx->rel < cmp->next) {
+            cmp->went_back = tx->rel;
+            cmp->by_rule = tx->rel == cmp->expect.acked + 1;
         }
-        view->next = sent->rel + (read ? roce_psn_cnt(sent->dma_len, view->setup->mtu) : 1);
+        cmp->next = tx->rel + (read ? roce_psn_cnt(tx->dma_len, cmp->setup->mtu) : 1);
     }
 }
 
 /* The recorded requester goes back to this PSN. It may have gone back further: what it sent first
  * then got lost before the capture. */
-static int compare_restart(struct view *view, uint32_t step, const struct sent *ours)
+static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
-    const struct step *at = &view->setup->step[step];
+    const struct pkt_event *at = &cmp->setup->event[event];
     struct field_diffs d = {.cnt = 0};
     char e[96], a[96];
 
-    look_at_ours(view, step);
-    snprintf(e, sizeof(e), "PSN %u", setup_packet(view->setup, step)->psn);
-    if ((ours && (view->went_back == at->rel || view->went_back == INT64_MIN)) ||
-        (view->went_back != INT64_MIN && view->went_back < at->rel && view->by_rule)) {
-        view->res->restarts++;
+    note_our_go_backs(cmp, event);
+    snprintf(e, sizeof(e), "PSN %u", event_packet(cmp->setup, event)->psn);
+    if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
+        (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
+        cmp->res->go_backs++;
         /* Ours was given less than the recorded requester: the capture lacks an answer. */
-        if (!ours && step < view->asker->doubt_step)
-            view->asker->doubt_step = step;
+        if (!ours && event < cmp->run->unsure_from)
+            cmp->run->unsure_from = event;
     } else if (!ours) {
-        fields_differ(&d, "sent again from", e, "nothing");
+        field_diff_add(&d, "sent again from", e, "nothing");
     } else {
-        snprintf(a, sizeof(a), "PSN %u",
-                 roce_psn_add(view->setup->psn, (int32_t)view->went_back).v);
-        fields_differ(&d, "sent again from", e, a);
+        snprintf(a, sizeof(a), "PSN %u", roce_psn_add(cmp->setup->psn, (int32_t)cmp->went_back).v);
+        field_diff_add(&d, "sent again from", e, a);
     }
-    view->went_back = INT64_MIN;
-    view->restart = step;
-    return report(view, step, &d, "our RNIC goes back to another request");
+    cmp->went_back = INT64_MIN;
+    cmp->go_back = event;
+    return report_request_diff(cmp, event, &d, "our RNIC goes back to another request");
 }
 
 /* What was recorded with what ours sent at that PSN, if it did. */
-static int compare_with(struct view *view, uint32_t step, const struct sent *ours)
+static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
-    const struct trace_packet *p = setup_packet(view->setup, step);
-    struct deviation_request again = {
-        .pkt = p, .ours = ours, .again = view->asker->restart[step] != RESTART_NONE};
+    const struct trace_packet *p = event_packet(cmp->setup, event);
+    struct request_case again = {
+        .pkt = p, .ours = ours, .retransmit = cmp->run->retransmit[event] != RETX_NONE};
     struct field_diffs d;
 
     if (!ours)
         return 0;
-    compare_request(p, ours, view->asker->unseen, &d);
+    compare_request(p, ours, cmp->run->completions_unseen, &d);
     again.diffs = &d;
-    if (d.cnt == 0 && view->res->mark[step] == MARK_NONE)
-        view->res->mark[step] = MARK_OK;
-    return report_known(view, step, &d, "our RNIC sends this request differently",
-                        deviation_find_request(view->v->peer, &again));
+    if (d.cnt == 0 && cmp->res->mark[event] == MARK_NONE)
+        cmp->res->mark[event] = MARK_OK;
+    return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently",
+                            peer_quirk_of_request(cmp->all->quirks, &again));
 }
 
 /* A request behind what is replayed: with the first copy of it that is whole (R153). */
-static int compare_copies(struct view *view, uint32_t step)
+static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
-    const struct step *at = &view->setup->step[step];
-    const struct entry *e = setup_entry(view->setup, at->rel);
+    const struct pkt_event *at = &cmp->setup->event[event];
+    const struct request_pkt *e = request_at(cmp->setup, at->rel);
     struct roce_pkt pkt;
-    struct sent first;
+    struct tx_request first;
 
-    if (!e || e->rel != at->rel || e->step >= step || at->damaged)
+    if (!e || e->rel != at->rel || e->event >= event || at->damaged)
         return 0;
-    trace_parse(setup_packet(view->setup, e->step), &pkt);
-    first = post_sent(&pkt, view->setup, e->step);
-    return setup_packet(view->setup, e->step)->made_up ? 0 : compare_with(view, step, &first);
+    trace_parse(event_packet(cmp->setup, e->event), &pkt);
+    first = tx_request_of(&pkt, cmp->setup, e->event);
+    return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
 }
 
-static int compare_step(struct view *view, uint32_t step)
+static int compare_request_event(struct request_cmp *cmp, uint32_t event)
 {
-    const struct asker *a = view->asker;
-    const struct step *at = &view->setup->step[step];
-    const struct trace_packet *p = setup_packet(view->setup, step);
-    struct verify_result *res = view->res;
+    const struct requester_run *a = cmp->run;
+    const struct pkt_event *at = &cmp->setup->event[event];
+    const struct trace_packet *p = event_packet(cmp->setup, event);
+    struct request_result *res = cmp->res;
     struct field_diffs d;
-    struct sent *ours;
+    struct tx_request *ours;
 
-    if (at->rel < view->setup->first)
+    if (at->rel < cmp->setup->first)
         return 0;
-    if (at->rel >= a->works.end)
-        return compare_copies(view, step);
-    if (a->restart[step] == RESTART_DUPLICATE) {
-        res->duplicate++;
-        res->mark[step] = MARK_NOTE;
+    if (at->rel >= a->wrs.end)
+        return compare_copies(cmp, event);
+    if (a->retransmit[event] == RETX_WIRE_DUPLICATE) {
+        res->wire_duplicates++;
+        res->mark[event] = MARK_NOTE;
         return 0;
     }
-    if (a->error_step != STEP_NONE && a->error_step < step && view->res->diff_frames > 0) {
+    if (a->error_event != EVENT_NONE && a->error_event < event && cmp->res->diff_frames > 0) {
         res->not_compared++;
         return 0;
     }
-    ours = find_sent(view, at->rel, a->restart[step] ? step : UINT32_MAX);
-    if (a->restart[step] == RESTART_BEGINS && compare_restart(view, step, ours) != 0)
+    ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
+    if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
     /* Only the recorded one sends it again: when, is its own affair, but what is not (R153). */
-    if (!ours && a->restart[step]) {
-        res->fewer += a->restart[step] == RESTART_AGAIN;
-        return at->damaged ? 0 : compare_with(view, step, find_like(view, at->rel));
+    if (!ours && a->retransmit[event]) {
+        res->fewer += a->retransmit[event] == RETX_CONTINUES;
+        return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
     }
     res->compared++;
     if (!ours) {
         memset(&d, 0, sizeof(d));
-        fields_differ(&d, "request", roce_opcode(p->opcode)->name, "none");
-        return report(view, step, &d, "our RNIC never sends it");
+        field_diff_add(&d, "request", roce_opcode(p->opcode)->name, "none");
+        return report_request_diff(cmp, event, &d, "our RNIC never sends it");
     }
-    ours->used = true;
+    ours->matched = true;
     if (at->damaged) {
         res->damaged++;
-        res->mark[step] = MARK_NOTE;
+        res->mark[event] = MARK_NOTE;
         return 0;
     }
     res->ackreq += p->ackreq != ours->ackreq;
-    return compare_with(view, step, ours);
+    return compare_with(cmp, event, ours);
 }
 
 /* ---- completions -------------------------------------------------------------------------------
@@ -327,140 +326,146 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
 }
 
 /* After an answer: as many work requests are complete as it says, with its status. */
-static int compare_done(struct view *view, uint32_t step)
+static int compare_completions(struct request_cmp *cmp, uint32_t event)
 {
-    const struct asker *a = view->asker;
-    struct expect *expect = &view->expect;
-    bool was_over = expect->over;
+    const struct requester_run *a = cmp->run;
+    struct expected_wc *expected = &cmp->expect;
+    bool was_over = expected->over;
     struct field_diffs d = {.cnt = 0};
     char e[96], o[96];
 
-    if (a->fate[step] == FATE_LOST)
-        view->res->lost++;
-    if (a->fate[step] != FATE_TAKEN || was_over)
+    if (a->outcome[event] == RESP_LOST)
+        cmp->res->lost++;
+    if (a->outcome[event] != RESP_ACCEPTED || was_over)
         return 0;
-    expect_answer(expect, step);
-    if (a->unseen)
+    expected_wc_on_response(expected, event);
+    if (a->completions_unseen)
         return 0;
-    for (; view->done < a->done_cnt && a->done[view->done].step <= step; view->done++) {
-        const struct done *done = &a->done[view->done];
-        bool ok = done->work < expect->done;
+    for (; cmp->completions < a->completion_cnt && a->completion[cmp->completions].event <= event;
+         cmp->completions++) {
+        const struct completion *completion = &a->completion[cmp->completions];
+        bool ok = completion->wr < expected->done_cnt;
         enum rnic_wc_status want = ok ? RNIC_WC_SUCCESS
-                                   : expect->over && done->work == expect->done
-                                       ? expect->status
+                                   : expected->over && completion->wr == expected->done_cnt
+                                       ? expected->status
                                        : RNIC_WC_WR_FLUSH_ERR;
 
-        if ((!ok && !expect->over) || done->status != want) {
-            status_text(e, sizeof(e), done->work,
-                        !ok && !expect->over ? "not complete" : rnic_wc_status_name(want));
-            status_text(o, sizeof(o), done->work, rnic_wc_status_name(done->status));
-            fields_differ(&d, "completion", e, o);
+        if ((!ok && !expected->over) || completion->status != want) {
+            status_text(e, sizeof(e), completion->wr,
+                        !ok && !expected->over ? "not complete" : rnic_wc_status_name(want));
+            status_text(o, sizeof(o), completion->wr, rnic_wc_status_name(completion->status));
+            field_diff_add(&d, "completion", e, o);
             break;
         }
     }
-    if (d.cnt == 0 && view->done < expect->done + expect->over && view->done < a->works.cnt) {
-        status_text(e, sizeof(e), view->done,
-                    view->done < expect->done ? rnic_wc_status_name(RNIC_WC_SUCCESS)
-                                              : rnic_wc_status_name(expect->status));
-        status_text(o, sizeof(o), view->done, "not complete");
-        fields_differ(&d, "completion", e, o);
+    if (d.cnt == 0 && cmp->completions < expected->done_cnt + expected->over &&
+        cmp->completions < a->wrs.cnt) {
+        status_text(e, sizeof(e), cmp->completions,
+                    cmp->completions < expected->done_cnt ? rnic_wc_status_name(RNIC_WC_SUCCESS)
+                                                          : rnic_wc_status_name(expected->status));
+        status_text(o, sizeof(o), cmp->completions, "not complete");
+        field_diff_add(&d, "completion", e, o);
     }
     if (d.cnt)
-        expect->over = true; /* once is enough */
-    return report(view, step, &d, "our RNIC completes other work requests after this answer");
+        expected->over = true; /* once is enough */
+    return report_request_diff(cmp, event, &d,
+                               "our RNIC completes other work requests after this answer");
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-static int compare_data(struct view *view)
+static int compare_data(struct request_cmp *cmp)
 {
-    const struct asker *a = view->asker;
+    const struct requester_run *a = cmp->run;
     struct field_diffs d = {.cnt = 0};
     char text[96];
 
     if (!a->wrong_data)
         return 0;
-    status_text(text, sizeof(text), a->wrong_work, "other bytes in memory");
-    fields_differ(&d, "data", "as the answers brought it", text);
-    return report(view, a->works.work[a->wrong_work].step, &d,
-                  "what our RNIC stored is not what the answers had");
+    status_text(text, sizeof(text), a->wrong_wr, "other bytes in memory");
+    field_diff_add(&d, "data", "as the answers brought it", text);
+    return report_request_diff(cmp, a->wrs.wr[a->wrong_wr].event, &d,
+                               "what our RNIC stored is not what the answers had");
 }
 
-static void count_ours(struct view *view)
+static void count_ours(struct request_cmp *cmp)
 {
-    const struct asker *a = view->asker;
+    const struct requester_run *a = cmp->run;
 
-    for (size_t i = 0; i < a->sent_cnt; i++) {
-        if (a->sent[i].used)
+    for (size_t i = 0; i < a->tx_cnt; i++) {
+        if (a->tx[i].matched)
             continue;
-        if (a->sent[i].again)
-            view->res->more++;
+        if (a->tx[i].retransmit)
+            cmp->res->more++;
         else
-            view->res->unseen++;
+            cmp->res->not_captured++;
     }
-    view->res->completed = (uint32_t)a->done_cnt;
-    for (size_t i = 0; i < a->done_cnt; i++)
-        view->res->failed += a->done[i].status != RNIC_WC_SUCCESS;
-    view->res->beyond = a->works.beyond;
+    cmp->res->completed = (uint32_t)a->completion_cnt;
+    for (size_t i = 0; i < a->completion_cnt; i++)
+        cmp->res->failed += a->completion[i].status != RNIC_WC_SUCCESS;
+    cmp->res->after_gap = a->wrs.after_gap;
 }
 
-static int verify_one(struct verification *v, struct post *post, uint32_t idx)
+static int compare_requester(struct request_comparison *all, struct rc_requester *requester,
+                             uint32_t idx)
 {
-    struct asker *a = &post->asker[idx];
-    struct verify_result *res = &v->result[idx];
-    struct view view = {.v = v,
-                        .asker = a,
-                        .setup = &a->run->setup,
-                        .res = res,
-                        .idx = idx,
-                        .restart = STEP_NONE,
-                        .next = a->run->setup.first,
-                        .went_back = INT64_MIN};
+    struct requester_run *a = &requester->run[idx];
+    struct request_result *res = &all->result[idx];
+    struct request_cmp cmp = {.all = all,
+                              .run = a,
+                              .setup = &a->dir->setup,
+                              .res = res,
+                              .idx = idx,
+                              .go_back = EVENT_NONE,
+                              .next = a->dir->setup.first,
+                              .went_back = INT64_MIN};
     int rc = 0;
 
-    res->first_diff = STEP_NONE;
-    res->mark = calloc(a->run->setup.step_cnt + 1, 1);
+    res->first_diff = EVENT_NONE;
+    res->mark = calloc(a->dir->setup.event_cnt + 1, 1);
     if (!res->mark)
         return -1;
-    res->skip = a->run->setup.skip ? a->run->setup.skip : a->works.skip ? a->works.skip : a->failed;
+    res->skip = a->dir->setup.skip ? a->dir->setup.skip : a->wrs.skip ? a->wrs.skip : a->failed;
     if (res->skip) {
         res->verdict = VERDICT_SKIPPED;
         return 0;
     }
-    if (!sort_sent(&view))
+    if (!sort_tx(&cmp))
         return -1;
-    expect_init(&view.expect, a);
-    for (uint32_t i = 0; i < view.setup->step_cnt && rc == 0; i++) {
-        rc = view.setup->step[i].response ? compare_done(&view, i) : compare_step(&view, i);
-        look_at_ours(&view, i);
+    expected_wc_init(&cmp.expect, a);
+    for (uint32_t i = 0; i < cmp.setup->event_cnt && rc == 0; i++) {
+        rc = cmp.setup->event[i].response ? compare_completions(&cmp, i)
+                                          : compare_request_event(&cmp, i);
+        note_our_go_backs(&cmp, i);
     }
     if (rc == 0)
-        rc = compare_data(&view);
-    count_ours(&view);
-    free(view.by_rel);
+        rc = compare_data(&cmp);
+    count_ours(&cmp);
+    free(cmp.by_psn);
     res->verdict = res->diff_frames ? VERDICT_FAIL : VERDICT_PASS;
     return rc;
 }
 
-int verify_all(struct verification *v, struct post *post, const char *peer)
+int rc_compare_requests(struct request_comparison *all, struct rc_requester *requester,
+                        const char *quirks)
 {
     int rc = 0;
 
-    *v = (struct verification){.post = post, .peer = peer};
-    v->result = calloc(post->cnt + 1, sizeof(*v->result));
-    if (!v->result)
+    *all = (struct request_comparison){.requester = requester, .quirks = quirks};
+    all->result = calloc(requester->run_cnt + 1, sizeof(*all->result));
+    if (!all->result)
         return -1;
-    for (uint32_t i = 0; i < post->cnt && rc == 0; i++)
-        rc = verify_one(v, post, i);
+    for (uint32_t i = 0; i < requester->run_cnt && rc == 0; i++)
+        rc = compare_requester(all, requester, i);
     return rc;
 }
 
-void verification_free(struct verification *v)
+void request_comparison_free(struct request_comparison *all)
 {
-    for (size_t i = 0; v->result && i < v->post->cnt; i++)
-        free(v->result[i].mark);
-    free(v->result);
-    free(v->diff);
-    memset(v, 0, sizeof(*v));
+    for (size_t i = 0; all->result && i < all->requester->run_cnt; i++)
+        free(all->result[i].mark);
+    free(all->result);
+    free(all->diff);
+    memset(all, 0, sizeof(*all));
 }

@@ -18,100 +18,102 @@
  */
 
 /* READ responses, Atomic ACKs and NAKs: each has to be one of ours. */
-static int compare_exact(struct view *v, uint32_t step)
+static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     struct field_diffs d = {.cnt = 0}, other;
-    struct answer *ours = match_to_request(v, step, &d);
-    struct answer *used = match_continued(v, step);
+    struct tx_response *ours = rc_match_to_request(cmp, event, &d);
+    struct tx_response *used = rc_match_continued(cmp, event);
     char writer[96] = "";
 
     if (used) {
         d.cnt = 0;
-        return settle(v, step, used, &d, "");
+        return classify_diff(cmp, event, used, &d, "");
     }
     if (ours && d.cnt > 0) {
-        struct answer *late = match_at(v, step, true, true, &other);
+        struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
         /* Still on its way from an earlier copy of the request, close behind the answers before it,
          * and no answer to this one came yet. */
-        if (late && other.cnt == 0 && late->step < ours->step && p->time - v->heard <= TRAIN_NS &&
-            (v->latest == STEP_NONE || late->step >= v->latest))
+        if (late && other.cnt == 0 && late->event < ours->event &&
+            p->time - cmp->prev_response_time <= TRAIN_NS &&
+            (cmp->latest == EVENT_NONE || late->event >= cmp->latest))
             ours = NULL;
     }
     if (ours && d.cnt > 0) {
         int rc;
 
         if (d.payload)
-            settle_name_writer(v, step, d.payload_off, writer, sizeof(writer));
-        rc = settle(v, step, ours, &d,
-                    writer[0] ? writer : "our RNIC answers this request differently");
-        ours->used = true;
+            name_writer(cmp, event, d.payload_off, writer, sizeof(writer));
+        rc = classify_diff(cmp, event, ours, &d,
+                           writer[0] ? writer : "our RNIC answers this request differently");
+        ours->matched = true;
         return rc;
     }
     if (!ours)
-        ours = match_at(v, step, true, true, &d);
+        ours = rc_match_at(cmp, event, true, true, &d);
     if (ours && d.cnt == 0) {
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
         if (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST)
-            v->res->read_msn += p->msn != ours->msn;
-        return settle(v, step, ours, &d, "");
+            cmp->res->read_msn += p->msn != ours->msn;
+        return classify_diff(cmp, event, ours, &d, "");
     }
     /* The same answer twice although it was drawn out once: the wire duplicated it, or its request
      * behind the capture point; the answer to that counts what was executed since. */
-    used = match_at(v, step, true, false, &other);
-    if (used && used->used && other.cnt == 1 && fields_find(&other, "aeth.msn") &&
-        roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !match_has_other_psn(v, step) &&
+    used = rc_match_at(cmp, event, true, false, &other);
+    if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
+        roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
         roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(used->msn)) > 0 &&
-        roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(view_msn(v))) <= 0)
+        roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(response_cmp_msn(cmp))) <= 0)
         other.cnt = 0;
-    if (used && used->used && other.cnt == 0) {
-        v->res->repeated++;
-        return settle(v, step, used, &other, "");
+    if (used && used->matched && other.cnt == 0) {
+        cmp->res->wire_duplicates++;
+        return classify_diff(cmp, event, used, &other, "");
     }
-    if (ours && (d.payload || fields_find(&d, "atomicacketh.orig")))
-        settle_name_writer(v, step, d.payload_off, writer, sizeof(writer));
+    if (ours && (d.payload || field_diff_find(&d, "atomicacketh.orig")))
+        name_writer(cmp, event, d.payload_off, writer, sizeof(writer));
     if (ours && writer[0])
-        return settle(v, step, ours, &d, writer);
+        return classify_diff(cmp, event, ours, &d, writer);
     if (ours)
-        return settle(v, step, ours, &d,
-                      match_is_nak(p->opcode, p->syndrome)
-                          ? "our RNIC refuses this request differently"
-                          : "our RNIC answers this request differently");
-    ours = match_at(v, step, false, false, &d);
+        return classify_diff(cmp, event, ours, &d,
+                             rc_match_is_nak(p->opcode, p->syndrome)
+                                 ? "our RNIC refuses this request differently"
+                                 : "our RNIC answers this request differently");
+    ours = rc_match_at(cmp, event, false, false, &d);
     if (ours && d.cnt > 0)
-        return settle(v, step, ours, &d, "our RNIC answers this request differently");
-    ours = match_recent(v, step, &d);
+        return classify_diff(cmp, event, ours, &d, "our RNIC answers this request differently");
+    ours = rc_match_recent(cmp, event, &d);
     if (ours && d.cnt > 0 && d.cnt <= 2)
-        return settle(v, step, ours, &d, "our RNIC has no such answer; this is the closest");
-    settle_none(v, step, &d);
-    return settle(v, step, NULL, &d, "our RNIC gives no such answer");
+        return classify_diff(cmp, event, ours, &d,
+                             "our RNIC has no such answer; this is the closest");
+    diff_no_response(cmp, event, &d);
+    return classify_diff(cmp, event, NULL, &d, "our RNIC gives no such answer");
 }
 
 /* The step forward that took our RNIC past PSN `rel`, or NULL. */
-static const struct progress *progress_past(const struct view *v, int64_t rel)
+static const struct epsn_advance *progress_past(const struct response_cmp *cmp, int64_t rel)
 {
-    size_t low = 0, high = v->moved;
+    size_t low = 0, high = cmp->advances;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (v->run->progress[mid].epsn <= rel)
+        if (cmp->dir->advance[mid].epsn <= rel)
             low = mid + 1;
         else
             high = mid;
     }
-    return low == v->moved ? NULL : &v->run->progress[low];
+    return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 
 /* Our MSN when everything up to `rel` was executed. False if that is no state we ever were in. */
-static bool msn_at(const struct view *v, int64_t rel, uint32_t *msn)
+static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 {
-    const struct progress *p = progress_past(v, rel);
+    const struct epsn_advance *p = progress_past(cmp, rel);
 
-    if (rel == v->run->setup.first - 1) {
-        *msn = v->run->setup.msn;
+    if (rel == cmp->dir->setup.first - 1) {
+        *msn = cmp->dir->setup.msn;
         return true;
     }
     if (!p || p->epsn != rel + 1)
@@ -122,280 +124,289 @@ static bool msn_at(const struct view *v, int64_t rel, uint32_t *msn)
 
 /* Whether this PSN is a READ's or an atomic's, so that data answers it: only the ACK of a SEND or
  * WRITE that was repeated after it may name it. */
-static bool answered_by_data(const struct view *v, int64_t rel)
+static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
-    const struct setup *s = &v->run->setup;
-    const struct entry *e = setup_entry(s, rel);
-    const struct progress *p = progress_past(v, rel);
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct request_pkt *e = request_at(s, rel);
+    const struct epsn_advance *p = progress_past(cmp, rel);
 
-    return e && view_fetches(s, e->step) && p && (v->repeat == STEP_NONE || v->repeat < p->step);
+    return e && event_fetches(s, e->event) && p &&
+           (cmp->duplicate == EVENT_NONE || cmp->duplicate < p->event);
 }
 
 /* An ACK is covered if our RNIC has executed and acknowledged as much, counting the same messages.
  */
-static int compare_ack(struct view *v, uint32_t step)
+static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
-    const struct step *at = &v->run->setup.step[step];
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+    const struct pkt_event *at = &cmp->dir->setup.event[event];
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     struct field_diffs d = {.cnt = 0};
-    struct answer *ours = match_at(v, step, true, false, &d);
+    struct tx_response *ours = rc_match_at(cmp, event, true, false, &d);
     bool exact = ours != NULL;
     uint32_t msn = 0;
 
-    if (at->rel >= view_epsn(v)) {
-        ours = match_at(v, step, false, false, &d);
+    if (at->rel >= response_cmp_epsn(cmp)) {
+        ours = rc_match_at(cmp, event, false, false, &d);
         if (!ours || d.cnt == 0)
-            ours = match_recent(v, step, &d);
+            ours = rc_match_recent(cmp, event, &d);
         if (!ours || d.cnt == 0)
-            settle_none(v, step, &d);
-        return settle(v, step, ours, &d,
-                      "it acknowledges a request that our RNIC has not executed");
+            diff_no_response(cmp, event, &d);
+        return classify_diff(cmp, event, ours, &d,
+                             "it acknowledges a request that our RNIC has not executed");
     }
     /* The newest acknowledgement may be repeated without being asked for, to tell of credits
      * (9.7.7.2); then its PSN may be that of a READ which data has answered. */
-    if (!exact && at->rel > v->settled && answered_by_data(v, at->rel)) {
-        ours = match_at(v, step, false, false, &d);
-        return settle(v, step, ours, &d,
-                      "a READ or an atomic is answered by its data, not by an ACK");
+    if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
+        ours = rc_match_at(cmp, event, false, false, &d);
+        return classify_diff(cmp, event, ours, &d,
+                             "a READ or an atomic is answered by its data, not by an ACK");
     }
-    if (!exact && v->run->answer_cnt) {
+    if (!exact && cmp->dir->response_cnt) {
         /* Coalesced otherwise: take what is the same in all of ours from any of them. */
-        struct answer like = v->run->answer[0];
+        struct tx_response like = cmp->dir->response[0];
 
-        like.opcode = setup_svc(&v->run->setup) == ROCE_SVC_XRC ? ROCE_OP_XRC_ACK : ROCE_OP_RC_ACK;
+        like.opcode =
+            inferred_setup_svc(&cmp->dir->setup) == ROCE_SVC_XRC ? ROCE_OP_XRC_ACK : ROCE_OP_RC_ACK;
         like.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
         like.psn = p->psn;
         like.msn = p->msn;
         like.payload_len = 0;
-        match_fields(v, p, &like, &d);
+        rc_match_fields(cmp, p, &like, &d);
     }
     if (exact && d.cnt == 0)
-        v->res->credits += p->syndrome != ours->syndrome;
-    if (!exact && !msn_at(v, at->rel, &msn)) {
-        ours = match_recent(v, step, &d);
+        cmp->res->credits += p->syndrome != ours->syndrome;
+    if (!exact && !msn_at(cmp, at->rel, &msn)) {
+        ours = rc_match_recent(cmp, event, &d);
         if (!ours || d.cnt == 0)
-            settle_none(v, step, &d);
-        return settle(v, step, ours, &d, "no request ends at the PSN that it acknowledges");
+            diff_no_response(cmp, event, &d);
+        return classify_diff(cmp, event, ours, &d,
+                             "no request ends at the PSN that it acknowledges");
     }
     if (!exact && msn != p->msn) {
         struct field_diffs recent;
-        struct answer *last = match_recent(v, step, &recent);
+        struct tx_response *last = rc_match_recent(cmp, event, &recent);
 
         if (last && recent.cnt == 1) {
             d = recent; /* just the PSN is wrong */
             ours = last;
         } else {
-            fields_differ_num(&d, "aeth.msn", "%u", p->msn, msn);
+            field_diff_add_num(&d, "aeth.msn", "%u", p->msn, msn);
         }
     }
     /* Not asked for an ACK, ours may wait (R099, R110). */
-    if (d.cnt == 0 && v->acked < at->rel && v->owed > v->acked && v->owed < view_epsn(v))
-        fields_differ(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
+    if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
+        cmp->ack_due < response_cmp_epsn(cmp))
+        field_diff_add(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
     if (d.cnt == 0 && !exact)
-        v->res->acks_fewer++;
-    return settle(v, step, ours, &d,
-                  exact ? "our RNIC acknowledges this request differently"
-                        : "our RNIC counts messages differently");
+        cmp->res->acks_fewer++;
+    return classify_diff(cmp, event, ours, &d,
+                         exact ? "our RNIC acknowledges this request differently"
+                               : "our RNIC counts messages differently");
 }
 
 /* ---- a side ------------------------------------------------------------------------------------
  */
 
 /* The step up to which packets may have been on the wire when this answer was captured. */
-static uint32_t race_limit(const struct setup *s, uint32_t step)
+static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
-    uint64_t time = setup_packet(s, step)->time;
-    uint32_t limit = step;
+    uint64_t time = event_packet(s, event)->time;
+    uint32_t limit = event;
 
-    while (limit + 1 < s->step_cnt && limit - step < EVIDENCE_RACE_STEPS &&
-           setup_packet(s, limit + 1)->time - time <= EVIDENCE_RACE_NS)
+    while (limit + 1 < s->event_cnt && limit - event < REORDER_MAX_PACKETS &&
+           event_packet(s, limit + 1)->time - time <= REORDER_MAX_NS)
         limit++;
     return limit;
 }
 
 /* Brings what our RNIC had done by then up to date. */
-static void advance(struct view *v, uint32_t step)
+static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
-    const struct run *run = v->run;
-    uint32_t limit = race_limit(&run->setup, step);
+    const struct rc_direction *dir = cmp->dir;
+    uint32_t limit = race_limit(&dir->setup, event);
 
-    while (v->sent < run->answer_cnt && run->answer[v->sent].step <= limit) {
-        const struct answer *a = &run->answer[v->sent++];
-        int64_t acked = a->rel - (match_is_nak(a->opcode, a->syndrome) ? 1 : 0);
+    while (cmp->responses_out < dir->response_cnt &&
+           dir->response[cmp->responses_out].event <= limit) {
+        const struct tx_response *a = &dir->response[cmp->responses_out++];
+        int64_t acked = a->rel - (rc_match_is_nak(a->opcode, a->syndrome) ? 1 : 0);
 
-        if (acked > v->acked)
-            v->acked = acked;
+        if (acked > cmp->acked)
+            cmp->acked = acked;
     }
-    while (v->moved < run->progress_cnt && run->progress[v->moved].step <= limit)
-        v->moved++;
-    for (; v->asked <= limit; v->asked++) {
-        const struct step *at = &run->setup.step[v->asked];
+    while (cmp->advances < dir->advance_cnt && dir->advance[cmp->advances].event <= limit)
+        cmp->advances++;
+    for (; cmp->scanned <= limit; cmp->scanned++) {
+        const struct pkt_event *at = &dir->setup.event[cmp->scanned];
 
-        const struct entry *e = setup_entry(&run->setup, at->rel);
+        const struct request_pkt *e = request_at(&dir->setup, at->rel);
         int64_t last = e ? e->rel + e->cnt - 1 : at->rel;
 
-        if (at->response || at->early)
+        if (at->response || at->before_first)
             continue;
-        if (last > v->high)
-            v->high = last;
-        if (!at->damaged && !at->lost && last > v->owed &&
-            (setup_packet(&run->setup, v->asked)->ackreq || view_fetches(&run->setup, v->asked)))
-            v->owed = last;
+        if (last > cmp->high)
+            cmp->high = last;
+        if (!at->damaged && !at->lost && last > cmp->ack_due &&
+            (event_packet(&dir->setup, cmp->scanned)->ackreq ||
+             event_fetches(&dir->setup, cmp->scanned)))
+            cmp->ack_due = last;
     }
 }
 
-static void note_request(struct view *v, uint32_t step)
+static void note_request(struct response_cmp *cmp, uint32_t event)
 {
-    const struct step *at = &v->run->setup.step[step];
+    const struct pkt_event *at = &cmp->dir->setup.event[event];
 
-    if (at->damaged || at->early || at->lost)
+    if (at->damaged || at->before_first || at->lost)
         return;
-    v->request = step;
-    if (view_fetches(&v->run->setup, step))
+    cmp->request = event;
+    if (event_fetches(&cmp->dir->setup, event))
         return;
     /* Executed by an earlier copy: our RNIC did not move on with this one. */
-    advance(v, step);
-    if (at->rel < view_epsn(v) &&
-        (v->moved == 0 || v->run->progress[v->moved - 1].epsn <= at->rel ||
-         v->run->progress[v->moved - 1].step < step))
-        v->repeat = step;
+    update_progress(cmp, event);
+    if (at->rel < response_cmp_epsn(cmp) &&
+        (cmp->advances == 0 || cmp->dir->advance[cmp->advances - 1].epsn <= at->rel ||
+         cmp->dir->advance[cmp->advances - 1].event < event))
+        cmp->duplicate = event;
 }
 
-static int compare_step(struct view *v, uint32_t step)
+static int compare_response(struct response_cmp *cmp, uint32_t event)
 {
-    const struct step *at = &v->run->setup.step[step];
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+    const struct pkt_event *at = &cmp->dir->setup.event[event];
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
 
-    if (at->early) {
-        v->res->early++;
+    if (at->before_first) {
+        cmp->res->before_first++;
         return 0;
     }
     if (!at->usable) {
-        v->res->damaged++;
-        v->res->mark[step] = MARK_NOTE;
+        cmp->res->damaged++;
+        cmp->res->mark[event] = MARK_NOTE;
         return 0;
     }
-    advance(v, step);
+    update_progress(cmp, event);
     /* Our QP is in error and the recorded one is not: nothing after this is comparable. */
-    if (v->run->error_step != STEP_NONE && v->run->error_step < step &&
-        v->res->diff_frames + v->res->known_frames > 0) {
-        v->res->not_compared++;
+    if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
+        cmp->res->diff_frames + cmp->res->known_frames > 0) {
+        cmp->res->not_compared++;
         return 0;
     }
     /* It answers a request that the capture lacks, if all that it has are answered already and it
      * counts that one. Else it is the answer to one of those, with a wrong PSN. */
-    if (at->rel > v->high && v->settled >= v->owed &&
-        doubt_is_beyond(&v->run->setup, step, v->high)) {
-        v->res->unasked++;
-        v->res->mark[step] = MARK_NOTE;
+    if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
+        answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
+        cmp->res->unsolicited++;
+        cmp->res->mark[event] = MARK_NOTE;
         return 0;
     }
-    v->res->compared++;
-    if (op->kind == ROCE_KIND_ACK && !match_is_nak(p->opcode, p->syndrome))
-        return compare_ack(v, step);
-    if (compare_exact(v, step) != 0)
+    cmp->res->compared++;
+    if (op->kind == ROCE_KIND_ACK && !rc_match_is_nak(p->opcode, p->syndrome))
+        return compare_ack(cmp, event);
+    if (compare_exact(cmp, event) != 0)
         return -1;
     if (op->kind == ROCE_KIND_ACK && roce_syndrome_kind(p->syndrome) == ROCE_SYN_RNR)
-        v->rnr = at->rel;
+        cmp->rnr = at->rel;
     return 0;
 }
 
 /* What only our RNIC answered. */
-static void count_ours(struct view *v)
+static void count_ours(struct response_cmp *cmp)
 {
-    for (size_t i = 0; i < v->run->answer_cnt; i++) {
-        const struct answer *a = &v->run->answer[i];
+    for (size_t i = 0; i < cmp->dir->response_cnt; i++) {
+        const struct tx_response *a = &cmp->dir->response[i];
 
-        if (a->used)
+        if (a->matched)
             continue;
-        if (roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && !match_is_nak(a->opcode, a->syndrome))
-            v->res->acks_more++;
+        if (roce_opcode(a->opcode)->kind == ROCE_KIND_ACK &&
+            !rc_match_is_nak(a->opcode, a->syndrome))
+            cmp->res->acks_more++;
         else
-            v->res->unseen++;
+            cmp->res->not_captured++;
     }
 }
 
-/* One look at a side. `doubt` as in struct view. */
-static int compare_side(struct comparison *cmp, struct drive *drive, uint32_t run_idx,
-                        struct by_rel *by_rel, const char *doubt)
+/* One look at a side. `doubt` as in struct response_cmp. */
+static int compare_direction(struct response_comparison *all, struct session *session,
+                             uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
 {
-    struct run *run = &drive->run[run_idx];
-    struct result *res = &cmp->result[run_idx];
-    struct view v = {.cmp = cmp,
-                     .drive = drive,
-                     .run = run,
-                     .res = res,
-                     .run_idx = run_idx,
-                     .by_rel = by_rel,
-                     .acked = run->setup.first - 1,
-                     .owed = run->setup.first - 1,
-                     .high = run->setup.first - 1,
-                     .settled = run->setup.first - 1,
-                     .rnr = INT64_MIN,
-                     .request = STEP_NONE,
-                     .repeat = STEP_NONE,
-                     .latest = STEP_NONE,
-                     .doubt = doubt};
+    struct rc_direction *dir = &session->dir[dir_idx];
+    struct response_result *res = &all->result[dir_idx];
+    struct response_cmp cmp = {.all = all,
+                               .session = session,
+                               .dir = dir,
+                               .res = res,
+                               .dir_idx = dir_idx,
+                               .by_psn = by_psn,
+                               .acked = dir->setup.first - 1,
+                               .ack_due = dir->setup.first - 1,
+                               .high = dir->setup.first - 1,
+                               .recorded_acked = dir->setup.first - 1,
+                               .rnr = INT64_MIN,
+                               .request = EVENT_NONE,
+                               .duplicate = EVENT_NONE,
+                               .latest = EVENT_NONE,
+                               .inconclusive = why};
     int rc = 0;
 
-    for (uint32_t i = 0; i < run->setup.step_cnt && rc == 0; i++) {
-        if (run->setup.step[i].response) {
-            rc = compare_step(&v, i);
-            v.heard = setup_packet(&run->setup, i)->time;
+    for (uint32_t i = 0; i < dir->setup.event_cnt && rc == 0; i++) {
+        if (dir->setup.event[i].response) {
+            rc = compare_response(&cmp, i);
+            cmp.prev_response_time = event_packet(&dir->setup, i)->time;
         } else {
-            note_request(&v, i);
+            note_request(&cmp, i);
         }
     }
-    count_ours(&v);
+    count_ours(&cmp);
     return rc;
 }
 
 /* Forgets a look at a side: all of its differences are the last ones listed. */
-static void undo_side(struct comparison *cmp, struct run *run, struct result *res, size_t diff_cnt)
+static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
+                           struct response_result *res, size_t diff_cnt)
 {
     uint8_t *mark = res->mark;
 
-    memset(mark, 0, run->setup.step_cnt);
-    *res = (struct result){.mark = mark, .first_diff = STEP_NONE};
-    cmp->diff_cnt = diff_cnt;
-    for (size_t i = 0; i < run->answer_cnt; i++)
-        run->answer[i].used = false;
+    memset(mark, 0, dir->setup.event_cnt);
+    *res = (struct response_result){.mark = mark, .first_diff = EVENT_NONE};
+    all->diff_cnt = diff_cnt;
+    for (size_t i = 0; i < dir->response_cnt; i++)
+        dir->response[i].matched = false;
 }
 
-static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run_idx)
+static int compare_direction_twice(struct response_comparison *all, struct session *session,
+                                   uint32_t dir_idx)
 {
-    struct run *run = &drive->run[run_idx];
-    struct result *res = &cmp->result[run_idx];
-    size_t diff_cnt = cmp->diff_cnt;
-    struct by_rel *by_rel;
+    struct rc_direction *dir = &session->dir[dir_idx];
+    struct response_result *res = &all->result[dir_idx];
+    size_t diff_cnt = all->diff_cnt;
+    struct response_by_psn *by_psn;
     int rc;
 
-    res->first_diff = STEP_NONE;
-    res->mark = calloc(run->setup.step_cnt + 1, 1);
+    res->first_diff = EVENT_NONE;
+    res->mark = calloc(dir->setup.event_cnt + 1, 1);
     if (!res->mark)
         return -1;
-    res->skip = run->setup.skip ? run->setup.skip : run->failed;
+    res->skip = dir->setup.skip ? dir->setup.skip : dir->failed;
     if (res->skip) {
         res->verdict = VERDICT_SKIPPED;
         return 0;
     }
-    by_rel = malloc((run->answer_cnt + 1) * sizeof(*by_rel));
-    if (!by_rel)
+    by_psn = malloc((dir->response_cnt + 1) * sizeof(*by_psn));
+    if (!by_psn)
         return -1;
-    for (size_t i = 0; i < run->answer_cnt; i++)
-        by_rel[i] = (struct by_rel){.rel = run->answer[i].rel, .idx = (uint32_t)i};
-    if (run->answer_cnt)
-        qsort(by_rel, run->answer_cnt, sizeof(*by_rel), match_order);
-    rc = compare_side(cmp, drive, run_idx, by_rel, NULL);
+    for (size_t i = 0; i < dir->response_cnt; i++)
+        by_psn[i] = (struct response_by_psn){.rel = dir->response[i].rel, .idx = (uint32_t)i};
+    if (dir->response_cnt)
+        qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
+    rc = compare_direction(all, session, dir_idx, by_psn, NULL);
     /* Where the capture shows that it lacks frames, it may lack those that explain the rest. */
     if (rc == 0 && res->inconclusive && res->diff_frames) {
-        const char *doubt = res->doubt;
+        const char *why = res->why_inconclusive;
 
-        undo_side(cmp, run, res, diff_cnt);
-        rc = compare_side(cmp, drive, run_idx, by_rel, doubt);
+        undo_direction(all, dir, res, diff_cnt);
+        rc = compare_direction(all, session, dir_idx, by_psn, why);
     }
-    free(by_rel);
+    free(by_psn);
     if (res->compared == res->inconclusive && res->diff_frames == 0) {
         res->verdict = VERDICT_SKIPPED;
         res->skip = res->inconclusive ? "what the capture lacks leaves no answer to judge"
@@ -407,40 +418,41 @@ static int compare_run(struct comparison *cmp, struct drive *drive, uint32_t run
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-int compare_all(struct comparison *cmp, struct drive *drive, const struct conns *conns,
-                const char *peer)
+int rc_compare_responses(struct response_comparison *all, struct session *session,
+                         const struct connections *connections, const char *quirks)
 {
     int rc = 0;
 
-    *cmp = (struct comparison){.drive = drive, .conns = conns, .peer = peer};
-    cmp->result = calloc(drive->run_cnt + 1, sizeof(*cmp->result));
-    if (!cmp->result)
+    *all = (struct response_comparison){
+        .session = session, .connections = connections, .quirks = quirks};
+    all->result = calloc(session->dir_cnt + 1, sizeof(*all->result));
+    if (!all->result)
         return -1;
-    for (uint32_t i = 0; i < drive->run_cnt && rc == 0; i++)
-        rc = compare_run(cmp, drive, i);
-    for (size_t i = 0; i < conns->stray_cnt && rc == 0; i++)
-        rc = stray_compare(cmp, drive, conns->stray[i]);
-    for (uint32_t i = 0; i < drive->run_cnt && rc == 0; i++)
-        if (cmp->result[i].diff_frames)
-            cmp->result[i].verdict = VERDICT_FAIL;
+    for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
+        rc = compare_direction_twice(all, session, i);
+    for (size_t i = 0; i < connections->unassigned_cnt && rc == 0; i++)
+        rc = match_misaddressed(all, session, connections->unassigned[i]);
+    for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
+        if (all->result[i].diff_frames)
+            all->result[i].verdict = VERDICT_FAIL;
     return rc;
 }
 
-int comparison_add(struct comparison *cmp, const struct diff *diff)
+int response_comparison_add(struct response_comparison *all, const struct diff *diff)
 {
-    if (!VEC_GROW(cmp->diff, cmp->diff_cnt, cmp->diff_cap))
+    if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
         return -1;
-    cmp->diff[cmp->diff_cnt++] = *diff;
+    all->diff[all->diff_cnt++] = *diff;
     return 0;
 }
 
-void comparison_free(struct comparison *cmp)
+void response_comparison_free(struct response_comparison *all)
 {
-    for (size_t i = 0; cmp->result && i < cmp->drive->run_cnt; i++)
-        free(cmp->result[i].mark);
-    free(cmp->result);
-    free(cmp->diff);
-    memset(cmp, 0, sizeof(*cmp));
+    for (size_t i = 0; all->result && i < all->session->dir_cnt; i++)
+        free(all->result[i].mark);
+    free(all->result);
+    free(all->diff);
+    memset(all, 0, sizeof(*all));
 }
 
 const char *verdict_name(enum verdict verdict)

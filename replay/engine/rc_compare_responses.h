@@ -24,7 +24,7 @@
 /* How many of our latest answers are looked at for the one a wrong answer was meant to be. */
 #define COMPARE_RECENT 64u
 
-enum mark {
+enum event_mark {
     MARK_NONE, /* not an answer, or not compared */
     MARK_OK,
     MARK_DIFF,
@@ -33,59 +33,59 @@ enum mark {
 };
 
 struct diff {
-    uint32_t run;
+    uint32_t dir;
     uint32_t pkt;      /* index into trace.pkt of the recorded answer */
-    uint32_t request;  /* index into trace.pkt of the request it answers, or STEP_NONE */
+    uint32_t request;  /* index into trace.pkt of the request it answers, or EVENT_NONE */
     const char *field; /* "aeth.msn" */
     char expected[96]; /* recorded */
     char actual[96];   /* ours */
     char reason[200];  /* one sentence */
-    const struct deviation *known; /* or NULL */
+    const struct peer_quirk *known; /* or NULL */
 };
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
-struct result {
+struct response_result {
     enum verdict verdict;
     const char *skip; /* for SKIPPED */
     uint8_t *mark;    /* enum mark for each step of the side */
     uint32_t compared;
     uint32_t diff_frames;  /* recorded answers that differ and are not known deviations */
     uint32_t known_frames; /* ... that are */
-    uint32_t first_diff;   /* step, or STEP_NONE */
+    uint32_t first_diff;   /* step, or EVENT_NONE */
     uint32_t inconclusive; /* recorded answers that differ, but may for what the capture lacks */
-    const char *doubt;     /* then: what that is, see doubt.h */
-    uint32_t doubt_from;   /* ... and the first and last step of these */
-    uint32_t doubt_to;
+    const char *why_inconclusive; /* then: what that is, see rc_inconclusive.h */
+    uint32_t inconclusive_from;   /* ... and the first and last step of these */
+    uint32_t inconclusive_to;
     uint32_t not_compared; /* answers after our QP went to error while the recorded one went on */
     /* Free differences. */
-    uint32_t damaged;    /* recorded answers damaged on the wire */
-    uint32_t repeated;   /* recorded answers the wire duplicated */
-    uint32_t unasked;    /* recorded answers to requests that the capture lacks */
-    uint32_t early;      /* answers to requests from before the capture */
-    uint32_t acks_more;  /* ACKs only ours has: it coalesced less */
-    uint32_t acks_fewer; /* ACKs only the capture has: covered by others of ours */
-    uint32_t credits;    /* ACKs with another credit code */
-    uint32_t read_msn;   /* READ First with the MSN of before the READ, or after */
-    uint32_t unseen;     /* READ responses, Atomic ACKs and NAKs of ours the capture lacks */
+    uint32_t damaged;         /* recorded answers damaged on the wire */
+    uint32_t wire_duplicates; /* recorded answers the wire duplicated */
+    uint32_t unsolicited;     /* recorded answers to requests that the capture lacks */
+    uint32_t before_first;    /* answers to requests from before the capture */
+    uint32_t acks_more;       /* ACKs only ours has: it coalesced less */
+    uint32_t acks_fewer;      /* ACKs only the capture has: covered by others of ours */
+    uint32_t credits;         /* ACKs with another credit code */
+    uint32_t read_msn;        /* READ First with the MSN of before the READ, or after */
+    uint32_t not_captured;    /* READ responses, Atomic ACKs and NAKs of ours the capture lacks */
 };
 
-struct comparison {
-    const struct drive *drive;
-    const struct conns *conns;
-    const char *peer;      /* profile whose deviations are known, or NULL */
-    struct result *result; /* for each run */
-    struct diff *diff;     /* in the order of frames within a side */
+struct response_comparison {
+    const struct session *session;
+    const struct connections *connections;
+    const char *quirks;             /* profile whose deviations are known, or NULL */
+    struct response_result *result; /* for each run */
+    struct diff *diff;              /* in the order of frames within a side */
     size_t diff_cnt;
     size_t diff_cap;
 };
 
-/* 0, or -1 without memory. comparison_free() is wanted in both cases. */
-int compare_all(struct comparison *cmp, struct drive *drive, const struct conns *conns,
-                const char *peer);
+/* 0, or -1 without memory. response_comparison_free() is wanted in both cases. */
+int rc_compare_responses(struct response_comparison *all, struct session *session,
+                         const struct connections *connections, const char *quirks);
 /* Lists a difference. 0, or -1 without memory. */
-int comparison_add(struct comparison *cmp, const struct diff *diff);
-void comparison_free(struct comparison *cmp);
+int response_comparison_add(struct response_comparison *all, const struct diff *diff);
+void response_comparison_free(struct response_comparison *all);
 
 const char *verdict_name(enum verdict verdict);
 

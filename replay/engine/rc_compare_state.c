@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/rc_compare_state.h"
 
-int64_t view_epsn(const struct view *v)
+int64_t response_cmp_epsn(const struct response_cmp *cmp)
 {
-    return v->moved ? v->run->progress[v->moved - 1].epsn : v->run->setup.first;
+    return cmp->advances ? cmp->dir->advance[cmp->advances - 1].epsn : cmp->dir->setup.first;
 }
 
-uint32_t view_msn(const struct view *v)
+uint32_t response_cmp_msn(const struct response_cmp *cmp)
 {
-    return v->moved ? v->run->progress[v->moved - 1].msn : v->run->setup.msn;
+    return cmp->advances ? cmp->dir->advance[cmp->advances - 1].msn : cmp->dir->setup.msn;
 }
 
-bool view_fetches(const struct setup *s, uint32_t step)
+bool event_fetches(const struct inferred_setup *s, uint32_t event)
 {
-    const struct roce_opcode *op = roce_opcode(setup_packet(s, step)->opcode);
+    const struct roce_opcode *op = roce_opcode(event_packet(s, event)->opcode);
 
     return trace_draws_read_response(op->kind) || roce_opcode_is_atomic(op);
 }

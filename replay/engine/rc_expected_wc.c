@@ -3,50 +3,50 @@
 
 #include <string.h>
 
-void expect_init(struct expect *e, const struct asker *asker)
+void expected_wc_init(struct expected_wc *e, const struct requester_run *run)
 {
     memset(e, 0, sizeof(*e));
-    e->asker = asker;
-    e->acked = asker->works.setup->first - 1;
+    e->run = run;
+    e->acked = run->wrs.setup->first - 1;
 }
 
-static int64_t last_of(const struct work *work)
+static int64_t last_of(const struct work_request *wr)
 {
-    return work->rel + work->cnt - 1;
+    return wr->rel + wr->cnt - 1;
 }
 
-static bool is_fetch(const struct work *work)
+static bool is_fetch(const struct work_request *wr)
 {
-    return work->kind != ROCE_KIND_SEND && work->kind != ROCE_KIND_WRITE;
+    return wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE;
 }
 
 /* Everything up to `rel` arrived, but data that has not come is missing and stops it (R139, R140).
  */
-static void acknowledge(struct expect *e, int64_t rel)
+static void acknowledge(struct expected_wc *e, int64_t rel)
 {
-    const struct works *w = &e->asker->works;
+    const struct work_requests *w = &e->run->wrs;
 
-    for (; e->done < w->cnt; e->done++) {
-        const struct work *work = &w->work[e->done];
+    for (; e->done_cnt < w->cnt; e->done_cnt++) {
+        const struct work_request *wr = &w->wr[e->done_cnt];
 
-        if (work->open || (is_fetch(work) ? e->acked < last_of(work) : rel < last_of(work))) {
-            if (!is_fetch(work) && rel > e->acked)
+        if (wr->open || (is_fetch(wr) ? e->acked < last_of(wr) : rel < last_of(wr))) {
+            if (!is_fetch(wr) && rel > e->acked)
                 e->acked = rel;
             return;
         }
-        if (last_of(work) > e->acked)
-            e->acked = last_of(work);
+        if (last_of(wr) > e->acked)
+            e->acked = last_of(wr);
     }
 }
 
 /* Data of a READ or an atomic: in its turn it brings the answer on, out of it none (R140). */
-static void take_data(struct expect *e, int64_t rel)
+static void take_data(struct expected_wc *e, int64_t rel)
 {
-    const struct work *work = works_find(&e->asker->works, rel);
+    const struct work_request *wr = work_request_at(&e->run->wrs, rel);
 
-    if (!work || !is_fetch(work))
+    if (!wr || !is_fetch(wr))
         return;
-    acknowledge(e, work->rel - 1);
+    acknowledge(e, wr->rel - 1);
     if (rel != e->acked + 1)
         return;
     e->acked = rel;
@@ -62,19 +62,19 @@ static enum rnic_wc_status nak_status(enum roce_nak code)
     }
 }
 
-void expect_answer(struct expect *e, uint32_t step)
+void expected_wc_on_response(struct expected_wc *e, uint32_t event)
 {
-    const struct setup *s = e->asker->works.setup;
-    const struct trace_packet *p = setup_packet(s, step);
-    int64_t rel = s->step[step].rel;
+    const struct inferred_setup *s = e->run->wrs.setup;
+    const struct trace_packet *p = event_packet(s, event);
+    int64_t rel = s->event[event].rel;
 
-    if (e->over || s->step[step].damaged)
+    if (e->over || s->event[event].damaged)
         return;
     if (roce_opcode(p->opcode)->kind != ROCE_KIND_ACK) {
         take_data(e, rel);
         return;
     }
-    acknowledge(e, setup_executed_by(s, step));
+    acknowledge(e, event_executed_to(s, event));
     /* A NAK that ends the connection counts in its turn: all before it is answered, and it is not
      * answered itself. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&

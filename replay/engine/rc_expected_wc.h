@@ -8,17 +8,17 @@
 
 #include "engine/rc_requester.h"
 
-struct expect {
-    const struct asker *asker;
+struct expected_wc {
+    const struct requester_run *run;
     int64_t acked;              /* highest PSN answered, without a gap */
-    size_t done;                /* works complete with success */
+    size_t done_cnt;            /* works complete with success */
     bool over;                  /* a NAK ended the connection ... */
     enum rnic_wc_status status; /* ... and the work after `done` with this */
 };
 
-void expect_init(struct expect *e, const struct asker *asker);
+void expected_wc_init(struct expected_wc *e, const struct requester_run *run);
 
 /* An answer that the requester got, step `step` of its side. */
-void expect_answer(struct expect *e, uint32_t step);
+void expected_wc_on_response(struct expected_wc *e, uint32_t event);
 
 #endif

@@ -6,70 +6,70 @@
 /* How far around an answer its request is looked for: more than any window of packets in flight. */
 #define LOOK_BACK 1024u
 
-static const struct setup *setup_of(const struct deviation_case *c)
+static const struct inferred_setup *setup_of(const struct response_case *c)
 {
-    return &c->run->setup;
+    return &c->dir->setup;
 }
 
-static enum roce_kind kind_of(const struct deviation_case *c)
+static enum roce_kind kind_of(const struct response_case *c)
 {
-    return setup_op(setup_of(c), c->step)->kind;
+    return event_opcode(setup_of(c), c->event)->kind;
 }
 
 /* The side has requests without any copy in the capture, or shows one executed before its copy. */
-static bool lacks_requests(const struct deviation_case *c)
+static bool lacks_requests(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
+    const struct inferred_setup *s = setup_of(c);
 
-    return c->run->part || s->ahead_cnt > 0;
+    return c->dir->stretch || s->executed_unseen_cnt > 0;
 }
 
-bool doubt_is_beyond(const struct setup *s, uint32_t step, int64_t high)
+bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
 {
-    const struct trace_packet *p = setup_packet(s, step);
-    const struct roce_opcode *op = setup_op(s, step);
-    int64_t rel = s->step[step].rel;
-    const struct entry *before = setup_entry_before(s, rel > high ? high : rel);
+    const struct trace_packet *p = event_packet(s, event);
+    const struct roce_opcode *op = event_opcode(s, event);
+    int64_t rel = s->event[event].rel;
+    const struct request_pkt *before = request_at_or_before(s, rel > high ? high : rel);
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
-    const struct entry *e = setup_entry(s, low);
+    const struct request_pkt *e = request_at(s, low);
     int64_t more = rel - low; /* at most: one a PSN */
-    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(setup_msn(s, low)));
+    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
 
-    if (low >= rel || (e && e->invalid) || s->step[step].damaged)
+    if (low >= rel || (e && e->invalid) || s->event[event].damaged)
         return false;
     if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
         return true; /* it counts nothing, or nothing tells from where */
-    if (setup_is_nak(s, step) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+    if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         return done >= 0 && done < more + 1;
     return done > 0 && done <= more;
 }
 
 /* Whether a copy of the request that ours waits for was captured and given to it, in time and with
  * all that it needs: then nothing is lacking, ours did not take it. */
-static bool has_refused(const struct deviation_case *c)
+static bool has_refused(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    uint32_t since = STEP_NONE;
-    size_t low = 0, high = c->run->progress_cnt;
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t since = EVENT_NONE;
+    size_t low = 0, high = c->dir->advance_cnt;
 
     /* The last step before the answer that brought ours on. */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (c->run->progress[mid].step < c->step)
+        if (c->dir->advance[mid].event < c->event)
             low = mid + 1;
         else
             high = mid;
     }
     if (low > 0)
-        since = c->run->progress[low - 1].step;
-    for (uint32_t i = c->step;
-         i-- > 0 && c->step - i <= LOOK_BACK && (since == STEP_NONE || i > since);) {
-        const struct step *step = &s->step[i];
+        since = c->dir->advance[low - 1].event;
+    for (uint32_t i = c->event;
+         i-- > 0 && c->event - i <= LOOK_BACK && (since == EVENT_NONE || i > since);) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (!step->response && !step->damaged && !step->lost && !step->early && !step->no_recv &&
-            step->rel == c->epsn)
+        if (!event->response && !event->damaged && !event->lost && !event->before_first &&
+            !event->no_recv_wqe && event->rel == c->epsn)
             return true;
     }
     return false;
@@ -77,125 +77,126 @@ static bool has_refused(const struct deviation_case *c)
 
 /* Its PSN and MSN agree, and requests up to there were captured, but ours has not come so far: it
  * waits for one of which a copy was not captured. */
-static bool is_behind(const struct deviation_case *c)
+static bool is_behind(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
 
-    return setup_executed_by(s, c->step) >= c->epsn && rel <= c->high &&
+    return event_executed_to(s, c->event) >= c->epsn && rel <= c->high &&
            !(c->ours && c->ours->rel == rel) && kind_of(c) == ROCE_KIND_ACK && !c->replaces &&
-           !has_refused(c) && !s->step[c->step].damaged && setup_entry(s, rel) &&
-           setup_msn_fits(s, c->step);
+           !has_refused(c) && !s->event[c->event].damaged && request_at(s, rel) &&
+           event_msn_fits(s, c->event);
 }
 
 /* A sequence NAK for a request that was captured, but that no recorded answer had shown executed:
  * it was lost after it was captured, and so was its repetition. */
-static bool naks_captured(const struct deviation_case *c)
+static bool naks_captured(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
 
-    return setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) && rel < c->epsn && rel > c->settled &&
-           rel < c->high && !c->replaces && setup_msn_fits(s, c->step) &&
-           !(c->ours && c->ours->rel == rel);
+    return event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) && rel < c->epsn &&
+           rel > c->recorded_acked && rel < c->high && !c->replaces &&
+           event_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
 }
 
 /* It refuses a request for the first time of which no copy was captured since the last refusal. */
-static bool refuses_unseen(const struct deviation_case *c)
+static bool refuses_unseen(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
-    const struct entry *before = setup_entry(s, rel - 1);
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *before = request_at(s, rel - 1);
 
-    if ((before && before->invalid) || !setup_is_nak(s, c->step) ||
-        setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, c->step))
+    if ((before && before->invalid) || !event_is_nak(s, c->event) ||
+        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, c->event))
         return false;
-    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
-        if (s->step[i].rel != rel)
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        if (s->event[i].rel != rel)
             continue;
-        return s->step[i].response && setup_is_nak(s, i);
+        return s->event[i].response && event_is_nak(s, i);
     }
-    for (uint32_t i = c->step; i < s->step_cnt && i - c->step <= LOOK_BACK && rel < s->first; i++)
-        if (!s->step[i].response && s->step[i].rel == rel)
+    for (uint32_t i = c->event; i < s->event_cnt && i - c->event <= LOOK_BACK && rel < s->first;
+         i++)
+        if (!s->event[i].response && s->event[i].rel == rel)
             return true; /* sent before the capture, and again in it */
     return rel >= s->first;
 }
 
 /* Whether a request behind the expected one was captured and given to our RNIC, so that it has to
  * NAK the gap itself. */
-static bool gap_captured(const struct deviation_case *c)
+static bool gap_captured(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
+    const struct inferred_setup *s = setup_of(c);
 
-    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (step->response ? setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && step->rel == c->epsn
-                           : !step->damaged && step->rel < c->epsn)
+        if (event->response ? event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && event->rel == c->epsn
+                            : !event->damaged && event->rel < c->epsn)
             return false;
-        if (!step->response && !step->damaged && !step->lost && step->rel > c->epsn)
+        if (!event->response && !event->damaged && !event->lost && event->rel > c->epsn)
             return true;
     }
     return false;
 }
 
 /* A sequence NAK for just the PSN that ours expects too: what came too early was not captured. */
-static bool naks_unseen(const struct deviation_case *c)
+static bool naks_unseen(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
+    const struct inferred_setup *s = setup_of(c);
 
-    return setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) && s->step[c->step].rel == c->epsn &&
-           !(c->ours && c->ours->rel == c->epsn) && setup_packet(s, c->step)->msn == c->msn &&
+    return event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) && s->event[c->event].rel == c->epsn &&
+           !(c->ours && c->ours->rel == c->epsn) && event_packet(s, c->event)->msn == c->msn &&
            !gap_captured(c);
 }
 
 /* A sequence NAK where ours refuses for want of a receive WQE, obeyed sooner than one would obey
  * that: the copy that ours has got was lost, and so were in the capture those that came after it.
  */
-static bool naks_lost(const struct deviation_case *c)
+static bool naks_lost(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
-    uint64_t time = setup_packet(s, c->step)->time;
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    uint64_t time = event_packet(s, c->event)->time;
 
-    if (!setup_is_nak_code(s, c->step, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, c->step) ||
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, c->event) ||
         !c->ours || c->ours->rel != rel || roce_syndrome_kind(c->ours->syndrome) != ROCE_SYN_RNR)
         return false;
-    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
-        if (!s->step[i].response && s->step[i].rel >= rel)
-            return setup_packet(s, i)->time - time < roce_rnr_ns(s->rnr_code) / 2;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (!s->event[i].response && s->event[i].rel >= rel)
+            return event_packet(s, i)->time - time < roce_rnr_ns(s->rnr_code) / 2;
     return false;
 }
 
 /* Data for a PSN that ours has not come to, and that no request captured before asks for. */
-static bool answers_unseen(const struct deviation_case *c)
+static bool answers_unseen(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
-    const struct entry *e = setup_entry(s, rel);
-    enum roce_kind kind = setup_op(s, c->step)->kind;
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+    enum roce_kind kind = event_opcode(s, c->event)->kind;
 
     if ((kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) || rel < c->epsn || !e ||
-        !(kind == ROCE_KIND_READ_RESP ? trace_draws_read_response(setup_op(s, e->step)->kind)
-                                      : roce_opcode_is_atomic(setup_op(s, e->step))) ||
-        (roce_opcode_has(setup_op(s, c->step), ROCE_HDR_AETH) && !setup_msn_fits(s, c->step)))
+        !(kind == ROCE_KIND_READ_RESP ? trace_draws_read_response(event_opcode(s, e->event)->kind)
+                                      : roce_opcode_is_atomic(event_opcode(s, e->event))) ||
+        (roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) && !event_msn_fits(s, c->event)))
         return false;
-    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;)
-        if (!s->step[i].response && s->step[i].rel >= e->rel && s->step[i].rel <= rel)
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
             return false;
     return true;
 }
 
 /* Middle or Last where a READ of which the capture may lack the beginning was answered: the
  * responder goes on with the READ that it knows, while ours knows its tail only. */
-static bool may_be_tail(const struct deviation_case *c)
+static bool may_be_tail(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    const struct entry *e = setup_entry(s, s->step[c->step].rel);
-    const struct roce_opcode *op = setup_op(s, c->step);
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    const struct roce_opcode *op = event_opcode(s, c->event);
     const struct roce_opcode *our = c->ours ? roce_opcode(c->ours->opcode) : NULL;
 
-    return e && our && e == s->entry && !s->side->cm.present && !c->payload &&
+    return e && our && e == s->req && !s->recorded->cm.present && !c->payload &&
            op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
            roce_opcode_starts(our) && !roce_opcode_starts(op) &&
            roce_opcode_ends(our) == roce_opcode_ends(op);
@@ -203,9 +204,9 @@ static bool may_be_tail(const struct deviation_case *c)
 
 /* A READ response that is right for another restart of the READ than those captured: the same data,
  * on top of all that ours gave, at another place from the beginning, at the same from the end. */
-static bool answers_restart(const struct deviation_case *c)
+static bool answers_restart(const struct response_case *c)
 {
-    const struct roce_opcode *op = setup_op(setup_of(c), c->step);
+    const struct roce_opcode *op = event_opcode(setup_of(c), c->event);
 
     return c->matched && !c->replaces && c->opcode && c->ours && op->kind == ROCE_KIND_READ_RESP &&
            roce_opcode(c->ours->opcode)->kind == ROCE_KIND_READ_RESP &&
@@ -214,42 +215,42 @@ static bool answers_restart(const struct deviation_case *c)
 
 /* Part of a READ longer than the path MTU that was taken because no captured packet is longer: how
  * the responder divides it shows only that the path MTU is another. */
-static bool may_be_divided(const struct deviation_case *c)
+static bool may_be_divided(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    const struct entry *e = setup_entry(s, s->step[c->step].rel);
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
 
     return !s->mtu_known && e && kind_of(c) == ROCE_KIND_READ_RESP &&
-           setup_op(s, e->step)->kind == ROCE_KIND_READ && e->len > s->mtu;
+           event_opcode(s, e->event)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
 /* An ACK where data is due, of which the requester has got none: it sends the READ or atomic again.
  * The data was lost before it could be captured, and the ACK repeats its PSN to tell of credits
  * (9.7.7.2). */
-static bool follows_lost_data(const struct deviation_case *c)
+static bool follows_lost_data(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t rel = s->step[c->step].rel;
-    const struct entry *e = setup_entry(s, rel);
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
 
-    if (!setup_is_syndrome(s, c->step, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
         roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK || e->rel + e->cnt - 1 != rel ||
-        !setup_msn_fits(s, c->step))
+        !event_msn_fits(s, c->event))
         return false;
-    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;)
-        if (s->step[i].response && s->step[i].usable && s->step[i].rel == rel &&
-            setup_op(s, i)->kind != ROCE_KIND_ACK)
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind != ROCE_KIND_ACK)
             return false;
-    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
-        if (!s->step[i].response && s->step[i].rel >= e->rel && s->step[i].rel <= rel)
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
             return true;
     return false;
 }
 
 /* Whether its MSN says for certain how many messages are complete (R103). */
-static bool counts_messages(const struct setup *s, uint32_t step)
+static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
-    const struct roce_opcode *op = setup_op(s, step);
+    const struct roce_opcode *op = event_opcode(s, event);
 
     return roce_opcode_has(op, ROCE_HDR_AETH) &&
            !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
@@ -258,57 +259,57 @@ static bool counts_messages(const struct setup *s, uint32_t step)
 /* The answer to a repeated READ or atomic counts what arrived before: as many messages as the
  * answers around it, and as could be executed. Which copies of those arrived is not always in the
  * capture. */
-static bool counts_what_arrived(const struct deviation_case *c)
+static bool counts_what_arrived(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    const struct entry *e = setup_entry(s, s->step[c->step].rel);
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
     enum roce_kind kind = kind_of(c);
-    roce_psn msn = roce_psn_of(setup_packet(s, c->step)->msn);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
     unsigned copies = 0;
 
     if (!c->counts || !s->lossy || !e ||
         (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) ||
-        roce_psn_diff(msn, roce_psn_of(setup_msn(s, e->rel))) < 0 ||
-        roce_psn_diff(msn, roce_psn_of(setup_msn(s, c->high))) > 0)
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, e->rel))) < 0 ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, c->high))) > 0)
         return false;
-    for (uint32_t i = c->step; i-- > 0 && c->step - i <= LOOK_BACK;) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct pkt_event *event = &s->event[i];
 
-        copies += !step->response && step->rel >= e->rel && step->rel < e->rel + e->cnt;
-        if (step->response && step->usable && !step->early && counts_messages(s, i) &&
-            roce_psn_diff(msn, roce_psn_of(setup_packet(s, i)->msn)) < 0)
+        copies += !event->response && event->rel >= e->rel && event->rel < e->rel + e->cnt;
+        if (event->response && event->usable && !event->before_first && counts_messages(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
             return false;
     }
-    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
-        if (s->step[i].response && s->step[i].usable && counts_messages(s, i) &&
-            roce_psn_diff(msn, roce_psn_of(setup_packet(s, i)->msn)) > 0)
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && counts_messages(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) > 0)
             return false;
     return copies > 1;
 }
 
 /* It shows executed what a later answer refuses. A request is refused when it first comes, never
  * when it is repeated (R117): no packet that the capture may lack explains both. */
-static bool is_refused_later(const struct deviation_case *c)
+static bool is_refused_later(const struct response_case *c)
 {
-    const struct setup *s = setup_of(c);
-    int64_t executed = setup_executed_by(s, c->step);
+    const struct inferred_setup *s = setup_of(c);
+    int64_t executed = event_executed_to(s, c->event);
 
-    if (setup_is_nak(s, c->step))
+    if (event_is_nak(s, c->event))
         return false;
-    for (uint32_t i = c->step + 1; i < s->step_cnt && i - c->step <= LOOK_BACK; i++)
-        if (s->step[i].response && s->step[i].usable && setup_is_nak(s, i) &&
-            !setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && s->step[i].rel <= executed)
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && event_is_nak(s, i) &&
+            !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && s->event[i].rel <= executed)
             return true;
     return false;
 }
 
-const char *doubt_reason(const struct deviation_case *c)
+const char *inconclusive_reason(const struct response_case *c)
 {
     if (is_refused_later(c))
         return NULL;
     if (lacks_requests(c))
         return "lacks requests of this connection that were executed";
-    if (doubt_is_beyond(setup_of(c), c->step, c->high))
+    if (answers_uncaptured_request(setup_of(c), c->event, c->high))
         return "lacks the request that this answers";
     if (is_behind(c))
         return "lacks a request before the one that this answers";

@@ -16,12 +16,12 @@
 #include "engine/peer_quirks.h"
 
 /* Why the difference is not firm, in words that follow "the capture"; or NULL. */
-const char *doubt_reason(const struct deviation_case *c);
+const char *inconclusive_reason(const struct response_case *c);
 
 /* Whether an answer may be to a request after PSN `high`, the last captured one, or to one in a
  * hole of the capture, of which requests behind it were captured before this answer or together
  * with it: a NAK of the next message, or one that counts more messages than were captured, as its
  * PSN does. */
-bool doubt_is_beyond(const struct setup *s, uint32_t step, int64_t high);
+bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
 #endif

@@ -4,15 +4,15 @@
 #include <string.h>
 #include "wire/codes.h"
 
-void match_fields(const struct view *v, const struct trace_packet *p, const struct answer *ours,
-                  struct field_diffs *d)
+void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
+                     const struct tx_response *ours, struct field_diffs *d)
 {
-    fields_compare(p, ours, v->run->setup.read_first_msn, d);
+    field_diff_compare(p, ours, cmp->dir->setup.read_first_msn, d);
 }
 
-int match_order(const void *a, const void *b)
+int rc_match_order(const void *a, const void *b)
 {
-    const struct by_rel *x = a, *y = b;
+    const struct response_by_psn *x = a, *y = b;
 
     if (x->rel != y->rel)
         return x->rel < y->rel ? -1 : 1;
@@ -20,15 +20,15 @@ int match_order(const void *a, const void *b)
 }
 
 /* Index in by_rel of the first of ours that is not before answer `idx` at PSN `rel`. */
-static size_t first_from(const struct view *v, int64_t rel, size_t idx)
+static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
-    const struct by_rel key = {.rel = rel, .idx = (uint32_t)idx};
-    size_t low = 0, high = v->run->answer_cnt;
+    const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
+    size_t low = 0, high = cmp->dir->response_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (match_order(&v->by_rel[mid], &key) < 0)
+        if (rc_match_order(&cmp->by_psn[mid], &key) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -36,34 +36,34 @@ static size_t first_from(const struct view *v, int64_t rel, size_t idx)
     return low;
 }
 
-bool match_is_nak(uint8_t opcode, uint8_t syndrome)
+bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome)
 {
     return roce_opcode(opcode)->kind == ROCE_KIND_ACK &&
            roce_syndrome_kind(syndrome) != ROCE_SYN_ACK;
 }
 
 /* READ responses, Atomic ACKs, NAKs and ACKs are sought among their like. */
-static bool same_class(const struct trace_packet *p, const struct answer *a)
+static bool same_class(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
-           match_is_nak(p->opcode, p->syndrome) == match_is_nak(a->opcode, a->syndrome);
+           rc_match_is_nak(p->opcode, p->syndrome) == rc_match_is_nak(a->opcode, a->syndrome);
 }
 
-struct answer *match_at(const struct view *v, uint32_t step, bool same, bool unused,
-                        struct field_diffs *out)
+struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, bool same,
+                                bool unused, struct field_diffs *out)
 {
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
-    int64_t rel = v->run->setup.step[step].rel;
-    struct answer *best = NULL;
-    size_t end = first_from(v, rel, v->sent);
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
+    int64_t rel = cmp->dir->setup.event[event].rel;
+    struct tx_response *best = NULL;
+    size_t end = first_from(cmp, rel, cmp->responses_out);
 
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;) {
-        struct answer *a = &v->run->answer[v->by_rel[i].idx];
+    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;) {
+        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
         struct field_diffs d;
 
-        if ((same && !same_class(p, a)) || (unused && a->used))
+        if ((same && !same_class(p, a)) || (unused && a->matched))
             continue;
-        match_fields(v, p, a, &d);
+        rc_match_fields(cmp, p, a, &d);
         if (!best || d.cnt < out->cnt) {
             best = a;
             *out = d;
@@ -72,17 +72,18 @@ struct answer *match_at(const struct view *v, uint32_t step, bool same, bool unu
     return best;
 }
 
-struct answer *match_recent(const struct view *v, uint32_t step, struct field_diffs *out)
+struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t event,
+                                    struct field_diffs *out)
 {
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
-    struct answer *best = NULL;
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
+    struct tx_response *best = NULL;
 
-    for (size_t i = v->sent; i-- > 0 && v->sent - i <= COMPARE_RECENT;) {
-        struct answer *a = &v->run->answer[i];
+    for (size_t i = cmp->responses_out; i-- > 0 && cmp->responses_out - i <= COMPARE_RECENT;) {
+        struct tx_response *a = &cmp->dir->response[i];
         struct field_diffs d;
 
-        match_fields(v, p, a, &d);
-        if (!best || d.cnt < out->cnt || (d.cnt == out->cnt && best->used && !a->used)) {
+        rc_match_fields(cmp, p, a, &d);
+        if (!best || d.cnt < out->cnt || (d.cnt == out->cnt && best->matched && !a->matched)) {
             best = a;
             *out = d;
         }
@@ -90,78 +91,80 @@ struct answer *match_recent(const struct view *v, uint32_t step, struct field_di
     return best;
 }
 
-bool match_is_used_up(const struct view *v, uint32_t step)
+bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event)
 {
-    int64_t rel = v->run->setup.step[step].rel;
-    size_t end = first_from(v, rel, v->sent);
+    int64_t rel = cmp->dir->setup.event[event].rel;
+    size_t end = first_from(cmp, rel, cmp->responses_out);
 
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;)
-        if (!v->run->answer[v->by_rel[i].idx].used)
+    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;)
+        if (!cmp->dir->response[cmp->by_psn[i].idx].matched)
             return false;
-    return end > 0 && v->by_rel[end - 1].rel == rel;
+    return end > 0 && cmp->by_psn[end - 1].rel == rel;
 }
 
-bool match_has_other_psn(const struct view *v, uint32_t step)
+bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
 {
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
 
-    for (size_t i = v->sent; i-- > 0 && v->sent - i <= COMPARE_RECENT;) {
-        const struct answer *a = &v->run->answer[i];
+    for (size_t i = cmp->responses_out; i-- > 0 && cmp->responses_out - i <= COMPARE_RECENT;) {
+        const struct tx_response *a = &cmp->dir->response[i];
         struct field_diffs d;
 
-        if (a->used)
+        if (a->matched)
             continue;
-        match_fields(v, p, a, &d);
-        if (d.cnt == 1 && fields_find(&d, "bth.psn"))
+        rc_match_fields(cmp, p, a, &d);
+        if (d.cnt == 1 && field_diff_find(&d, "bth.psn"))
             return true;
     }
     return false;
 }
 
 /* How many recorded answers to one READ request have this PSN. */
-static unsigned answers_at(const struct setup *s, uint32_t request, int64_t rel)
+static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int64_t rel)
 {
     unsigned cnt = 0;
 
-    for (uint32_t a = s->step[request].answer; a != STEP_NONE && cnt < 2; a = s->step[a].answer)
-        cnt += s->step[a].rel == rel;
+    for (uint32_t a = s->event[request].next_response; a != EVENT_NONE && cnt < 2;
+         a = s->event[a].next_response)
+        cnt += s->event[a].rel == rel;
     return cnt;
 }
 
-struct answer *match_continued(const struct view *v, uint32_t step)
+struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event)
 {
-    const struct trace_packet *p = setup_packet(&v->run->setup, step);
-    int64_t rel = v->run->setup.step[step].rel;
-    size_t end = first_from(v, rel, v->sent);
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
+    int64_t rel = cmp->dir->setup.event[event].rel;
+    size_t end = first_from(cmp, rel, cmp->responses_out);
 
-    if (roce_opcode_starts(roce_opcode(p->opcode)) || v->latest_rel != rel - 1)
+    if (roce_opcode_starts(roce_opcode(p->opcode)) || cmp->latest_rel != rel - 1)
         return NULL;
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == rel && end - i <= COMPARE_RECENT;) {
-        struct answer *a = &v->run->answer[v->by_rel[i].idx];
+    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;) {
+        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
         struct field_diffs d;
 
-        if (a->step != v->latest || a->used || !same_class(p, a))
+        if (a->event != cmp->latest || a->matched || !same_class(p, a))
             continue;
-        match_fields(v, p, a, &d);
+        rc_match_fields(cmp, p, a, &d);
         return d.cnt == 0 ? a : NULL;
     }
     return NULL;
 }
 
-struct answer *match_to_request(const struct view *v, uint32_t step, struct field_diffs *out)
+struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t event,
+                                        struct field_diffs *out)
 {
-    const struct setup *s = &v->run->setup;
-    const struct step *at = &s->step[step];
-    size_t end = first_from(v, at->rel, v->sent);
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct pkt_event *at = &s->event[event];
+    size_t end = first_from(cmp, at->rel, cmp->responses_out);
 
-    if (at->request == STEP_NONE || answers_at(s, at->request, at->rel) > 1)
+    if (at->request == EVENT_NONE || answers_at(s, at->request, at->rel) > 1)
         return NULL;
-    for (size_t i = end; i-- > 0 && v->by_rel[i].rel == at->rel && end - i <= COMPARE_RECENT;) {
-        struct answer *a = &v->run->answer[v->by_rel[i].idx];
+    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == at->rel && end - i <= COMPARE_RECENT;) {
+        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
 
-        if (a->step == at->request && !a->used &&
+        if (a->event == at->request && !a->matched &&
             roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP) {
-            match_fields(v, setup_packet(s, step), a, out);
+            rc_match_fields(cmp, event_packet(s, event), a, out);
             return a;
         }
     }

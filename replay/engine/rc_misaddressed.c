@@ -7,43 +7,45 @@
 #include "wire/codes.h"
 
 /* Whether the capture has an answer with this PSN among the side's own. */
-static bool answered(const struct setup *s, int64_t rel)
+static bool is_answered(const struct inferred_setup *s, int64_t rel)
 {
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && s->step[i].rel == rel)
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (s->event[i].response && s->event[i].rel == rel)
             return true;
     return false;
 }
 
 /* One of our answers, the same but for its destination QP or its opcode. */
-static struct answer *find_like(const struct comparison *cmp, struct run *run, uint32_t idx,
-                                bool response, struct field_diffs *d)
+static struct tx_response *find_like(const struct response_comparison *all,
+                                     struct rc_direction *dir, uint32_t idx, bool response,
+                                     struct field_diffs *d)
 {
-    const struct trace *trace = cmp->drive->trace;
+    const struct trace *trace = all->session->trace;
     const struct trace_packet *p = &trace->pkt[idx];
     const struct trace_flow *flow = &trace->flow[p->flow];
-    size_t low = 0, high = run->answer_cnt;
+    size_t low = 0, high = dir->response_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (run->setup.step[run->answer[mid].step].pkt < idx)
+        if (dir->setup.event[dir->response[mid].event].pkt < idx)
             low = mid + 1;
         else
             high = mid;
     }
     for (size_t i = low; i-- > 0 && low - i <= COMPARE_RECENT;) {
-        struct answer *a = &run->answer[i];
+        struct tx_response *a = &dir->response[i];
 
-        if (a->psn != p->psn || (a->used && (!response || flow->cnt > 1)))
+        if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
-        fields_compare(p, a, run->setup.read_first_msn, d);
+        field_diff_compare(p, a, dir->setup.read_first_msn, d);
         /* Nothing was derived from it, so that more may differ; but then it must be the one answer
          * that is missing. Where another has been taken for ours, it must be the same, and alone:
          * else its QP has a conversation of its own, in step with this one. */
-        if (fields_find(d, response ? "bth.dest_qp" : "bth.opcode") && !(a->used && d->cnt > 1) &&
+        if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
+            !(a->matched && d->cnt > 1) &&
             !(response && d->cnt > 1 &&
-              ((d->cnt > 2 && flow->cnt > 1) || answered(&run->setup, a->rel))))
+              ((d->cnt > 2 && flow->cnt > 1) || is_answered(&dir->setup, a->rel))))
             return a;
     }
     return NULL;
@@ -51,9 +53,9 @@ static struct answer *find_like(const struct comparison *cmp, struct run *run, u
 
 /* An acknowledgement that is alone, and right for this side at that moment in its PSN and its MSN.
  */
-static bool is_lone_ack(const struct run *run, const struct trace *trace, uint32_t idx)
+static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
-    const struct setup *s = &run->setup;
+    const struct inferred_setup *s = &dir->setup;
     const struct trace_packet *p = &trace->pkt[idx];
     bool nak = roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
     roce_psn psn = roce_psn_of(p->psn);
@@ -62,29 +64,30 @@ static bool is_lone_ack(const struct run *run, const struct trace *trace, uint32
     if (trace->flow[p->flow].cnt > 1 || roce_opcode(p->opcode)->kind != ROCE_KIND_ACK ||
         s->msn_votes == 0)
         return false;
-    for (uint32_t i = 0; i < s->step_cnt && s->step[i].pkt < idx; i++)
-        if (!s->step[i].response && s->step[i].rel > high)
-            high = s->step[i].rel;
+    for (uint32_t i = 0; i < s->event_cnt && s->event[i].pkt < idx; i++)
+        if (!s->event[i].response && s->event[i].rel > high)
+            high = s->event[i].rel;
     rel = s->first + roce_psn_diff(psn, roce_psn_add(s->psn, (int32_t)s->first));
-    return rel >= s->first && rel <= high && p->msn == setup_msn(s, rel - nak);
+    return rel >= s->first && rel <= high && p->msn == request_table_msn(s, rel - nak);
 }
 
-static int report(struct comparison *cmp, struct diff *diff, const struct field_diff *which)
+static int report_misaddressed(struct response_comparison *all, struct diff *diff,
+                               const struct field_diff *which)
 {
     diff->field = which->field;
     memcpy(diff->expected, which->expected, sizeof(diff->expected));
     memcpy(diff->actual, which->actual, sizeof(diff->actual));
     snprintf(diff->reason, sizeof(diff->reason),
              "it fits no connection, but is what our RNIC answered but for this");
-    cmp->result[diff->run].diff_frames++;
-    return comparison_add(cmp, diff);
+    all->result[diff->dir].diff_frames++;
+    return response_comparison_add(all, diff);
 }
 
 /* A packet that fits no connection, but is just what our RNIC answered at that moment except for
  * its destination QP or its opcode. */
-int stray_compare(struct comparison *cmp, struct drive *drive, uint32_t idx)
+int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
-    const struct trace *trace = drive->trace;
+    const struct trace *trace = session->trace;
     const struct trace_packet *p = &trace->pkt[idx];
     const struct trace_flow *flow = &trace->flow[p->flow];
     bool response =
@@ -92,26 +95,28 @@ int stray_compare(struct comparison *cmp, struct drive *drive, uint32_t idx)
 
     if (p->dropped)
         return 0; /* the network did that to it */
-    for (uint32_t r = 0; r < drive->run_cnt; r++) {
-        struct run *run = &drive->run[r];
-        struct diff diff = {.run = r, .pkt = idx, .request = STEP_NONE};
+    for (uint32_t r = 0; r < session->dir_cnt; r++) {
+        struct rc_direction *dir = &session->dir[r];
+        struct diff diff = {.dir = r, .pkt = idx, .request = EVENT_NONE};
         struct field_diffs d = {.cnt = 0};
-        struct answer *ours;
+        struct tx_response *ours;
 
-        if (cmp->result[r].skip || trace->flow[run->setup.side->resp_flow].hosts != flow->hosts ||
-            (!response && flow->dest_qp != run->setup.peer_qpn))
+        if (all->result[r].skip ||
+            trace->flow[dir->setup.recorded->resp_flow].hosts != flow->hosts ||
+            (!response && flow->dest_qp != dir->setup.peer_qpn))
             continue;
-        ours = find_like(cmp, run, idx, response, &d);
+        ours = find_like(all, dir, idx, response, &d);
         if (ours) {
-            ours->used = true;
-            diff.request = run->setup.step[ours->step].pkt;
-            return report(cmp, &diff, fields_find(&d, response ? "bth.dest_qp" : "bth.opcode"));
+            ours->matched = true;
+            diff.request = dir->setup.event[ours->event].pkt;
+            return report_misaddressed(
+                all, &diff, field_diff_find(&d, response ? "bth.dest_qp" : "bth.opcode"));
         }
-        if (!response || !is_lone_ack(run, trace, idx))
+        if (!response || !is_lone_ack(dir, trace, idx))
             continue;
         d.cnt = 0;
-        fields_differ_num(&d, "bth.dest_qp", "%x", flow->dest_qp, run->setup.peer_qpn);
-        return report(cmp, &diff, &d.at[0]);
+        field_diff_add_num(&d, "bth.dest_qp", "%x", flow->dest_qp, dir->setup.peer_qpn);
+        return report_misaddressed(all, &diff, &d.at[0]);
     }
     return 0;
 }

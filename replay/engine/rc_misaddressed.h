@@ -10,6 +10,6 @@
 
 /* Looks for the answer that packet `idx` of the trace was meant to be and lists the difference.
  * 0, or -1 without memory. */
-int stray_compare(struct comparison *cmp, struct drive *drive, uint32_t idx);
+int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum rnic_wr_opcode posted_opcode(const struct roce_opcode *op)
+enum rnic_wr_opcode rc_post_wr_opcode(const struct roce_opcode *op)
 {
     bool imm = roce_opcode_has(op, ROCE_HDR_IMMDT);
 
@@ -22,27 +22,28 @@ enum rnic_wr_opcode posted_opcode(const struct roce_opcode *op)
     }
 }
 
-bool posted_fetches(const struct work *work)
+bool work_request_fetches(const struct work_request *wr)
 {
-    return work->kind == ROCE_KIND_READ || work->kind == ROCE_KIND_CMP_SWAP ||
-           work->kind == ROCE_KIND_FETCH_ADD;
+    return wr->kind == ROCE_KIND_READ || wr->kind == ROCE_KIND_CMP_SWAP ||
+           wr->kind == ROCE_KIND_FETCH_ADD;
 }
 
-uint32_t posted_len(const struct work *work)
+uint32_t work_request_buffer_len(const struct work_request *wr)
 {
-    switch (work->kind) {
+    switch (wr->kind) {
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD: return 8;
     case ROCE_KIND_FLUSH: return 0;
-    default: return work->len;
+    default: return wr->len;
     }
 }
 
 /* The buffer of a work, with the bytes that its packets show. */
-static int make_data(struct posted *out, const struct works *w, const struct work *work,
-                     struct rnic_pd *pd)
+static int make_data(struct posted_wr *out, const struct work_requests *w,
+                     const struct work_request *wr, struct rnic_pd *pd)
 {
-    struct rnic_mr_attr mr = {.len = posted_len(work), .access = RNIC_ACCESS_LOCAL_WRITE};
+    struct rnic_mr_attr mr = {.len = work_request_buffer_len(wr),
+                              .access = RNIC_ACCESS_LOCAL_WRITE};
     uint64_t off = 0;
 
     if (mr.len == 0)
@@ -50,8 +51,8 @@ static int make_data(struct posted *out, const struct works *w, const struct wor
     out->data = calloc(1, mr.len);
     if (!out->data)
         return -1;
-    for (uint32_t i = 0; i < work->part_cnt && !posted_fetches(work); i++) {
-        const struct trace_packet *p = setup_packet(w->setup, w->part[work->part + i]);
+    for (uint32_t i = 0; i < wr->part_cnt && !work_request_fetches(wr); i++) {
+        const struct trace_packet *p = event_packet(w->setup, w->part[wr->part + i]);
 
         if (off + p->payload_len > mr.len)
             break;
@@ -63,54 +64,53 @@ static int make_data(struct posted *out, const struct works *w, const struct wor
     return rnic_mr_reg(pd, &mr, &out->mr) == 0 ? 0 : -1;
 }
 
-int posted_send(struct posted *posted, const struct works *w, size_t idx, struct rnic_pd *pd,
-                struct rnic_qp *qp)
+int rc_post_wr(struct posted_wr *posted, const struct work_requests *w, size_t idx,
+               struct rnic_pd *pd, struct rnic_qp *qp)
 {
-    const struct work *work = &w->work[idx];
-    const struct trace_packet *last =
-        setup_packet(w->setup, w->part[work->part + work->part_cnt - 1]);
-    struct rnic_send_wr wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
+    const struct work_request *wr = &w->wr[idx];
+    const struct trace_packet *last = event_packet(w->setup, w->part[wr->part + wr->part_cnt - 1]);
+    struct rnic_send_wr send_wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
     struct roce_pkt first, end;
     struct rnic_sge sge;
 
-    if (make_data(posted, w, work, pd) != 0)
+    if (make_data(posted, w, wr, pd) != 0)
         return RNIC_ERR_NOMEM;
-    trace_parse(setup_packet(w->setup, work->step), &first);
+    trace_parse(event_packet(w->setup, wr->event), &first);
     trace_parse(last, &end);
     if (posted->mr) {
         sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
-                                .len = posted_len(work),
+                                .len = work_request_buffer_len(wr),
                                 .lkey = rnic_mr_key(posted->mr)};
-        wr.sge = &sge;
-        wr.sge_cnt = 1;
+        send_wr.sge = &sge;
+        send_wr.sge_cnt = 1;
     }
-    wr.opcode = work->open ? posted_opcode(first.op) : posted_opcode(end.op);
-    if (end.bth.se && !work->open)
-        wr.flags |= RNIC_SEND_SOLICITED;
-    wr.imm = end.immdt.imm;
-    wr.srqn = first.xrceth.srqn;
-    wr.invalidate_key = end.ieth.rkey;
+    send_wr.opcode = wr->open ? rc_post_wr_opcode(first.op) : rc_post_wr_opcode(end.op);
+    if (end.bth.se && !wr->open)
+        send_wr.flags |= RNIC_SEND_SOLICITED;
+    send_wr.imm = end.immdt.imm;
+    send_wr.srqn = first.xrceth.srqn;
+    send_wr.invalidate_key = end.ieth.rkey;
     if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
-        wr.remote_addr = first.atomiceth.va;
-        wr.rkey = first.atomiceth.rkey;
-        wr.compare_add =
-            work->kind == ROCE_KIND_CMP_SWAP ? first.atomiceth.compare : first.atomiceth.swap_add;
-        wr.swap = first.atomiceth.swap_add;
+        send_wr.remote_addr = first.atomiceth.va;
+        send_wr.rkey = first.atomiceth.rkey;
+        send_wr.compare_add =
+            wr->kind == ROCE_KIND_CMP_SWAP ? first.atomiceth.compare : first.atomiceth.swap_add;
+        send_wr.swap = first.atomiceth.swap_add;
     } else {
-        wr.remote_addr = first.reth.va;
-        wr.rkey = first.reth.rkey;
+        send_wr.remote_addr = first.reth.va;
+        send_wr.rkey = first.reth.rkey;
     }
     if (roce_pkt_has(&first, ROCE_HDR_FETH)) {
-        wr.flush.len = first.reth.dma_len;
-        wr.flush.type = first.feth.plt;
-        wr.flush.level = (enum rnic_flush_level)first.feth.sel;
+        send_wr.flush.len = first.reth.dma_len;
+        send_wr.flush.type = first.feth.plt;
+        send_wr.flush.level = (enum rnic_flush_level)first.feth.sel;
     }
-    return rnic_post_send(qp, &wr);
+    return rnic_post_send(qp, &send_wr);
 }
 
-void posted_forget(struct posted *posted)
+void posted_wr_free(struct posted_wr *posted)
 {
     rnic_mr_dereg(posted->mr);
     free(posted->data);
-    *posted = (struct posted){0};
+    *posted = (struct posted_wr){0};
 }

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Posted: a work of work.h as a work request of an RNIC, with the buffer and the region that it
- * needs until it completes.
+ * Posted: a work of infer_work_requests.h as a work request of an RNIC, with the buffer and the
+ * region that it needs until it completes.
  */
 #ifndef REPLAY_ENGINE_RC_POST_WR_H
 #define REPLAY_ENGINE_RC_POST_WR_H
 
 #include "infer/infer_work_requests.h"
 
-struct posted {
+struct posted_wr {
     uint8_t *data; /* what is sent, or where what is fetched goes; NULL if it takes no bytes */
     struct rnic_mr *mr;
 };
 
 /* Posts work `idx`, signaled and with its index as wr_id; a message goes out with the bytes that
- * its packets show. As rnic_post_send(), or RNIC_ERR_NOMEM. posted_forget() is wanted in any case.
+ * its packets show. As rnic_post_send(), or RNIC_ERR_NOMEM. posted_wr_free() is wanted in any case.
  */
-int posted_send(struct posted *posted, const struct works *works, size_t idx, struct rnic_pd *pd,
-                struct rnic_qp *qp);
+int rc_post_wr(struct posted_wr *posted, const struct work_requests *wrs, size_t idx,
+               struct rnic_pd *pd, struct rnic_qp *qp);
 
 /* Frees buffer and region. */
-void posted_forget(struct posted *posted);
+void posted_wr_free(struct posted_wr *posted);
 
 /* Bytes of its buffer. */
-uint32_t posted_len(const struct work *work);
+uint32_t work_request_buffer_len(const struct work_request *wr);
 
 /* Whether its answer brings bytes into the buffer: READ and atomics. */
-bool posted_fetches(const struct work *work);
+bool work_request_fetches(const struct work_request *wr);
 
 /* The operation of a message whose last packet has this opcode. */
-enum rnic_wr_opcode posted_opcode(const struct roce_opcode *op);
+enum rnic_wr_opcode rc_post_wr_opcode(const struct roce_opcode *op);
 
 #endif

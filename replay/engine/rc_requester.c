@@ -15,33 +15,33 @@
 #define TIME_BASE UINT64_C(1000000000)
 
 /* One connection while it is played. */
-struct stage {
-    struct asker *asker;
-    const struct setup *setup;
+struct requester_dev {
+    struct requester_run *run;
+    const struct inferred_setup *setup;
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    struct posted *posted; /* a work each */
+    struct posted_wr *posted; /* a work each */
     size_t posted_cnt;
     size_t done_cnt;
     uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
     uint16_t *ours;     /* ... and how often our RNIC had */
-    uint32_t step;
+    uint32_t event;
     rnic_time now;
 };
 
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-static const char *stage_open(struct stage *st)
+static const char *requester_dev_open(struct requester_dev *dev)
 {
-    const struct setup *s = st->setup;
-    const struct works *w = &st->asker->works;
-    const struct trace_packet *first = setup_packet(s, w->work[0].step);
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = dev->setup;
+    const struct work_requests *w = &dev->run->wrs;
+    const struct trace_packet *first = event_packet(s, w->wr[0].event);
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     struct rnic_attr attr = {.gid_cnt = 1};
-    bool xrc = setup_svc(s) == ROCE_SVC_XRC;
+    bool xrc = inferred_setup_svc(s) == ROCE_SVC_XRC;
     struct rnic_qp_init init = {.type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
                                 .qpn = s->peer_qpn,
                                 .max_recv_sge = 1,
@@ -49,7 +49,7 @@ static const char *stage_open(struct stage *st)
                                     w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
                                 .max_send_sge = 1,
                                 .window = UINT32_C(1) << 23, /* as far as R060 lets it go */
-                                .any_credits = asked_beyond_credits(st->asker)};
+                                .any_credits = exceeds_credits(dev->run)};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,
@@ -63,19 +63,19 @@ static const char *stage_open(struct stage *st)
 
     trace_parse(first, &pkt);
     qp.pkey = pkt.bth.pkey;
-    feed_macs(first, qp.av.dmac, attr.mac);
+    inject_macs(first, qp.av.dmac, attr.mac);
     memcpy(qp.av.dgid, flow->dst, 16);
     memcpy(attr.gid[0].gid, flow->src, 16);
     attr.gid[0].type = flow->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    st->rnic = rnic_new(&attr);
-    if (!st->rnic || rnic_pd_new(st->rnic, &st->pd) != 0 ||
-        rnic_cq_new(st->rnic, init.max_send_wr + 1, &st->cq) != 0)
+    dev->rnic = rnic_new(&attr);
+    if (!dev->rnic || rnic_pd_new(dev->rnic, &dev->pd) != 0 ||
+        rnic_cq_new(dev->rnic, init.max_send_wr + 1, &dev->cq) != 0)
         return "no memory for the RNIC";
-    init.recv_cq = init.send_cq = st->cq;
-    rc = rnic_qp_new(st->pd, &init, &st->qp);
+    init.recv_cq = init.send_cq = dev->cq;
+    rc = rnic_qp_new(dev->pd, &init, &dev->qp);
     for (int state = RNIC_QPS_INIT; rc == 0 && state <= RNIC_QPS_RTS; state++) {
         qp.state = (enum rnic_qp_state)state;
-        rc = rnic_qp_modify(st->qp, &qp, TIME_BASE);
+        rc = rnic_qp_modify(dev->qp, &qp, TIME_BASE);
     }
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
@@ -83,12 +83,13 @@ static const char *stage_open(struct stage *st)
 /* ---- what our RNIC does ------------------------------------------------------------------------
  */
 
-struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uint32_t step)
+struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
+                                uint32_t event)
 {
     roce_psn first = roce_psn_add(setup->psn, (int32_t)setup->first);
 
-    return (struct sent){
-        .step = step,
+    return (struct tx_request){
+        .event = event,
         .rel = setup->first + roce_psn_diff(roce_pkt_psn(pkt), first),
         .psn = pkt->bth.psn,
         .dest_qp = pkt->bth.dest_qp,
@@ -106,54 +107,56 @@ struct sent post_sent(const struct roce_pkt *pkt, const struct setup *setup, uin
         .flush_type = pkt->feth.plt,
         .flush_level = pkt->feth.sel,
         .srqn = pkt->xrceth.srqn,
-        .hash = pkt->payload_len ? drive_hash(pkt->payload, pkt->payload_len) : 0,
+        .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
     };
 }
 
-int post_take(struct asker *a, const struct roce_pkt *pkt, uint32_t step, uint16_t *times)
+int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, uint32_t event,
+                         uint16_t *times)
 {
-    struct sent *sent;
+    struct tx_request *tx;
     int64_t idx;
 
-    if (!VEC_GROW(a->sent, a->sent_cnt, a->sent_cap))
+    if (!VEC_GROW(a->tx, a->tx_cnt, a->tx_cap))
         return -1;
-    sent = &a->sent[a->sent_cnt++];
-    *sent = post_sent(pkt, a->works.setup, step);
-    idx = works_psn_idx(&a->works, sent->rel);
+    tx = &a->tx[a->tx_cnt++];
+    *tx = tx_request_of(pkt, a->wrs.setup, event);
+    idx = work_requests_psn_idx(&a->wrs, tx->rel);
     if (idx >= 0) {
-        sent->again = times[idx] != 0;
+        tx->retransmit = times[idx] != 0;
         times[idx] += times[idx] < UINT16_MAX;
     }
     return 0;
 }
 
-static int take_sent(struct stage *st)
+static int take_tx(struct requester_dev *dev)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
     size_t len;
 
-    while ((len = rnic_output(st->rnic, buf, sizeof(buf), st->now)) > 0)
+    while ((len = rnic_output(dev->rnic, buf, sizeof(buf), dev->now)) > 0)
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0 &&
-            post_take(st->asker, &pkt, st->step, st->ours) != 0)
+            rc_requester_note_tx(dev->run, &pkt, dev->event, dev->ours) != 0)
             return -1;
     return 0;
 }
 
 /* Whether the bytes at `off` of a READ are those of a recorded answer that was taken. */
-static bool shown_by_answers(const struct stage *st, const struct work *work, int64_t rel,
-                             const uint8_t *data)
+static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
+                             int64_t rel, const uint8_t *data)
 {
-    const struct setup *s = st->setup;
+    const struct inferred_setup *s = dev->setup;
     bool any = false;
 
-    for (uint32_t i = work->post; i <= st->step; i++) {
-        const struct trace_packet *p = setup_packet(s, i);
+    for (uint32_t i = wr->posted_by; i <= dev->event; i++) {
+        const struct trace_packet *p = event_packet(s, i);
 
-        if (!s->step[i].response || s->step[i].rel != rel || st->asker->fate[i] != FATE_TAKEN ||
-            s->step[i].damaged)
+        if (!s->event[i].response || s->event[i].rel != rel ||
+            dev->run->outcome[i] != RESP_ACCEPTED || s->event[i].damaged)
             continue;
-        if (p->made_up || (p->payload_len && memcmp(trace_payload(p), data, p->payload_len) == 0))
+        if (p->zero_filled ||
+            (p->payload_len && memcmp(trace_payload(p), data, p->payload_len) == 0))
             return true;
         any = true;
     }
@@ -161,62 +164,64 @@ static bool shown_by_answers(const struct stage *st, const struct work *work, in
 }
 
 /* Whether the requester's memory has what the answers brought. */
-static bool data_right(const struct stage *st, const struct work *work, const uint8_t *data)
+static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
+                       const uint8_t *data)
 {
-    const struct setup *s = st->setup;
+    const struct inferred_setup *s = dev->setup;
     struct roce_pkt pkt;
     uint64_t value;
 
-    if (work->kind == ROCE_KIND_READ) {
-        for (uint32_t i = 0; i < work->cnt && work->len; i++)
-            if (!shown_by_answers(st, work, work->rel + i, data + (uint64_t)i * s->mtu))
+    if (wr->kind == ROCE_KIND_READ) {
+        for (uint32_t i = 0; i < wr->cnt && wr->len; i++)
+            if (!shown_by_answers(dev, wr, wr->rel + i, data + (uint64_t)i * s->mtu))
                 return false;
         return true;
     }
     memcpy(&value, data, 8);
-    for (uint32_t i = work->post; i <= st->step; i++) {
-        if (!s->step[i].response || s->step[i].rel != work->rel || st->asker->fate[i] != FATE_TAKEN)
+    for (uint32_t i = wr->posted_by; i <= dev->event; i++) {
+        if (!s->event[i].response || s->event[i].rel != wr->rel ||
+            dev->run->outcome[i] != RESP_ACCEPTED)
             continue;
-        trace_parse(setup_packet(s, i), &pkt);
+        trace_parse(event_packet(s, i), &pkt);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && pkt.atomicacketh.orig == value)
             return true;
     }
     return false;
 }
 
-static int take_done(struct stage *st)
+static int take_completions(struct requester_dev *dev)
 {
-    struct asker *a = st->asker;
+    struct requester_run *a = dev->run;
     struct rnic_wc wc[32];
     size_t cnt;
 
-    while ((cnt = rnic_cq_poll(st->cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
+    while ((cnt = rnic_cq_poll(dev->cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
         for (size_t i = 0; i < cnt; i++) {
-            const struct work *work = &a->works.work[wc[i].wr_id];
-            struct posted *posted = &st->posted[wc[i].wr_id];
+            const struct work_request *wr = &a->wrs.wr[wc[i].wr_id];
+            struct posted_wr *posted = &dev->posted[wc[i].wr_id];
 
-            if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
+            if (!VEC_GROW(a->completion, a->completion_cnt, a->completion_cap))
                 return -1;
-            a->done[a->done_cnt++] = (struct done){
-                .step = st->step, .work = (uint32_t)wc[i].wr_id, .status = wc[i].status};
-            if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && posted->data &&
-                !data_right(st, work, posted->data) && a->wrong_data++ == 0)
-                a->wrong_work = (uint32_t)wc[i].wr_id;
-            posted_forget(posted);
+            a->completion[a->completion_cnt++] = (struct completion){
+                .event = dev->event, .wr = (uint32_t)wc[i].wr_id, .status = wc[i].status};
+            if (wc[i].status == RNIC_WC_SUCCESS && work_request_fetches(wr) && posted->data &&
+                !data_right(dev, wr, posted->data) && a->wrong_data++ == 0)
+                a->wrong_wr = (uint32_t)wc[i].wr_id;
+            posted_wr_free(posted);
         }
     }
     return 0;
 }
 
-static int settle(struct stage *st)
+static int take_output(struct requester_dev *dev)
 {
     struct rnic_qp_view view;
 
-    if (take_sent(st) != 0 || take_done(st) != 0)
+    if (take_tx(dev) != 0 || take_completions(dev) != 0)
         return -1;
-    rnic_qp_view(st->qp, &view);
-    if (view.state == RNIC_QPS_ERR && st->asker->error_step == STEP_NONE)
-        st->asker->error_step = st->step;
+    rnic_qp_view(dev->qp, &view);
+    if (view.state == RNIC_QPS_ERR && dev->run->error_event == EVENT_NONE)
+        dev->run->error_event = dev->event;
     return 0;
 }
 
@@ -224,165 +229,167 @@ static int settle(struct stage *st)
  */
 
 /* Posts what the recorded requester has posted by now, as far as the queue holds. */
-static int post_due(struct stage *st)
+static int post_due_wrs(struct requester_dev *dev)
 {
-    const struct works *w = &st->asker->works;
+    const struct work_requests *w = &dev->run->wrs;
 
-    while (st->posted_cnt < w->cnt && w->work[st->posted_cnt].post <= st->step) {
-        int rc = posted_send(&st->posted[st->posted_cnt], w, st->posted_cnt, st->pd, st->qp);
+    while (dev->posted_cnt < w->cnt && w->wr[dev->posted_cnt].posted_by <= dev->event) {
+        int rc = rc_post_wr(&dev->posted[dev->posted_cnt], w, dev->posted_cnt, dev->pd, dev->qp);
 
         if (rc == RNIC_ERR_FULL) {
-            posted_forget(&st->posted[st->posted_cnt]);
+            posted_wr_free(&dev->posted[dev->posted_cnt]);
             return 0;
         }
         if (rc != 0)
             return -1;
-        st->posted_cnt++;
+        dev->posted_cnt++;
     }
     return 0;
 }
 
 /* The capture is over: what ours still holds back, because it waits, comes out. */
-static int run_out(struct stage *st)
+static int fire_last_timers(struct requester_dev *dev)
 {
-    int64_t last = works_psn_idx(&st->asker->works, st->asker->works.end - 1);
+    int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
 
-    for (unsigned i = 0; i < TIMERS_MAX && last >= 0 && st->ours[last] == 0; i++) {
-        rnic_time at = rnic_deadline(st->rnic);
+    for (unsigned i = 0; i < TIMERS_MAX && last >= 0 && dev->ours[last] == 0; i++) {
+        rnic_time at = rnic_deadline(dev->rnic);
 
         if (at == RNIC_NEVER)
             return 0;
-        st->now = at > st->now ? at : st->now;
-        rnic_expire(st->rnic, st->now);
-        if (settle(st) != 0)
+        dev->now = at > dev->now ? at : dev->now;
+        rnic_expire(dev->rnic, dev->now);
+        if (take_output(dev) != 0)
             return -1;
     }
     return 0;
 }
 
 /* The recorded requester sends a PSN again: ours has by now, or its timer is due. */
-static int catch_up(struct stage *st, int64_t idx)
+static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 {
-    for (unsigned i = 0; i < TIMERS_MAX && st->ours[idx] < st->recorded[idx]; i++) {
-        rnic_time at = rnic_deadline(st->rnic);
+    for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < dev->recorded[idx]; i++) {
+        rnic_time at = rnic_deadline(dev->rnic);
 
         if (at == RNIC_NEVER)
             return 0;
-        if (at > st->now)
-            st->now = at;
-        rnic_expire(st->rnic, st->now);
-        if (settle(st) != 0)
+        if (at > dev->now)
+            dev->now = at;
+        rnic_expire(dev->rnic, dev->now);
+        if (take_output(dev) != 0)
             return -1;
     }
     return 0;
 }
 
-static int play_step(struct stage *st)
+static int play_event(struct requester_dev *dev)
 {
-    struct asker *a = st->asker;
-    const struct setup *s = st->setup;
-    const struct step *step = &s->step[st->step];
-    const struct trace_packet *p = setup_packet(s, st->step);
+    struct requester_run *a = dev->run;
+    const struct inferred_setup *s = dev->setup;
+    const struct pkt_event *event = &s->event[dev->event];
+    const struct trace_packet *p = event_packet(s, dev->event);
     rnic_time now = p->time - s->trace->pkt[0].time + TIME_BASE;
-    int64_t idx = works_psn_idx(&a->works, step->rel);
+    int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
 
-    if (now > st->now)
-        st->now = now;
-    if (post_due(st) != 0 || settle(st) != 0)
+    if (now > dev->now)
+        dev->now = now;
+    if (post_due_wrs(dev) != 0 || take_output(dev) != 0)
         return -1;
-    if (step->response) {
-        if (a->fate[st->step] != FATE_TAKEN)
+    if (event->response) {
+        if (a->outcome[dev->event] != RESP_ACCEPTED)
             return 0;
-        feed(st->rnic, p, st->now);
-        return settle(st);
+        inject(dev->rnic, p, dev->now);
+        return take_output(dev);
     }
-    if (idx < 0 || a->restart[st->step] == RESTART_DUPLICATE)
+    if (idx < 0 || a->retransmit[dev->event] == RETX_WIRE_DUPLICATE)
         return 0;
-    st->recorded[idx] += st->recorded[idx] < UINT16_MAX;
-    return a->restart[st->step] == RESTART_BEGINS ? catch_up(st, idx) : 0;
+    dev->recorded[idx] += dev->recorded[idx] < UINT16_MAX;
+    return a->retransmit[dev->event] == RETX_GO_BACK ? fire_timers_until_sent(dev, idx) : 0;
 }
 
-static void stage_close(struct stage *st)
+static void requester_dev_close(struct requester_dev *dev)
 {
-    rnic_del(st->rnic);
-    for (size_t i = 0; st->posted && i < st->asker->works.cnt; i++)
-        free(st->posted[i].data);
-    free(st->posted);
-    free(st->recorded);
-    free(st->ours);
+    rnic_del(dev->rnic);
+    for (size_t i = 0; dev->posted && i < dev->run->wrs.cnt; i++)
+        free(dev->posted[i].data);
+    free(dev->posted);
+    free(dev->recorded);
+    free(dev->ours);
 }
 
-static int play(struct asker *a)
+static int play_requester(struct requester_run *a)
 {
-    const struct works *w = &a->works;
-    struct stage st = {.asker = a, .setup = w->setup, .now = TIME_BASE};
+    const struct work_requests *w = &a->wrs;
+    struct requester_dev dev = {.run = a, .setup = w->setup, .now = TIME_BASE};
     size_t psns = (size_t)(w->end - w->setup->first);
     uint32_t *first = malloc((psns + 1) * sizeof(*first));
     int rc = 0;
 
-    st.posted = calloc(w->cnt + 1, sizeof(*st.posted));
-    st.recorded = calloc(psns + 1, sizeof(*st.recorded));
-    st.ours = calloc(psns + 1, sizeof(*st.ours));
-    if (!first || !st.posted || !st.recorded || !st.ours) {
+    dev.posted = calloc(w->cnt + 1, sizeof(*dev.posted));
+    dev.recorded = calloc(psns + 1, sizeof(*dev.recorded));
+    dev.ours = calloc(psns + 1, sizeof(*dev.ours));
+    if (!first || !dev.posted || !dev.recorded || !dev.ours) {
         rc = -1;
     } else {
         memset(first, 0xFF, (psns + 1) * sizeof(*first));
-        asked_read(a, first);
-        a->failed = stage_open(&st);
+        classify_retransmissions(a, first);
+        a->failed = requester_dev_open(&dev);
     }
     free(first);
-    for (; rc == 0 && !a->failed && st.step < w->setup->step_cnt; st.step++) {
-        rc = play_step(&st);
-        a->mark_sent[st.step] = (uint32_t)a->sent_cnt;
+    for (; rc == 0 && !a->failed && dev.event < w->setup->event_cnt; dev.event++) {
+        rc = play_event(&dev);
+        a->tx_cnt_after[dev.event] = (uint32_t)a->tx_cnt;
     }
     if (rc == 0 && !a->failed)
-        rc = run_out(&st);
-    stage_close(&st);
+        rc = fire_last_timers(&dev);
+    requester_dev_close(&dev);
     return rc;
 }
 
-static int ask(struct asker *a, const struct run *run)
+static int run_requester(struct requester_run *a, const struct rc_direction *dir)
 {
-    size_t cnt = run->setup.step_cnt + 1;
+    size_t cnt = dir->setup.event_cnt + 1;
 
-    *a = (struct asker){.run = run, .error_step = STEP_NONE, .doubt_step = STEP_NONE};
-    if (run->setup.skip)
+    *a = (struct requester_run){.dir = dir, .error_event = EVENT_NONE, .unsure_from = EVENT_NONE};
+    if (dir->setup.skip)
         return 0;
-    a->fate = calloc(cnt, 1);
-    a->restart = calloc(cnt, 1);
-    a->mark_sent = calloc(cnt, sizeof(*a->mark_sent));
-    if (!a->fate || !a->restart || !a->mark_sent || works_derive(&a->works, &run->setup) != 0)
+    a->outcome = calloc(cnt, 1);
+    a->retransmit = calloc(cnt, 1);
+    a->tx_cnt_after = calloc(cnt, sizeof(*a->tx_cnt_after));
+    if (!a->outcome || !a->retransmit || !a->tx_cnt_after ||
+        infer_work_requests(&a->wrs, &dir->setup) != 0)
         return -1;
-    return a->works.skip ? 0 : play(a);
+    return a->wrs.skip ? 0 : play_requester(a);
 }
 
-int post_all(struct post *post, const struct drive *drive, struct error *error)
+int rc_requester_play(struct rc_requester *requester, const struct session *session,
+                      struct error *error)
 {
     int rc = 0;
 
-    post->cnt = 0;
-    post->asker = calloc(drive->run_cnt + 1, sizeof(*post->asker));
-    if (!post->asker)
+    requester->run_cnt = 0;
+    requester->run = calloc(session->dir_cnt + 1, sizeof(*requester->run));
+    if (!requester->run)
         rc = -1;
-    while (rc == 0 && post->cnt < drive->run_cnt) {
-        rc = ask(&post->asker[post->cnt], &drive->run[post->cnt]);
-        post->cnt++;
+    while (rc == 0 && requester->run_cnt < session->dir_cnt) {
+        rc = run_requester(&requester->run[requester->run_cnt], &session->dir[requester->run_cnt]);
+        requester->run_cnt++;
     }
-    return rc == 0 ? 0 : error_set(error, "%s: no memory", drive->trace->name);
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", session->trace->name);
 }
 
-void post_free(struct post *post)
+void rc_requester_free(struct rc_requester *requester)
 {
-    for (size_t i = 0; i < post->cnt; i++) {
-        struct asker *a = &post->asker[i];
+    for (size_t i = 0; i < requester->run_cnt; i++) {
+        struct requester_run *a = &requester->run[i];
 
-        works_free(&a->works);
-        free(a->fate);
-        free(a->restart);
-        free(a->mark_sent);
-        free(a->sent);
-        free(a->done);
+        work_requests_free(&a->wrs);
+        free(a->outcome);
+        free(a->retransmit);
+        free(a->tx_cnt_after);
+        free(a->tx);
+        free(a->completion);
     }
-    free(post->asker);
-    memset(post, 0, sizeof(*post));
+    free(requester->run);
+    memset(requester, 0, sizeof(*requester));
 }

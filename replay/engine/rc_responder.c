@@ -14,25 +14,25 @@
 #define KEPT_MAX (UINT64_C(64) << 20)
 
 /* A packet to play. */
-struct cue {
+struct scheduled_packet {
     uint32_t pkt; /* it is played when this one of the trace was captured */
-    uint32_t run;
-    uint32_t step; /* whose frame it is */
-    uint32_t when; /* step at which it is played: the same, but for a struct ahead */
-    size_t order;  /* among those of one run and packet */
-    size_t next;   /* while it is held: the next one of its run, or NOT_HELD */
+    uint32_t dir;
+    uint32_t event;    /* whose frame it is */
+    uint32_t at_event; /* step at which it is played: the same, but for a struct executed_unseen */
+    size_t order;      /* among those of one run and packet */
+    size_t next;       /* while it is held: the next one of its run, or NOT_HELD */
 };
 
-struct answer *drive_add_answer(struct run *run, const struct roce_pkt *pkt, uint32_t step,
-                                uint64_t time, int64_t rel)
+struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
+                                         uint32_t event, uint64_t time, int64_t rel)
 {
-    struct answer *a;
+    struct tx_response *a;
 
-    if (!VEC_GROW(run->answer, run->answer_cnt, run->answer_cap))
+    if (!VEC_GROW(dir->response, dir->response_cnt, dir->response_cap))
         return NULL;
-    a = &run->answer[run->answer_cnt++];
-    *a = (struct answer){
-        .step = step,
+    a = &dir->response[dir->response_cnt++];
+    *a = (struct tx_response){
+        .event = event,
         .time = time,
         .rel = rel,
         .psn = pkt->bth.psn,
@@ -45,12 +45,12 @@ struct answer *drive_add_answer(struct run *run, const struct roce_pkt *pkt, uin
         .ackreq = pkt->bth.ackreq,
         .orig = pkt->atomicacketh.orig,
         .payload_len = pkt->payload_len,
-        .hash = pkt->payload_len ? drive_hash(pkt->payload, pkt->payload_len) : 0,
+        .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
     };
     return a;
 }
 
-uint64_t drive_hash(const uint8_t *p, size_t len)
+uint64_t payload_hash(const uint8_t *p, size_t len)
 {
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
 }
@@ -58,221 +58,228 @@ uint64_t drive_hash(const uint8_t *p, size_t len)
 /* ---- a packet ----------------------------------------------------------------------------------
  */
 
-static const uint8_t *keep_payload(struct drive *d, const struct roce_pkt *pkt)
+static const uint8_t *keep_payload(struct session *session, const struct roce_pkt *pkt)
 {
     uint8_t *p;
 
-    if (pkt->payload_len == 0 || d->kept_len + pkt->payload_len > KEPT_MAX ||
-        !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap))
+    if (pkt->payload_len == 0 || session->kept_len + pkt->payload_len > KEPT_MAX ||
+        !VEC_GROW(session->kept, session->kept_cnt, session->kept_cap))
         return NULL;
     p = malloc(pkt->payload_len);
     if (!p)
         return NULL;
     memcpy(p, pkt->payload, pkt->payload_len);
-    d->kept[d->kept_cnt++] = p;
-    d->kept_len += pkt->payload_len;
+    session->kept[session->kept_cnt++] = p;
+    session->kept_len += pkt->payload_len;
     return p;
 }
 
 /* A recorded response with the same PSN and payload, whose bytes stand for ours; or a copy. */
-static const uint8_t *find_payload(struct drive *d, const struct playing *play,
+static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
-    const struct setup *s = &play->run->setup;
-    size_t low = 0, high = play->shown_cnt;
+    const struct inferred_setup *s = &state->dir->setup;
+    size_t low = 0, high = state->payload_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (play->shown[mid].rel < rel)
+        if (state->payload[mid].rel < rel)
             low = mid + 1;
         else
             high = mid;
     }
-    for (unsigned tries = 0; low < play->shown_cnt && tries < 16; low++, tries++) {
-        const struct trace_packet *p = setup_packet(s, play->shown[low].step);
+    for (unsigned tries = 0; low < state->payload_cnt && tries < 16; low++, tries++) {
+        const struct trace_packet *p = event_packet(s, state->payload[low].event);
 
-        if (play->shown[low].rel != rel)
+        if (state->payload[low].rel != rel)
             break;
         if (p->payload_len == pkt->payload_len && p->payload_len &&
             memcmp(trace_payload(p), pkt->payload, p->payload_len) == 0)
             return trace_payload(p);
     }
-    return keep_payload(d, pkt);
+    return keep_payload(session, pkt);
 }
 
 /* The side whose requester a frame goes to: the one being played, unless a timer of another QP
  * fired. */
-static struct playing *receiver(struct stage *st, uint32_t run_idx, uint32_t dest_qp)
+static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
+                                       uint32_t dest_qp)
 {
-    if (st->play[run_idx].run->setup.peer_qpn == dest_qp)
-        return &st->play[run_idx];
-    for (size_t i = 0; i < st->drive->run_cnt; i++)
-        if (st->play[i].qp && st->play[i].run->device == st->play[run_idx].run->device &&
-            st->play[i].run->setup.peer_qpn == dest_qp)
-            return &st->play[i];
-    return &st->play[run_idx];
+    if (dev->state[dir_idx].dir->setup.peer_qpn == dest_qp)
+        return &dev->state[dir_idx];
+    for (size_t i = 0; i < dev->session->dir_cnt; i++)
+        if (dev->state[i].qp && dev->state[i].dir->host == dev->state[dir_idx].dir->host &&
+            dev->state[i].dir->setup.peer_qpn == dest_qp)
+            return &dev->state[i];
+    return &dev->state[dir_idx];
 }
 
-static int take_answers(struct stage *st, uint32_t run_idx, rnic_time now)
+static int take_responses(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_time now)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     size_t len;
 
-    while ((len = rnic_output(st->rnic, buf, sizeof(buf), now)) > 0) {
-        struct playing *play;
-        const struct step *at;
+    while ((len = rnic_output(dev->rnic, buf, sizeof(buf), now)) > 0) {
+        struct dir_state *state;
+        const struct pkt_event *at;
         struct roce_pkt pkt;
-        struct answer *a;
-        struct run *run;
+        struct tx_response *a;
+        struct rc_direction *dir;
 
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
             continue;
-        play = receiver(st, run_idx, pkt.bth.dest_qp);
-        run = play->run;
-        at = &run->setup.step[play->last];
-        a = drive_add_answer(
-            run, &pkt, play->last, now,
+        state = requester_dir(dev, dir_idx, pkt.bth.dest_qp);
+        dir = state->dir;
+        at = &dir->setup.event[state->last];
+        a = session_add_response(
+            dir, &pkt, state->last, now,
             at->rel + roce_psn_diff(roce_pkt_psn(&pkt),
-                                    roce_psn_of(setup_packet(&run->setup, play->last)->psn)));
+                                    roce_psn_of(event_packet(&dir->setup, state->last)->psn)));
         if (!a)
             return -1;
         if (a->payload_len)
-            a->payload = find_payload(st->drive, play, &pkt, a->rel);
+            a->payload = find_payload(dev->session, state, &pkt, a->rel);
     }
     return 0;
 }
 
 /* Our RNIC has executed the request: what it wrote, and which key it invalidated. */
-static int note_executed(struct stage *st, uint32_t run_idx, uint32_t step)
+static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event)
 {
-    const struct setup *s = &st->drive->run[run_idx].setup;
-    const struct entry *e = setup_entry(s, s->step[step].rel);
-    const struct trace_packet *p = setup_packet(s, step);
+    const struct inferred_setup *s = &dev->session->dir[dir_idx].setup;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    const struct trace_packet *p = event_packet(s, event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
-    struct memory *memory = &st->device->memory;
-    struct memory_write write = {.side = run_idx, .pkt = s->step[step].pkt};
-    struct memory_region *region;
+    struct shadow_memory *memory = &dev->host->memory;
+    struct shadow_write write = {.dir = dir_idx, .pkt = s->event[event].pkt};
+    struct shadow_region *region;
     struct roce_pkt pkt;
 
     if (roce_opcode_uses_rq(op) && roce_opcode_ends(op))
-        st->event = s->step[step].pkt;
+        dev->app_active = s->event[event].pkt;
     if (roce_opcode_has(op, ROCE_HDR_IETH)) {
         trace_parse(p, &pkt);
-        region = memory_find(memory, pkt.ieth.rkey);
+        region = shadow_find(memory, pkt.ieth.rkey);
         if (region)
-            st->invalidated[region - memory->region] = 1;
+            dev->invalidated[region - memory->region] = 1;
     }
     if (!e || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
                !roce_opcode_is_atomic(op)))
         return 0;
-    sharing_executed(&st->sharing, run_idx, (uint32_t)(e - s->entry));
+    shared_memory_executed(&dev->sharing, dir_idx, (uint32_t)(e - s->req));
     write.rkey = e->rkey;
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    write.unknown = p->made_up;
-    region = memory_find(memory, e->rkey);
-    if (!region || !memory_covers(region, e->va, e->len, 0))
+    write.unknown = p->zero_filled;
+    region = shadow_find(memory, e->rkey);
+    if (!region || !shadow_covers(region, e->va, e->len, 0))
         return 0;
-    return memory_written(memory, region, &write);
+    return shadow_note_write(memory, region, &write);
 }
 
-static bool drain_timers(struct stage *st, uint32_t run_idx, rnic_time until)
+static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_time until)
 {
     rnic_time at;
 
     /* A deadline that does not move on would hold us forever: 2^16 of them between two packets is
      * more than any device has. */
     for (unsigned i = 0;
-         i < 1u << 16 && (at = rnic_deadline(st->rnic)) <= until && at != RNIC_NEVER; i++) {
-        rnic_expire(st->rnic, at);
-        if (take_answers(st, run_idx, at) != 0)
+         i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
+        rnic_expire(dev->rnic, at);
+        if (take_responses(dev, dir_idx, at) != 0)
             return false;
     }
     return true;
 }
 
-static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
+static int play_packet(struct rc_responder_dev *dev, const struct scheduled_packet *sched,
+                       rnic_time now)
 {
-    uint32_t run_idx = cue->run, step = cue->step;
-    struct run *run = &st->drive->run[run_idx];
-    const struct setup *s = &run->setup;
-    const struct step *at = &s->step[step];
-    const struct trace_packet *p = setup_packet(s, step);
+    uint32_t dir_idx = sched->dir, event = sched->event;
+    struct rc_direction *dir = &dev->session->dir[dir_idx];
+    const struct inferred_setup *s = &dir->setup;
+    const struct pkt_event *at = &s->event[event];
+    const struct trace_packet *p = event_packet(s, event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
-    const struct drive_watch *watch = st->drive->watch;
-    struct memory *memory = &st->device->memory;
-    struct memory_region *region = NULL;
+    const struct session_watch *watch = dev->session->watch;
+    struct shadow_memory *memory = &dev->host->memory;
+    struct shadow_region *region = NULL;
     struct rnic_qp_view before, after;
-    struct shared *shared = NULL;
-    struct rnic_qp *qp = stage_qp(st, run_idx, now);
-    const struct memory_reader lender = {.store = watch || st->drive->stores ? prepare_store : NULL,
-                                         .ctx = st};
+    struct responder_srq *srq = NULL;
+    struct rnic_qp *qp = rc_responder_dev_qp(dev, dir_idx, now);
+    const struct shadow_reader lender = {
+        .store = watch || dev->session->memory_log ? rc_responder_app_store_byte : NULL,
+        .ctx = dev};
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
-    int64_t ahead;
+    int64_t psn_dist;
     bool taken;
 
     if (!qp)
         return 0;
-    st->play[run_idx].last = cue->when;
-    if (setup_svc(s) == ROCE_SVC_XRC && !at->damaged)
-        shared = prepare_shared(st, p);
+    dev->state[dir_idx].last = sched->at_event;
+    if (inferred_setup_svc(s) == ROCE_SVC_XRC && !at->damaged)
+        srq = rc_responder_app_srq(dev, p);
     rnic_qp_view(qp, &before);
-    ahead = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
-    if (st->given &&
-        given_stores(st->given, memory, st->drive->trace->pkt[cue->pkt].frame, p->frame) != 0)
+    psn_dist = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
+    if (dev->override &&
+        setup_override_stores(dev->override, memory, dev->session->trace->pkt[sched->pkt].frame,
+                              p->frame) != 0)
         return -1;
-    if (!at->damaged && ahead == 0 &&
-        prepare_recv(st, run, qp, shared, step, cue->when == step, &before) != 0)
+    if (!at->damaged && psn_dist == 0 &&
+        rc_responder_app_post_recv(dev, dir, qp, srq, event, sched->at_event == event, &before) !=
+            0)
         return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
         trace_parse(p, &pkt);
         region =
-            memory_find(memory, op->kind == ROCE_KIND_READ ? pkt.reth.rkey : pkt.atomiceth.rkey);
-        if (ahead <= 0 && prepare_memory(st, run_idx, step, ahead == 0) != 0)
+            shadow_find(memory, op->kind == ROCE_KIND_READ ? pkt.reth.rkey : pkt.atomiceth.rkey);
+        if (psn_dist <= 0 && rc_responder_app_set_memory(dev, dir_idx, event, psn_dist == 0) != 0)
             return -1;
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_RETH)) {
         trace_parse(p, &pkt);
-        region = memory_find(memory, pkt.reth.rkey);
+        region = shadow_find(memory, pkt.reth.rkey);
     }
-    if (region && !at->withdraw && ahead == 0 && st->invalidated[region - memory->region]) {
+    if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
         /* Used again after it was invalidated: the responder's user registered it anew. */
-        if (prepare_key(st, region, false) != 0)
+        if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
-        st->invalidated[region - memory->region] = 0;
+        dev->invalidated[region - memory->region] = 0;
     }
     /* A key that a SEND invalidated is for our RNIC to refuse. */
-    taken = region && at->withdraw && !st->invalidated[region - memory->region];
-    if (region && (taken || !at->withdraw) && prepare_key(st, region, !taken) != 0)
+    taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
+    if (region && (taken || !at->rkey_invalid) &&
+        rc_responder_app_set_key(dev, region, !taken) != 0)
         return -1;
-    if (st->drive->stores)
-        stores_frame(st->drive->stores, st->drive->trace->pkt[cue->pkt].frame, p->frame);
-    if (watch && watch->frame(watch->ctx, run_idx, step, cue->when, cue->pkt) != 0)
+    if (dev->session->memory_log)
+        memory_log_frame(dev->session->memory_log, dev->session->trace->pkt[sched->pkt].frame,
+                         p->frame);
+    if (watch && watch->frame(watch->ctx, dir_idx, event, sched->at_event, sched->pkt) != 0)
         return -1;
-    feed(st->rnic, p, now);
-    if (taken && prepare_key(st, region, true) != 0)
+    inject(dev->rnic, p, now);
+    if (taken && rc_responder_app_set_key(dev, region, true) != 0)
         return -1;
-    if (take_answers(st, run_idx, now) != 0 || memory_restore(memory, &lender) != 0)
+    if (take_responses(dev, dir_idx, now) != 0 || shadow_return_lent(memory, &lender) != 0)
         return -1;
     rnic_qp_view(qp, &after);
     if (after.epsn != before.epsn) {
-        if (shared && shared->spare && prepare_takes_recv(op))
-            shared->spare--;
-        if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
+        if (srq && srq->spare && rc_responder_app_takes_recv(op))
+            srq->spare--;
+        if (!VEC_GROW(dir->advance, dir->advance_cnt, dir->advance_cap))
             return -1;
-        run->progress[run->progress_cnt++] = (struct progress){
-            .step = cue->when,
+        dir->advance[dir->advance_cnt++] = (struct epsn_advance){
+            .event = sched->at_event,
             .epsn = at->rel + roce_psn_diff(roce_psn_of(after.epsn), roce_psn_of(p->psn)),
             .msn = after.msn,
         };
-        if (note_executed(st, run_idx, step) != 0)
+        if (note_executed(dev, dir_idx, event) != 0)
             return -1;
     }
-    if (after.state == RNIC_QPS_ERR && run->error_step == STEP_NONE)
-        run->error_step = cue->when;
-    while (rnic_cq_poll(st->cq, wc, sizeof(wc) / sizeof(wc[0])) > 0)
+    if (after.state == RNIC_QPS_ERR && dir->error_event == EVENT_NONE)
+        dir->error_event = sched->at_event;
+    while (rnic_cq_poll(dev->cq, wc, sizeof(wc) / sizeof(wc[0])) > 0)
         ;
     return 0;
 }
@@ -282,52 +289,54 @@ static int play_cue(struct stage *st, const struct cue *cue, rnic_time now)
 
 /* Whether our RNIC would execute a packet now, although the order that the answers tell has those
  * of other connections before it. */
-static bool waits(const struct stage *st, const struct cue *cue)
+static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
-    const struct playing *play = &st->play[cue->run];
-    const struct setup *s = &play->run->setup;
-    const struct entry *e = setup_entry(s, s->step[cue->step].rel);
+    const struct dir_state *state = &dev->state[sched->dir];
+    const struct inferred_setup *s = &state->dir->setup;
+    const struct request_pkt *e = request_at(s, s->event[sched->event].rel);
     struct rnic_qp_view view;
 
-    if (st->sharing.turn_cnt == 0 || !e || s->step[cue->step].damaged || play->over ||
-        play->run->failed || !sharing_waits(&st->sharing, cue->run, (uint32_t)(e - s->entry)))
+    if (dev->sharing.turn_cnt == 0 || !e || s->event[sched->event].damaged || state->over ||
+        state->dir->failed ||
+        !shared_memory_waits(&dev->sharing, sched->dir, (uint32_t)(e - s->req)))
         return false;
-    if (!play->qp)
-        return e == s->entry;
-    rnic_qp_view(play->qp, &view);
-    return view.epsn == setup_packet(s, cue->step)->psn;
+    if (!state->qp)
+        return e == s->req;
+    rnic_qp_view(state->qp, &view);
+    return view.epsn == event_packet(s, sched->event)->psn;
 }
 
-static void hold(struct stage *st, struct cue *cue, size_t at)
+static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at)
 {
-    struct playing *play = &st->play[cue[at].run];
+    struct dir_state *state = &dev->state[sched[at].dir];
 
-    cue[at].next = NOT_HELD;
-    if (play->held == NOT_HELD)
-        play->held = at;
+    sched[at].next = NOT_HELD;
+    if (state->held == NOT_HELD)
+        state->held = at;
     else
-        cue[play->held_last].next = at;
-    play->held_last = at;
-    st->held_cnt++;
+        sched[state->held_last].next = at;
+    state->held_last = at;
+    dev->held_cnt++;
 }
 
 /* Plays what need not wait any more; at the end, all: our RNIC has not executed what it should. */
-static int release(struct stage *st, struct cue *cue, rnic_time now, bool all)
+static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
+                        bool all)
 {
-    bool again = st->held_cnt > 0;
+    bool again = dev->held_cnt > 0;
 
     while (again) {
         again = false;
-        for (size_t i = 0; i < st->drive->run_cnt && st->held_cnt > 0; i++) {
-            struct playing *play = &st->play[i];
+        for (size_t i = 0; i < dev->session->dir_cnt && dev->held_cnt > 0; i++) {
+            struct dir_state *state = &dev->state[i];
 
-            while (play->held != NOT_HELD && (all || !waits(st, &cue[play->held]))) {
-                const struct cue *c = &cue[play->held];
+            while (state->held != NOT_HELD && (all || !must_wait(dev, &sched[state->held]))) {
+                const struct scheduled_packet *c = &sched[state->held];
 
-                play->held = c->next;
-                st->held_cnt--;
+                state->held = c->next;
+                dev->held_cnt--;
                 again = true;
-                if (play_cue(st, c, now) != 0)
+                if (play_packet(dev, c, now) != 0)
                     return -1;
             }
         }
@@ -336,219 +345,232 @@ static int release(struct stage *st, struct cue *cue, rnic_time now, bool all)
 }
 
 /* A packet's time has come. */
-static int play_due(struct stage *st, struct cue *cue, size_t at, rnic_time now)
+static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
+                        rnic_time now)
 {
-    if (st->play[cue[at].run].held != NOT_HELD || waits(st, &cue[at])) {
-        hold(st, cue, at);
+    if (dev->state[sched[at].dir].held != NOT_HELD || must_wait(dev, &sched[at])) {
+        hold_packet(dev, sched, at);
         return 0;
     }
-    if (play_cue(st, &cue[at], now) != 0)
+    if (play_packet(dev, &sched[at], now) != 0)
         return -1;
-    return release(st, cue, now, false);
+    return release_held(dev, sched, now, false);
 }
 
 /* ---- all packets -------------------------------------------------------------------------------
  */
 
-static int cue_cmp(const void *a, const void *b)
+static int scheduled_cmp(const void *a, const void *b)
 {
-    const struct cue *x = a, *y = b;
+    const struct scheduled_packet *x = a, *y = b;
 
     if (x->pkt != y->pkt)
         return x->pkt < y->pkt ? -1 : 1;
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
     return x->order < y->order ? -1 : 1;
 }
 
-static int shown_cmp(const void *a, const void *b)
+static int payload_cmp(const void *a, const void *b)
 {
-    const struct shown *x = a, *y = b;
+    const struct recorded_payload *x = a, *y = b;
 
     if (x->rel != y->rel)
         return x->rel < y->rel ? -1 : 1;
-    return (x->step > y->step) - (x->step < y->step);
+    return (x->event > y->event) - (x->event < y->event);
 }
 
-static bool list_shown(struct playing *play)
+static bool list_payloads(struct dir_state *state)
 {
-    const struct setup *s = &play->run->setup;
+    const struct inferred_setup *s = &state->dir->setup;
 
-    play->shown = malloc((s->step_cnt + 1) * sizeof(*play->shown));
-    if (!play->shown)
+    state->payload = malloc((s->event_cnt + 1) * sizeof(*state->payload));
+    if (!state->payload)
         return false;
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && setup_packet(s, i)->payload_len && !setup_packet(s, i)->made_up)
-            play->shown[play->shown_cnt++] = (struct shown){.rel = s->step[i].rel, .step = i};
-    if (play->shown_cnt)
-        qsort(play->shown, play->shown_cnt, sizeof(*play->shown), shown_cmp);
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (s->event[i].response && event_packet(s, i)->payload_len &&
+            !event_packet(s, i)->zero_filled)
+            state->payload[state->payload_cnt++] =
+                (struct recorded_payload){.rel = s->event[i].rel, .event = i};
+    if (state->payload_cnt)
+        qsort(state->payload, state->payload_cnt, sizeof(*state->payload), payload_cmp);
     return true;
 }
 
 /* All requests to a device, of all its sides, in capture order. */
-static struct cue *list_cues(const struct drive *d, uint32_t device, size_t *cnt)
+static struct scheduled_packet *schedule_packets(const struct session *session, uint32_t host,
+                                                 size_t *cnt)
 {
-    struct cue *cue;
+    struct scheduled_packet *sched;
     size_t cap = 0;
 
-    for (size_t i = 0; i < d->run_cnt; i++)
-        cap += d->run[i].setup.step_cnt + d->run[i].setup.ahead_cnt;
-    cue = malloc((cap + 1) * sizeof(*cue));
+    for (size_t i = 0; i < session->dir_cnt; i++)
+        cap += session->dir[i].setup.event_cnt + session->dir[i].setup.executed_unseen_cnt;
+    sched = malloc((cap + 1) * sizeof(*sched));
     *cnt = 0;
-    for (uint32_t i = 0; cue && i < d->run_cnt; i++) {
-        const struct setup *s = &d->run[i].setup;
+    for (uint32_t i = 0; sched && i < session->dir_cnt; i++) {
+        const struct inferred_setup *s = &session->dir[i].setup;
 
-        if (s->skip || d->run[i].device != device)
+        if (s->skip || session->dir[i].host != host)
             continue;
-        for (uint32_t k = 0; k < s->step_cnt; k++)
-            if (!s->step[k].response && !s->step[k].early && !s->step[k].lost)
-                cue[(*cnt)++] = (struct cue){.pkt = s->step[k].pkt, .run = i, .step = k, .when = k};
-        for (size_t k = 0; k < s->ahead_cnt; k++)
-            cue[(*cnt)++] = (struct cue){.pkt = s->step[s->ahead[k].at].pkt,
-                                         .run = i,
-                                         .step = s->ahead[k].step,
-                                         .when = s->ahead[k].at,
-                                         .order = k};
+        for (uint32_t k = 0; k < s->event_cnt; k++)
+            if (!s->event[k].response && !s->event[k].before_first && !s->event[k].lost)
+                sched[(*cnt)++] = (struct scheduled_packet){
+                    .pkt = s->event[k].pkt, .dir = i, .event = k, .at_event = k};
+        for (size_t k = 0; k < s->executed_unseen_cnt; k++)
+            sched[(*cnt)++] =
+                (struct scheduled_packet){.pkt = s->event[s->executed_unseen[k].response].pkt,
+                                          .dir = i,
+                                          .event = s->executed_unseen[k].event,
+                                          .at_event = s->executed_unseen[k].response,
+                                          .order = k};
     }
-    if (cue && *cnt)
-        qsort(cue, *cnt, sizeof(*cue), cue_cmp);
-    return cue;
+    if (sched && *cnt)
+        qsort(sched, *cnt, sizeof(*sched), scheduled_cmp);
+    return sched;
 }
 
 /* The responder's program sent a request of its own: it was awake and may have changed memory. */
-static void note_events(struct stage *st, uint32_t *from, uint32_t to)
+static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t to)
 {
     for (; *from < to; ++*from) {
-        const struct trace_packet *p = &st->drive->trace->pkt[*from];
+        const struct trace_packet *p = &dev->session->trace->pkt[*from];
 
         if (!p->dropped && roce_opcode_is_request(roce_opcode(p->opcode)) &&
-            memcmp(st->drive->trace->flow[p->flow].src, st->device->addr, 16) == 0)
-            st->event = *from;
+            memcmp(dev->session->trace->flow[p->flow].src, dev->host->addr, 16) == 0)
+            dev->app_active = *from;
     }
 }
 
-static int play_device(struct drive *d, uint32_t device, struct playing *play, struct error *error)
+static int play_device(struct session *session, uint32_t host, struct dir_state *state,
+                       struct error *error)
 {
-    struct stage st = {.drive = d,
-                       .device = &d->device[device],
-                       .play = play,
-                       .given = given_device(d->given, d, device)};
-    const struct run *any = NULL;
-    struct cue *cue;
+    struct rc_responder_dev dev = {.session = session,
+                                   .host = &session->host[host],
+                                   .state = state,
+                                   .override =
+                                       setup_override_host(session->override, session, host)};
+    const struct rc_direction *any = NULL;
+    struct scheduled_packet *sched;
     size_t cnt;
     uint32_t from = 0;
     int rc = 0;
 
-    for (size_t i = 0; i < d->run_cnt; i++) {
-        if (d->run[i].setup.skip || d->run[i].device != device)
+    for (size_t i = 0; i < session->dir_cnt; i++) {
+        if (session->dir[i].setup.skip || session->dir[i].host != host)
             continue;
-        any = &d->run[i];
-        if (any->setup.max_recv > st.recv_len)
-            st.recv_len = any->setup.max_recv;
+        any = &session->dir[i];
+        if (any->setup.max_recv > dev.recv_len)
+            dev.recv_len = any->setup.max_recv;
     }
     if (!any)
         return 0;
-    cue = list_cues(d, device, &cnt);
-    if (!cue)
-        return error_set(error, "%s: no memory", d->trace->name);
-    if (sharing_find(&st.sharing, d, device) != 0)
-        rc = error_set(error, "%s: no memory", d->trace->name);
-    st.device->failed = stage_open(&st, any);
-    for (size_t i = 0; i < cnt && rc == 0 && !st.device->failed; i++) {
+    sched = schedule_packets(session, host, &cnt);
+    if (!sched)
+        return error_set(error, "%s: no memory", session->trace->name);
+    if (shared_memory_find(&dev.sharing, session, host) != 0)
+        rc = error_set(error, "%s: no memory", session->trace->name);
+    dev.host->failed = rc_responder_dev_open(&dev, any);
+    for (size_t i = 0; i < cnt && rc == 0 && !dev.host->failed; i++) {
         /* Virtual time starts at a second, so that nothing is at 0. */
-        rnic_time now = d->trace->pkt[cue[i].pkt].time - d->trace->pkt[0].time + 1000000000;
+        rnic_time now =
+            session->trace->pkt[sched[i].pkt].time - session->trace->pkt[0].time + 1000000000;
 
-        note_events(&st, &from, cue[i].pkt);
-        if (!drain_timers(&st, cue[i].run, now) || play_due(&st, cue, i, now) != 0)
-            rc = error_set(error, "%s: frame %u: %s", d->trace->name,
-                           d->trace->pkt[cue[i].pkt].frame,
-                           st.device->memory.pages > MEMORY_PAGES_MAX
+        note_events(&dev, &from, sched[i].pkt);
+        if (!drain_timers(&dev, sched[i].dir, now) || play_or_hold(&dev, sched, i, now) != 0)
+            rc = error_set(error, "%s: frame %u: %s", session->trace->name,
+                           session->trace->pkt[sched[i].pkt].frame,
+                           dev.host->memory.pages > MEMORY_PAGES_MAX
                                ? "the requests touch more memory than replay may hold"
                                : "no memory");
-        st.last = now;
+        dev.last = now;
     }
-    if (rc == 0 && release(&st, cue, st.last, true) != 0)
-        rc = error_set(error, "%s: no memory", d->trace->name);
+    if (rc == 0 && release_held(&dev, sched, dev.last, true) != 0)
+        rc = error_set(error, "%s: no memory", session->trace->name);
     /* Whatever the RNIC still owes: ten seconds are more than any timer of a responder. */
-    if (rc == 0 && !st.device->failed && cnt &&
-        !drain_timers(&st, cue[cnt - 1].run, st.last + UINT64_C(10) * 1000000000))
-        rc = error_set(error, "%s: no memory", d->trace->name);
-    if (d->stores)
-        stores_end(d->stores);
-    stage_close(&st);
-    sharing_free(&st.sharing);
-    free(cue);
+    if (rc == 0 && !dev.host->failed && cnt &&
+        !drain_timers(&dev, sched[cnt - 1].dir, dev.last + UINT64_C(10) * 1000000000))
+        rc = error_set(error, "%s: no memory", session->trace->name);
+    if (session->memory_log)
+        memory_log_end(session->memory_log);
+    rc_responder_dev_close(&dev);
+    shared_memory_free(&dev.sharing);
+    free(sched);
     return rc;
 }
 
-int drive_all(struct drive *drive, const struct trace *trace, const struct conns *conns,
-              const struct drive_options *options, struct error *error)
+int session_play(struct session *session, const struct trace *trace,
+                 const struct connections *connections, const struct session_options *options,
+                 struct error *error)
 {
-    return drive_derive(drive, trace, conns, options, error) == 0 ? drive_play(drive, error) : -1;
+    return session_infer(session, trace, connections, options, error) == 0
+               ? rc_responder_play(session, error)
+               : -1;
 }
 
-int drive_derive(struct drive *drive, const struct trace *trace, const struct conns *conns,
-                 const struct drive_options *options, struct error *error)
+int session_infer(struct session *session, const struct trace *trace,
+                  const struct connections *connections, const struct session_options *options,
+                  struct error *error)
 {
     int rc = 0;
 
-    memset(drive, 0, sizeof(*drive));
-    drive->trace = trace;
-    drive->watch = options->watch;
-    drive->given = options->given;
-    drive->stores = options->stores;
-    for (size_t i = 0; rc == 0 && i < conns->cnt; i++)
-        rc = runs_add_side(drive, &conns->side[i]);
+    memset(session, 0, sizeof(*session));
+    session->trace = trace;
+    session->watch = options->watch;
+    session->override = options->override;
+    session->memory_log = options->memory_log;
+    for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
+        rc = split_runs_add(session, &connections->dir[i]);
     if (rc != 0)
         return error_set(error, "%s: no memory", trace->name);
-    return drive->given ? given_apply(drive->given, drive, error) : 0;
+    return session->override ? setup_override_apply(session->override, session, error) : 0;
 }
 
-int drive_play(struct drive *drive, struct error *error)
+int rc_responder_play(struct session *session, struct error *error)
 {
-    struct playing *play;
+    struct dir_state *state;
     int rc = 0;
 
-    play = calloc(drive->run_cnt + 1, sizeof(*play));
-    if (!play)
+    state = calloc(session->dir_cnt + 1, sizeof(*state));
+    if (!state)
         rc = -1;
-    for (size_t i = 0; rc == 0 && i < drive->run_cnt; i++) {
-        play[i].run = &drive->run[i];
-        play[i].held = NOT_HELD;
-        if (!list_shown(&play[i]))
+    for (size_t i = 0; rc == 0 && i < session->dir_cnt; i++) {
+        state[i].dir = &session->dir[i];
+        state[i].held = NOT_HELD;
+        if (!list_payloads(&state[i]))
             rc = -1;
     }
     if (rc != 0)
-        error_set(error, "%s: no memory", drive->trace->name);
-    for (uint32_t i = 0; rc == 0 && i < drive->device_cnt; i++)
-        rc = play_device(drive, i, play, error);
-    for (size_t i = 0; play && i < drive->run_cnt; i++) {
-        struct run *run = &drive->run[i];
+        error_set(error, "%s: no memory", session->trace->name);
+    for (uint32_t i = 0; rc == 0 && i < session->host_cnt; i++)
+        rc = play_device(session, i, state, error);
+    for (size_t i = 0; state && i < session->dir_cnt; i++) {
+        struct rc_direction *dir = &session->dir[i];
 
-        free(play[i].shown);
-        if (rc == 0 && !run->failed)
-            run->failed = drive->device[run->device].failed;
+        free(state[i].payload);
+        if (rc == 0 && !dir->failed)
+            dir->failed = session->host[dir->host].failed;
     }
-    free(play);
+    free(state);
     return rc;
 }
 
-void drive_free(struct drive *drive)
+void session_free(struct session *session)
 {
-    for (size_t i = 0; i < drive->run_cnt; i++) {
-        setup_free(&drive->run[i].setup);
-        if (drive->run[i].part)
-            side_free(drive->run[i].part);
-        free(drive->run[i].part);
-        free(drive->run[i].answer);
-        free(drive->run[i].progress);
+    for (size_t i = 0; i < session->dir_cnt; i++) {
+        inferred_setup_free(&session->dir[i].setup);
+        if (session->dir[i].stretch)
+            recorded_direction_free(session->dir[i].stretch);
+        free(session->dir[i].stretch);
+        free(session->dir[i].response);
+        free(session->dir[i].advance);
     }
-    for (size_t i = 0; i < drive->device_cnt; i++)
-        memory_free(&drive->device[i].memory);
-    for (size_t i = 0; i < drive->kept_cnt; i++)
-        free(drive->kept[i]);
-    free(drive->run);
-    free(drive->device);
-    free(drive->kept);
-    memset(drive, 0, sizeof(*drive));
+    for (size_t i = 0; i < session->host_cnt; i++)
+        shadow_free(&session->host[i].memory);
+    for (size_t i = 0; i < session->kept_cnt; i++)
+        free(session->kept[i]);
+    free(session->dir);
+    free(session->host);
+    free(session->kept);
+    memset(session, 0, sizeof(*session));
 }

@@ -5,34 +5,34 @@
 #include <string.h>
 #include "engine/inject.h"
 
-static const struct trace_packet *first_request(const struct setup *s)
+static const struct trace_packet *first_request(const struct inferred_setup *s)
 {
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (!s->step[i].response && !s->step[i].damaged)
-            return setup_packet(s, i);
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (!s->event[i].response && !s->event[i].damaged)
+            return event_packet(s, i);
     return NULL;
 }
 
-const char *stage_open(struct stage *st, const struct run *any)
+const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_direction *any)
 {
     struct rnic_attr attr = {.gid_cnt = 1};
     struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
     uint8_t src[6];
-    const char *why = memory_map(&st->device->memory);
-    struct memory *memory = &st->device->memory;
+    const char *why = shadow_map(&dev->host->memory);
+    struct shadow_memory *memory = &dev->host->memory;
 
     if (why)
         return why;
-    if (st->given && given_image(st->given, memory) != 0)
+    if (dev->override && setup_override_image(dev->override, memory) != 0)
         return "the given image is more than replay may hold";
-    feed_macs(first_request(&any->setup), attr.mac, src);
-    memcpy(attr.gid[0].gid, st->device->addr, 16);
-    attr.gid[0].type = st->device->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    st->rnic = rnic_new(&attr);
-    st->recv_buf = malloc(st->recv_len + 1);
-    st->invalidated = calloc(memory->keys.cnt + 1, 1);
-    if (!st->rnic || !st->recv_buf || !st->invalidated || rnic_pd_new(st->rnic, &st->pd) != 0 ||
-        rnic_cq_new(st->rnic, 1024, &st->cq) != 0)
+    inject_macs(first_request(&any->setup), attr.mac, src);
+    memcpy(attr.gid[0].gid, dev->host->addr, 16);
+    attr.gid[0].type = dev->host->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+    dev->rnic = rnic_new(&attr);
+    dev->recv_buf = malloc(dev->recv_len + 1);
+    dev->invalidated = calloc(memory->keys.cnt + 1, 1);
+    if (!dev->rnic || !dev->recv_buf || !dev->invalidated ||
+        rnic_pd_new(dev->rnic, &dev->pd) != 0 || rnic_cq_new(dev->rnic, 1024, &dev->cq) != 0)
         return "no memory for the RNIC";
     /* Keys of the capture first, so that the receive buffers' own does not take one of them. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
@@ -40,37 +40,37 @@ const char *stage_open(struct stage *st, const struct run *any)
 
         if (memory->region[i].rkey == 0)
             return "R_Key 0 is used, which our RNIC cannot be made to have";
-        rc = memory_register(&memory->region[i], st->pd);
+        rc = shadow_register(&memory->region[i], dev->pd);
         if (rc != 0)
             return rnic_error_text(rc);
     }
-    recv.addr = st->recv_buf;
-    recv.len = st->recv_len + 1;
+    recv.addr = dev->recv_buf;
+    recv.len = dev->recv_len + 1;
     recv.iova = 0;
-    if (rnic_mr_reg(st->pd, &recv, &st->recv_mr) != 0)
+    if (rnic_mr_reg(dev->pd, &recv, &dev->recv_mr) != 0)
         return "no memory for the receive buffers";
-    st->recv_key = rnic_mr_key(st->recv_mr);
+    dev->recv_key = rnic_mr_key(dev->recv_mr);
     return NULL;
 }
 
-void stage_close(struct stage *st)
+void rc_responder_dev_close(struct rc_responder_dev *dev)
 {
-    struct memory *memory = &st->device->memory;
+    struct shadow_memory *memory = &dev->host->memory;
 
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         memory->region[i].mr = NULL; /* freed with the RNIC */
-    rnic_del(st->rnic);
-    free(st->recv_buf);
-    free(st->invalidated);
-    free(st->shared);
+    rnic_del(dev->rnic);
+    free(dev->recv_buf);
+    free(dev->invalidated);
+    free(dev->srq);
 }
 
-static const char *qp_open(struct stage *st, struct playing *play, rnic_time now)
+static const char *qp_open(struct rc_responder_dev *dev, struct dir_state *state, rnic_time now)
 {
-    const struct setup *s = &play->run->setup;
+    const struct inferred_setup *s = &state->dir->setup;
     const struct trace_packet *first = first_request(s);
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
-                                .recv_cq = st->cq,
+                                .recv_cq = dev->cq,
                                 .qpn = s->qpn,
                                 .max_recv_wr = 4,
                                 .max_recv_sge = 1,
@@ -90,49 +90,49 @@ static const char *qp_open(struct stage *st, struct playing *play, rnic_time now
     uint8_t mac[6];
     int rc = 0;
 
-    if (setup_svc(s) == ROCE_SVC_XRC) {
-        if (!st->xrcd)
-            rc = rnic_xrcd_new(st->rnic, &st->xrcd);
-        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = st->xrcd};
+    if (inferred_setup_svc(s) == ROCE_SVC_XRC) {
+        if (!dev->xrcd)
+            rc = rnic_xrcd_new(dev->rnic, &dev->xrcd);
+        init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = dev->xrcd};
     }
     if (rc == 0)
-        rc = rnic_qp_new(st->pd, &init, &play->qp);
+        rc = rnic_qp_new(dev->pd, &init, &state->qp);
     if (rc != 0) {
-        play->qp = NULL;
+        state->qp = NULL;
         return rnic_error_text(rc);
     }
     trace_parse(first, &pkt);
-    memcpy(attr.av.dgid, st->drive->trace->flow[s->side->req_flow].src, 16);
-    feed_macs(first, mac, attr.av.dmac);
-    rc = rnic_qp_modify(play->qp, &attr, now);
+    memcpy(attr.av.dgid, dev->session->trace->flow[s->recorded->req_flow].src, 16);
+    inject_macs(first, mac, attr.av.dmac);
+    rc = rnic_qp_modify(state->qp, &attr, now);
     attr.state = RNIC_QPS_RTR;
     if (rc == 0)
-        rc = rnic_qp_modify(play->qp, &attr, now);
+        rc = rnic_qp_modify(state->qp, &attr, now);
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-struct rnic_qp *stage_qp(struct stage *st, uint32_t run, rnic_time now)
+struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, rnic_time now)
 {
-    struct playing *play = &st->play[run];
+    struct dir_state *state = &dev->state[dir];
 
-    if (play->qp || play->over || play->run->failed)
-        return play->qp;
-    for (size_t i = 0; i < st->drive->run_cnt; i++) {
-        struct playing *other = &st->play[i];
+    if (state->qp || state->over || state->dir->failed)
+        return state->qp;
+    for (size_t i = 0; i < dev->session->dir_cnt; i++) {
+        struct dir_state *other = &dev->state[i];
 
-        if (other->qp && other->run->device == play->run->device &&
-            other->run->setup.qpn == play->run->setup.qpn) {
+        if (other->qp && other->dir->host == state->dir->host &&
+            other->dir->setup.qpn == state->dir->setup.qpn) {
             rnic_qp_del(other->qp);
             other->qp = NULL;
             other->over = true;
         }
     }
-    if (play->run->setup.side->resumed)
-        memory_forget(&st->device->memory);
-    play->run->failed = qp_open(st, play, now);
-    if (play->run->failed && play->qp) {
-        rnic_qp_del(play->qp);
-        play->qp = NULL;
+    if (state->dir->setup.recorded->after_gap)
+        shadow_forget_writes(&dev->host->memory);
+    state->dir->failed = qp_open(dev, state, now);
+    if (state->dir->failed && state->qp) {
+        rnic_qp_del(state->qp);
+        state->qp = NULL;
     }
-    return play->qp;
+    return state->qp;
 }

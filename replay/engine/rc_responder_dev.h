@@ -7,36 +7,36 @@
 #include "infer/shared_memory.h"
 
 /* A recorded response with a payload. */
-struct shown {
+struct recorded_payload {
     int64_t rel;
-    uint32_t step;
+    uint32_t event;
 };
 
 #define NOT_HELD SIZE_MAX
 
 /* A side while it is played. */
-struct playing {
-    struct run *run;
+struct dir_state {
+    struct rc_direction *dir;
     struct rnic_qp *qp;
-    bool over;           /* its QPN belongs to a later connection */
-    uint32_t last;       /* step played last */
-    struct shown *shown; /* sorted by PSN, then capture order */
-    size_t shown_cnt;
-    size_t held; /* first of its packets that wait for others', see sharing.h; or NOT_HELD */
+    bool over;                        /* its QPN belongs to a later connection */
+    uint32_t last;                    /* step played last */
+    struct recorded_payload *payload; /* sorted by PSN, then capture order */
+    size_t payload_cnt;
+    size_t held; /* first of its packets that wait for others', see shared_memory.h; or NOT_HELD */
     size_t held_last;
 };
 
 /* An SRQ that XRC requests name. */
-struct shared {
+struct responder_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
     uint32_t spare; /* WQEs posted that no message took */
 };
 
 /* One responder address while it is played. */
-struct stage {
-    struct drive *drive;
-    struct device *device;
+struct rc_responder_dev {
+    struct session *session;
+    struct responder_host *host;
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
@@ -44,26 +44,26 @@ struct stage {
     uint8_t *recv_buf;
     uint32_t recv_len;
     uint32_t recv_key;
-    rnic_time last;       /* when the latest packet was played */
-    uint32_t event;       /* see struct memory_reader */
-    struct playing *play; /* per run of the drive; only this device's are used */
-    uint8_t *invalidated; /* per region */
+    rnic_time last;          /* when the latest packet was played */
+    uint32_t app_active;     /* see struct shadow_reader */
+    struct dir_state *state; /* per run of the drive; only this device's are used */
+    uint8_t *invalidated;    /* per region */
     struct rnic_xrcd *xrcd;
-    struct shared *shared;
-    size_t shared_cnt;
-    size_t shared_cap;
-    struct given_device *given; /* or NULL */
-    struct sharing sharing;
+    struct responder_srq *srq;
+    size_t srq_cnt;
+    size_t srq_cap;
+    struct host_override *override; /* or NULL */
+    struct shared_memory sharing;
     size_t held_cnt;
 };
 
-/* Makes the device of `any`'s address. NULL, or why it cannot be; stage_close() is wanted in both
- * cases. */
-const char *stage_open(struct stage *st, const struct run *any);
-void stage_close(struct stage *st);
+/* Makes the device of `any`'s address. NULL, or why it cannot be; cm_replay_dev_close() is wanted
+ * in both cases. */
+const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_direction *any);
+void rc_responder_dev_close(struct rc_responder_dev *dev);
 
 /* The side's QP; created when its first packet comes, in place of an earlier one with its number.
  * NULL if it cannot be, see run->failed, or its time is over. */
-struct rnic_qp *stage_qp(struct stage *st, uint32_t run, rnic_time now);
+struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, rnic_time now);
 
 #endif

@@ -9,11 +9,11 @@
 #include "engine/rc_requester.h"
 
 /* Fills in asker.restart, .fate and .doubt_step. `first` has room for a step for each PSN of the
- * works, all of them STEP_NONE. */
-void asked_read(struct asker *asker, uint32_t *first);
+ * works, all of them EVENT_NONE. */
+void classify_retransmissions(struct requester_run *run, uint32_t *first);
 
 /* Whether the recorded requester began a message for which the answers captured by then tell of no
  * receive WQE (R134, R135): they were still on their way to it. */
-bool asked_beyond_credits(const struct asker *asker);
+bool exceeds_credits(const struct requester_run *run);
 
 #endif

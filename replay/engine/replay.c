@@ -32,12 +32,13 @@ static void *respond(void *arg)
     struct half *half = arg;
     struct replay *r = half->replay;
 
-    half->rc = drive_play(&r->drive, &half->error);
-    if (half->rc != 0 || !(r->sides & REPLAY_RESPONDER))
+    half->rc = rc_responder_play(&r->session, &half->error);
+    if (half->rc != 0 || !(r->roles & REPLAY_RESPONDER))
         return NULL;
-    half->rc = compare_all(&r->comparison, &r->drive, &r->conns, half->options->peer);
+    half->rc =
+        rc_compare_responses(&r->responses, &r->session, &r->connections, half->options->quirks);
     if (half->rc == 0 && half->options->strict)
-        half->rc = strict_compare(&r->comparison);
+        half->rc = strict_compare_responses(&r->responses);
     if (half->rc != 0)
         no_memory(half, &half->error);
     return NULL;
@@ -49,14 +50,14 @@ static void *request(void *arg)
     struct half *half = arg;
     struct replay *r = half->replay;
 
-    if (!(r->sides & REPLAY_REQUESTER))
+    if (!(r->roles & REPLAY_REQUESTER))
         return NULL;
-    half->rc = post_all(&r->post, &r->drive, &half->error);
+    half->rc = rc_requester_play(&r->requester, &r->session, &half->error);
     if (half->rc != 0)
         return NULL;
-    half->rc = verify_all(&r->verification, &r->post, half->options->peer);
+    half->rc = rc_compare_requests(&r->requests, &r->requester, half->options->quirks);
     if (half->rc == 0 && half->options->strict)
-        half->rc = strict_verify(&r->verification);
+        half->rc = strict_compare_requests(&r->requests);
     if (half->rc != 0)
         no_memory(half, &half->error);
     return NULL;
@@ -67,7 +68,7 @@ static int play_ends(struct replay *replay, const struct replay_options *options
                      struct error *error)
 {
     struct half responder = {.replay = replay, .options = options}, requester = responder;
-    bool both = replay->sides == REPLAY_BOTH && replay->trace.cnt >= THREADS_MIN;
+    bool both = replay->roles == REPLAY_BOTH && replay->trace.cnt >= THREADS_MIN;
     pthread_t thread;
 
     both = both && pthread_create(&thread, NULL, request, &requester) == 0;
@@ -89,48 +90,50 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
     int rc = 0;
 
     memset(replay, 0, sizeof(*replay));
-    replay->peer = options->peer;
-    replay->sides = options->sides ? options->sides : REPLAY_BOTH;
+    replay->quirks = options->quirks;
+    replay->roles = options->roles ? options->roles : REPLAY_BOTH;
     if (trace_read(&replay->trace, path, error) != 0)
         return -1;
-    if (deviations_seal(&replay->trace, options->peer) != 0)
+    if (peer_quirks_fix_icrcs(&replay->trace, options->quirks) != 0)
         return error_set(error, "%s: no memory", replay->trace.name);
-    if (conns_find(&replay->conns, &replay->trace, error) != 0)
+    if (connections_find(&replay->connections, &replay->trace, error) != 0)
         return -1;
     if (options->live)
         return live_replay(replay, options, error);
-    if (drive_derive(&replay->drive, &replay->trace, &replay->conns,
-                     &(struct drive_options){.given = options->given,
-                                             .stores = options->stores ? &replay->stores : NULL},
-                     error) != 0 ||
+    if (session_infer(&replay->session, &replay->trace, &replay->connections,
+                      &(struct session_options){
+                          .override = options->override,
+                          .memory_log = options->memory_log ? &replay->memory_log : NULL},
+                      error) != 0 ||
         play_ends(replay, options, error) != 0)
         return -1;
-    rc = streams_find(&replay->streams, &replay->trace,
-                      replay->sides & (REPLAY_RESPONDER | REPLAY_NEITHER),
-                      replay->sides & (REPLAY_REQUESTER | REPLAY_NEITHER));
-    if (rc == 0 && replay->sides & REPLAY_RESPONDER)
-        rc = receive_all(&replay->streams);
-    if (rc == 0 && replay->sides & REPLAY_REQUESTER)
-        rc = transmit_all(&replay->streams);
-    if (replay->sides != REPLAY_NEITHER)
-        streams_judge(&replay->streams);
+    rc = dgram_streams_find(&replay->dgrams, &replay->trace,
+                            replay->roles & (REPLAY_RESPONDER | REPLAY_NEITHER),
+                            replay->roles & (REPLAY_REQUESTER | REPLAY_NEITHER));
+    if (rc == 0 && replay->roles & REPLAY_RESPONDER)
+        rc = dgram_receivers_play(&replay->dgrams);
+    if (rc == 0 && replay->roles & REPLAY_REQUESTER)
+        rc = dgram_senders_play(&replay->dgrams);
+    if (replay->roles != REPLAY_NEITHER)
+        dgram_streams_judge(&replay->dgrams);
     if (rc == 0)
-        rc = exchanges_replay(&replay->exchanges, &replay->trace, replay->sides & REPLAY_REQUESTER,
-                              replay->sides & REPLAY_RESPONDER);
+        rc =
+            cm_exchanges_replay(&replay->cm_exchanges, &replay->trace,
+                                replay->roles & REPLAY_REQUESTER, replay->roles & REPLAY_RESPONDER);
     return rc == 0 ? 0 : error_set(error, "%s: no memory", replay->trace.name);
 }
 
 void replay_free(struct replay *replay)
 {
-    if (replay->verification.post)
-        verification_free(&replay->verification);
-    exchanges_free(&replay->exchanges);
-    streams_free(&replay->streams);
-    post_free(&replay->post);
-    if (replay->comparison.drive)
-        comparison_free(&replay->comparison);
-    drive_free(&replay->drive);
-    stores_free(&replay->stores);
-    conns_free(&replay->conns);
+    if (replay->requests.requester)
+        request_comparison_free(&replay->requests);
+    cm_exchanges_free(&replay->cm_exchanges);
+    dgram_streams_free(&replay->dgrams);
+    rc_requester_free(&replay->requester);
+    if (replay->responses.session)
+        response_comparison_free(&replay->responses);
+    session_free(&replay->session);
+    memory_log_free(&replay->memory_log);
+    connections_free(&replay->connections);
     trace_free(&replay->trace);
 }

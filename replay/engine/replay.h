@@ -18,26 +18,27 @@
 struct live_options;
 
 struct replay_options {
-    const char *peer;                /* profile whose deviations are known, or NULL */
-    unsigned sides;                  /* of enum replay_side; 0 is both */
+    const char *quirks;              /* profile whose deviations are known, or NULL */
+    unsigned roles;                  /* of enum replay_side; 0 is both */
     bool strict;                     /* what is free otherwise must be equal too: strict.h */
     const struct live_options *live; /* the target, one side; NULL: our own RNIC */
-    struct given *given;             /* what is not to be derived, or NULL; not with `live` */
-    bool stores;                     /* replay.stores is wanted; not with `live` */
+    struct setup_override *override; /* what is not to be derived, or NULL; not with `live` */
+    bool memory_log;                 /* replay.stores is wanted; not with `live` */
 };
 
 struct replay {
-    unsigned sides;
-    const char *peer;
+    unsigned roles;
+    const char *quirks;
     struct trace trace;
-    struct conns conns;
-    struct drive drive;
-    struct stores stores;
-    struct comparison comparison; /* of the responders; result is NULL if they are not asked for */
-    struct post post;
-    struct verification verification; /* of the requesters; the same */
-    struct streams streams;           /* UC and UD, both ends */
-    struct exchanges exchanges;       /* of the communication manager, both ends */
+    struct connections connections;
+    struct session session;
+    struct memory_log memory_log;
+    struct response_comparison
+        responses; /* of the responders; result is NULL if they are not asked for */
+    struct rc_requester requester;
+    struct request_comparison requests; /* of the requesters; the same */
+    struct dgram_streams dgrams;        /* UC and UD, both ends */
+    struct cm_exchanges cm_exchanges;   /* of the communication manager, both ends */
 };
 
 /* 0, or -1 and an error for a capture that cannot be used. Nothing to replay in it is not an error

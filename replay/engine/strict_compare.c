@@ -7,7 +7,7 @@
 #include "wire/codes.h"
 
 /* What is compared of a packet, recorded or ours. */
-struct essence {
+struct strict_packet {
     uint8_t opcode;
     uint32_t psn;
     uint32_t msn;
@@ -25,12 +25,12 @@ static uint8_t without_credits(uint8_t opcode, uint8_t syndrome)
     return roce_syndrome_kind(syndrome) == ROCE_SYN_ACK ? ROCE_SYNDROME_ACK : syndrome;
 }
 
-static struct essence of_recorded(const struct trace_packet *p, bool with_hash)
+static struct strict_packet of_recorded(const struct trace_packet *p, bool with_hash)
 {
     struct roce_pkt pkt;
 
     trace_parse(p, &pkt);
-    return (struct essence){
+    return (struct strict_packet){
         .opcode = p->opcode,
         .psn = p->psn,
         .msn = p->msn,
@@ -38,39 +38,39 @@ static struct essence of_recorded(const struct trace_packet *p, bool with_hash)
         .ackreq = pkt.bth.ackreq,
         .se = pkt.bth.se,
         .payload_len = p->payload_len,
-        .hash = with_hash && p->payload_len ? drive_hash(trace_payload(p), p->payload_len) : 0};
+        .hash = with_hash && p->payload_len ? payload_hash(trace_payload(p), p->payload_len) : 0};
 }
 
-static struct essence of_answer(const struct answer *a)
+static struct strict_packet of_answer(const struct tx_response *a)
 {
-    return (struct essence){.opcode = a->opcode,
-                            .psn = a->psn,
-                            .msn = a->msn,
-                            .syndrome = without_credits(a->opcode, a->syndrome),
-                            .ackreq = a->ackreq,
-                            .se = a->se,
-                            .payload_len = a->payload_len,
-                            .hash = a->hash};
+    return (struct strict_packet){.opcode = a->opcode,
+                                  .psn = a->psn,
+                                  .msn = a->msn,
+                                  .syndrome = without_credits(a->opcode, a->syndrome),
+                                  .ackreq = a->ackreq,
+                                  .se = a->se,
+                                  .payload_len = a->payload_len,
+                                  .hash = a->hash};
 }
 
-static struct essence of_sent(const struct sent *s)
+static struct strict_packet of_sent(const struct tx_request *s)
 {
-    return (struct essence){.opcode = s->opcode,
-                            .psn = s->psn,
-                            .ackreq = s->ackreq,
-                            .se = s->se,
-                            .payload_len = s->payload_len,
-                            .hash = s->hash};
+    return (struct strict_packet){.opcode = s->opcode,
+                                  .psn = s->psn,
+                                  .ackreq = s->ackreq,
+                                  .se = s->se,
+                                  .payload_len = s->payload_len,
+                                  .hash = s->hash};
 }
 
-static bool same(const struct essence *a, const struct essence *b)
+static bool same_packet(const struct strict_packet *a, const struct strict_packet *b)
 {
     return a->opcode == b->opcode && a->psn == b->psn && a->msn == b->msn &&
            a->syndrome == b->syndrome && a->ackreq == b->ackreq && a->se == b->se &&
            a->payload_len == b->payload_len && a->hash == b->hash;
 }
 
-static void describe(char *buf, size_t cap, const struct essence *e)
+static void strict_text(char *buf, size_t cap, const struct strict_packet *e)
 {
     const struct roce_opcode *op = roce_opcode(e->opcode);
     struct strbuf t = strbuf_of(buf, cap);
@@ -85,145 +85,146 @@ static void describe(char *buf, size_t cap, const struct essence *e)
 }
 
 /* `want` or `is` may be NULL: there is none. */
-static struct diff difference(uint32_t run, uint32_t pkt, const struct essence *want,
-                              const struct essence *is)
+static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct strict_packet *want,
+                                     const struct strict_packet *is)
 {
-    struct diff d = {.run = run, .pkt = pkt, .request = STEP_NONE, .field = "packet"};
+    struct diff d = {.dir = dir, .pkt = pkt, .request = EVENT_NONE, .field = "packet"};
 
     snprintf(d.expected, sizeof(d.expected), "none");
     snprintf(d.actual, sizeof(d.actual), "none");
     if (want)
-        describe(d.expected, sizeof(d.expected), want);
+        strict_text(d.expected, sizeof(d.expected), want);
     if (is)
-        describe(d.actual, sizeof(d.actual), is);
+        strict_text(d.actual, sizeof(d.actual), is);
     snprintf(d.reason, sizeof(d.reason), "strictly the same packets in the same order are wanted");
     return d;
 }
 
 /* Whether a recorded packet counts: played, and not damaged. */
-static bool counts(const struct step *step, bool response)
+static bool is_compared(const struct pkt_event *event, bool response)
 {
-    return step->response == response && !step->damaged && !step->early;
+    return event->response == response && !event->damaged && !event->before_first;
 }
 
-static int compare_run(struct comparison *cmp, uint32_t idx)
+static int compare_strictly(struct response_comparison *all, uint32_t idx)
 {
-    const struct run *run = &cmp->drive->run[idx];
-    struct result *res = &cmp->result[idx];
+    const struct rc_direction *dir = &all->session->dir[idx];
+    struct response_result *res = &all->result[idx];
     uint32_t last = 0;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < run->setup.step_cnt; i++) {
-        const struct step *step = &run->setup.step[i];
-        const struct trace_packet *p = setup_packet(&run->setup, i);
-        struct essence want, is;
+    for (uint32_t i = 0; i < dir->setup.event_cnt; i++) {
+        const struct pkt_event *event = &dir->setup.event[i];
+        const struct trace_packet *p = event_packet(&dir->setup, i);
+        struct strict_packet want, is;
         struct diff d;
 
         last = i;
-        if (!counts(step, true))
+        if (!is_compared(event, true))
             continue;
-        want = of_recorded(p, !p->made_up);
-        if (at < run->answer_cnt) {
-            is = of_answer(&run->answer[at]);
-            if (p->made_up)
+        want = of_recorded(p, !p->zero_filled);
+        if (at < dir->response_cnt) {
+            is = of_answer(&dir->response[at]);
+            if (p->zero_filled)
                 is.hash = 0;
-            if (same(&want, &is)) {
+            if (same_packet(&want, &is)) {
                 at++;
                 continue;
             }
         }
-        d = difference(idx, run->setup.step[i].pkt, &want, at < run->answer_cnt ? &is : NULL);
+        d = packet_difference(idx, dir->setup.event[i].pkt, &want,
+                              at < dir->response_cnt ? &is : NULL);
         res->diff_frames++;
-        res->first_diff = res->first_diff == STEP_NONE ? i : res->first_diff;
+        res->first_diff = res->first_diff == EVENT_NONE ? i : res->first_diff;
         res->mark[i] = MARK_DIFF;
-        return comparison_add(cmp, &d);
+        return response_comparison_add(all, &d);
     }
-    if (at < run->answer_cnt) {
-        struct essence is = of_answer(&run->answer[at]);
-        struct diff d = difference(idx, run->setup.step[last].pkt, NULL, &is);
+    if (at < dir->response_cnt) {
+        struct strict_packet is = of_answer(&dir->response[at]);
+        struct diff d = packet_difference(idx, dir->setup.event[last].pkt, NULL, &is);
 
         res->diff_frames++;
-        return comparison_add(cmp, &d);
+        return response_comparison_add(all, &d);
     }
     return 0;
 }
 
-int strict_compare(struct comparison *cmp)
+int strict_compare_responses(struct response_comparison *all)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < cmp->drive->run_cnt; i++) {
-        if (cmp->result[i].verdict == VERDICT_SKIPPED)
+    for (uint32_t i = 0; rc == 0 && i < all->session->dir_cnt; i++) {
+        if (all->result[i].verdict == VERDICT_SKIPPED)
             continue;
-        rc = compare_run(cmp, i);
-        if (cmp->result[i].diff_frames)
-            cmp->result[i].verdict = VERDICT_FAIL;
+        rc = compare_strictly(all, i);
+        if (all->result[i].diff_frames)
+            all->result[i].verdict = VERDICT_FAIL;
     }
     return rc;
 }
 
-static int add_diff(struct verification *v, const struct diff *d)
+static int add_diff(struct request_comparison *all, const struct diff *d)
 {
-    if (!VEC_GROW(v->diff, v->diff_cnt, v->diff_cap))
+    if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
         return -1;
-    v->diff[v->diff_cnt++] = *d;
+    all->diff[all->diff_cnt++] = *d;
     return 0;
 }
 
-static int verify_run(struct verification *v, uint32_t idx)
+static int compare_requests_strictly(struct request_comparison *all, uint32_t idx)
 {
-    const struct asker *a = &v->post->asker[idx];
-    const struct setup *s = &a->run->setup;
-    struct verify_result *res = &v->result[idx];
+    const struct requester_run *a = &all->requester->run[idx];
+    const struct inferred_setup *s = &a->dir->setup;
+    struct request_result *res = &all->result[idx];
     uint32_t last = 0;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct trace_packet *p = setup_packet(s, i);
-        struct essence want, is;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct trace_packet *p = event_packet(s, i);
+        struct strict_packet want, is;
         struct diff d;
 
         last = i;
-        if (s->step[i].response || s->step[i].early || s->step[i].rel < s->first ||
-            s->step[i].rel >= a->works.end)
+        if (s->event[i].response || s->event[i].before_first || s->event[i].rel < s->first ||
+            s->event[i].rel >= a->wrs.end)
             continue;
-        want = of_recorded(p, !p->made_up);
+        want = of_recorded(p, !p->zero_filled);
         want.msn = 0;
-        if (at < a->sent_cnt) {
-            is = of_sent(&a->sent[at]);
-            if (p->made_up)
+        if (at < a->tx_cnt) {
+            is = of_sent(&a->tx[at]);
+            if (p->zero_filled)
                 is.hash = 0;
-            if (same(&want, &is) || s->step[i].damaged) {
+            if (same_packet(&want, &is) || s->event[i].damaged) {
                 at++;
                 continue;
             }
         }
-        d = difference(idx, s->step[i].pkt, &want, at < a->sent_cnt ? &is : NULL);
+        d = packet_difference(idx, s->event[i].pkt, &want, at < a->tx_cnt ? &is : NULL);
         res->diff_frames++;
-        res->first_diff = res->first_diff == STEP_NONE ? i : res->first_diff;
+        res->first_diff = res->first_diff == EVENT_NONE ? i : res->first_diff;
         res->mark[i] = MARK_DIFF;
-        return add_diff(v, &d);
+        return add_diff(all, &d);
     }
-    if (at < a->sent_cnt) {
-        struct essence is = of_sent(&a->sent[at]);
-        struct diff d = difference(idx, s->step[last].pkt, NULL, &is);
+    if (at < a->tx_cnt) {
+        struct strict_packet is = of_sent(&a->tx[at]);
+        struct diff d = packet_difference(idx, s->event[last].pkt, NULL, &is);
 
         res->diff_frames++;
-        return add_diff(v, &d);
+        return add_diff(all, &d);
     }
     return 0;
 }
 
-int strict_verify(struct verification *v)
+int strict_compare_requests(struct request_comparison *all)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < v->post->cnt; i++) {
-        if (v->result[i].verdict == VERDICT_SKIPPED)
+    for (uint32_t i = 0; rc == 0 && i < all->requester->run_cnt; i++) {
+        if (all->result[i].verdict == VERDICT_SKIPPED)
             continue;
-        rc = verify_run(v, i);
-        if (v->result[i].diff_frames)
-            v->result[i].verdict = VERDICT_FAIL;
+        rc = compare_requests_strictly(all, i);
+        if (all->result[i].diff_frames)
+            all->result[i].verdict = VERDICT_FAIL;
     }
     return rc;
 }

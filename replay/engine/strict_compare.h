@@ -13,7 +13,7 @@
 
 /* Adds the first packet that is not the same to the differences of each responder or requester.
  * 0, or -1 without memory. */
-int strict_compare(struct comparison *cmp);
-int strict_verify(struct verification *v);
+int strict_compare_responses(struct response_comparison *all);
+int strict_compare_requests(struct request_comparison *all);
 
 #endif

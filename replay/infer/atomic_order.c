@@ -10,51 +10,53 @@
 
 static int op_cmp(const void *a, const void *b)
 {
-    const struct sharing_write *x = *(const struct sharing_write *const *)a;
-    const struct sharing_write *y = *(const struct sharing_write *const *)b;
+    const struct shared_write *x = *(const struct shared_write *const *)a;
+    const struct shared_write *y = *(const struct shared_write *const *)b;
 
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    return (x->entry > y->entry) - (x->entry < y->entry);
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
+    return (x->req > y->req) - (x->req < y->req);
 }
 
 /* A write to several words was found at each of them. */
-static void sort_ops(struct order *o)
+static void sort_ops(struct atomic_order *o)
 {
     size_t cnt = 0;
 
-    if (o->cnt)
-        qsort(o->op, o->cnt, sizeof(*o->op), op_cmp);
-    for (size_t i = 0; i < o->cnt; i++)
-        if (cnt == 0 || o->op[cnt - 1] != o->op[i])
-            o->op[cnt++] = o->op[i];
-    o->cnt = cnt;
+    if (o->write_cnt)
+        qsort(o->write, o->write_cnt, sizeof(*o->write), op_cmp);
+    for (size_t i = 0; i < o->write_cnt; i++)
+        if (cnt == 0 || o->write[cnt - 1] != o->write[i])
+            o->write[cnt++] = o->write[i];
+    o->write_cnt = cnt;
 }
 
-int order_init(struct order *o, const struct drive *drive, struct order_word *word, size_t word_cnt,
-               const struct sharing_write **op, size_t cnt)
+int atomic_order_init(struct atomic_order *o, const struct session *session,
+                      struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
+                      size_t cnt)
 {
-    *o = (struct order){.drive = drive, .word = word, .word_cnt = word_cnt, .op = op, .cnt = cnt};
+    *o = (struct atomic_order){
+        .session = session, .word = word, .word_cnt = word_cnt, .write = op, .write_cnt = cnt};
     sort_ops(o);
-    for (size_t i = 0; i < o->cnt; i++)
-        o->runs += i == 0 || o->op[i]->run != o->op[i - 1]->run;
-    o->head = calloc(o->runs + 1, sizeof(*o->head));
-    o->end = calloc(o->runs + 1, sizeof(*o->end));
-    o->trial = malloc((o->cnt + 1) * sizeof(*o->trial));
+    for (size_t i = 0; i < o->write_cnt; i++)
+        o->dir_cnt += i == 0 || o->write[i]->dir != o->write[i - 1]->dir;
+    o->head = calloc(o->dir_cnt + 1, sizeof(*o->head));
+    o->end = calloc(o->dir_cnt + 1, sizeof(*o->end));
+    o->trial = malloc((o->write_cnt + 1) * sizeof(*o->trial));
     if (!o->head || !o->end || !o->trial)
         return -1;
-    for (size_t i = 0, r = 0; i < o->cnt; i++) {
-        if (i > 0 && o->op[i]->run != o->op[i - 1]->run)
+    for (size_t i = 0, r = 0; i < o->write_cnt; i++) {
+        if (i > 0 && o->write[i]->dir != o->write[i - 1]->dir)
             o->head[++r] = i;
         o->end[r] = i + 1;
     }
     return 0;
 }
 
-void order_free(struct order *o)
+void atomic_order_free(struct atomic_order *o)
 {
     free(o->word);
-    free(o->op);
+    free(o->write);
     free(o->head);
     free(o->end);
     free(o->trial);
@@ -66,7 +68,7 @@ void order_free(struct order *o)
  */
 
 /* The word after a write of bytes. */
-static void store(struct order_word *word, const struct sharing_write *w)
+static void store_bytes(struct atomic_word *word, const struct shared_write *w)
 {
     uint8_t bits[8], mask[8];
 
@@ -85,13 +87,14 @@ static void store(struct order_word *word, const struct sharing_write *w)
 }
 
 /* The word after an operation, if that finds what its answer says; else false. */
-static bool change(const struct order *o, struct order_word *word, const struct sharing_write *w)
+static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
+                        const struct shared_write *w)
 {
-    const struct setup *s = &o->drive->run[w->run].setup;
+    const struct inferred_setup *s = &o->session->dir[w->dir].setup;
     struct roce_pkt pkt;
 
-    if (!roce_opcode_is_atomic(setup_op(s, s->entry[w->entry].step))) {
-        store(word, w);
+    if (!roce_opcode_is_atomic(event_opcode(s, s->req[w->req].event))) {
+        store_bytes(word, w);
         return true;
     }
     if (w->known) {
@@ -101,7 +104,7 @@ static bool change(const struct order *o, struct order_word *word, const struct 
         word->mask = UINT64_MAX;
         return true;
     }
-    trace_parse(setup_packet(s, s->entry[w->entry].step), &pkt);
+    trace_parse(event_packet(s, s->req[w->req].event), &pkt);
     if (word->mask != UINT64_MAX)
         word->mask = word->bits = 0;
     else if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
@@ -111,10 +114,10 @@ static bool change(const struct order *o, struct order_word *word, const struct 
     return true;
 }
 
-static void take_back(struct order *o, size_t undo)
+static void undo_writes(struct atomic_order *o, size_t undo)
 {
     while (o->undo_cnt > undo) {
-        const struct order_undo *u = &o->undo[--o->undo_cnt];
+        const struct atomic_undo *u = &o->undo[--o->undo_cnt];
 
         o->word[u->word].bits = u->bits;
         o->word[u->word].mask = u->mask;
@@ -122,14 +125,14 @@ static void take_back(struct order *o, size_t undo)
 }
 
 /* The first word that an operation may change. */
-static size_t first_word(const struct order *o, const struct sharing_write *w)
+static size_t first_word(const struct atomic_order *o, const struct shared_write *w)
 {
     uint64_t from = w->va < 7 ? 0 : w->va - 7;
     size_t low = 0, high = o->word_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        const struct order_word *word = &o->word[mid];
+        const struct atomic_word *word = &o->word[mid];
 
         if (word->rkey < w->rkey || (word->rkey == w->rkey && word->va < from))
             low = mid + 1;
@@ -140,22 +143,22 @@ static size_t first_word(const struct order *o, const struct sharing_write *w)
 }
 
 /* Changes all words of an operation, if that may come next. */
-static bool try_op(struct order *o, const struct sharing_write *w, uint64_t *effort)
+static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
 
     for (size_t i = first_word(o, w);
          i < o->word_cnt && o->word[i].rkey == w->rkey && o->word[i].va < w->va + w->len; i++) {
-        struct order_word *word = &o->word[i];
+        struct atomic_word *word = &o->word[i];
 
         ++*effort;
         if (VEC_GROW(o->undo, o->undo_cnt, o->undo_cap)) {
             o->undo[o->undo_cnt++] =
-                (struct order_undo){.word = i, .bits = word->bits, .mask = word->mask};
-            if (change(o, word, w))
+                (struct atomic_undo){.word = i, .bits = word->bits, .mask = word->mask};
+            if (apply_write(o, word, w))
                 continue;
         }
-        take_back(o, undo);
+        undo_writes(o, undo);
         return false;
     }
     return true;
@@ -165,61 +168,61 @@ static bool try_op(struct order *o, const struct sharing_write *w, uint64_t *eff
  */
 
 /* Whether no other run has an operation left that must come first. */
-static bool may_be_next(const struct order *o, size_t run)
+static bool may_be_next(const struct atomic_order *o, size_t run)
 {
-    const struct sharing_write *w = o->op[o->head[run]];
+    const struct shared_write *w = o->write[o->head[run]];
 
-    for (size_t r = 0; r < o->runs; r++)
-        if (r != run && o->head[r] < o->end[r] && o->op[o->head[r]]->until < w->from)
+    for (size_t r = 0; r < o->dir_cnt; r++)
+        if (r != run && o->head[r] < o->end[r] && o->write[o->head[r]]->until < w->from)
             return false;
     return true;
 }
 
 /* The run to try after `last` at a place, in the order of the capture; SIZE_MAX is none. */
-static size_t next_run(const struct order *o, size_t last)
+static size_t next_dir(const struct atomic_order *o, size_t last)
 {
-    const struct sharing_write *before =
-        last == SIZE_MAX ? NULL : o->op[o->head[last]]; /* it was taken back */
+    const struct shared_write *before =
+        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* it was taken back */
     size_t best = SIZE_MAX;
 
-    for (size_t r = 0; r < o->runs; r++) {
-        const struct sharing_write *w;
+    for (size_t r = 0; r < o->dir_cnt; r++) {
+        const struct shared_write *w;
 
         if (o->head[r] == o->end[r])
             continue;
-        w = o->op[o->head[r]];
+        w = o->write[o->head[r]];
         if (before && (w->from < before->from || (w->from == before->from && r <= last)))
             continue;
-        if (best == SIZE_MAX || w->from < o->op[o->head[best]]->from)
+        if (best == SIZE_MAX || w->from < o->write[o->head[best]]->from)
             best = r;
     }
     return best;
 }
 
-bool order_find(struct order *o, uint64_t *effort, uint64_t limit)
+bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
 {
     size_t depth = 0;
     size_t last = SIZE_MAX;
 
-    while (depth < o->cnt) {
-        size_t run = next_run(o, last), undo = o->undo_cnt;
+    while (depth < o->write_cnt) {
+        size_t run = next_dir(o, last), undo = o->undo_cnt;
 
-        *effort += o->runs;
+        *effort += o->dir_cnt;
         if (*effort > limit)
             return false;
         if (run == SIZE_MAX) {
             if (depth == 0)
                 return false;
-            last = o->trial[--depth].run;
-            take_back(o, o->trial[depth].undo);
+            last = o->trial[--depth].dir;
+            undo_writes(o, o->trial[depth].undo);
             o->head[last]--;
             continue;
         }
-        if (!may_be_next(o, run) || !try_op(o, o->op[o->head[run]], effort)) {
+        if (!may_be_next(o, run) || !try_op(o, o->write[o->head[run]], effort)) {
             last = run;
             continue;
         }
-        o->trial[depth++] = (struct order_trial){.run = run, .undo = undo};
+        o->trial[depth++] = (struct atomic_trial){.dir = run, .undo = undo};
         o->head[run]++;
         last = SIZE_MAX;
     }

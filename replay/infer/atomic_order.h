@@ -10,7 +10,7 @@
 #include "infer/shared_memory.h"
 
 /* What is known of a word: the bytes in `mask`. */
-struct order_word {
+struct atomic_word {
     uint32_t rkey;
     uint64_t va;
     uint64_t bits;
@@ -18,43 +18,44 @@ struct order_word {
 };
 
 /* A word as it was before a change. */
-struct order_undo {
+struct atomic_undo {
     size_t word;
     uint64_t bits;
     uint64_t mask;
 };
 
 /* A place in the order that is being tried. */
-struct order_trial {
-    size_t run;  /* of the order: the one tried here */
+struct atomic_trial {
+    size_t dir;  /* of the order: the one tried here */
     size_t undo; /* changes made before it */
 };
 
-struct order {
-    const struct drive *drive;
-    struct order_word *word; /* sorted by key and address */
+struct atomic_order {
+    const struct session *session;
+    struct atomic_word *word; /* sorted by key and address */
     size_t word_cnt;
-    const struct sharing_write **op; /* all that change them: of one run together, in order */
-    size_t cnt;
-    size_t runs;
+    const struct shared_write **write; /* all that change them: of one run together, in order */
+    size_t write_cnt;
+    size_t dir_cnt;
     size_t *head; /* per run: the next in `op` */
     size_t *end;
-    struct order_trial *trial; /* one an operation */
-    struct order_undo *undo;
+    struct atomic_trial *trial; /* one an operation */
+    struct atomic_undo *undo;
     size_t undo_cnt;
     size_t undo_cap;
 };
 
 /* The order has its words, whose values are unknown, and its operations, in any order; both arrays
- * were allocated and are freed with it. 0, or -1 without memory; order_free() is wanted in both
- * cases. */
-int order_init(struct order *order, const struct drive *drive, struct order_word *word,
-               size_t word_cnt, const struct sharing_write **op, size_t cnt);
-void order_free(struct order *order);
+ * were allocated and are freed with it. 0, or -1 without memory; atomic_order_free() is wanted in
+ * both cases. */
+int atomic_order_init(struct atomic_order *order, const struct session *session,
+                      struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
+                      size_t cnt);
+void atomic_order_free(struct atomic_order *order);
 
 /* Whether there is an order that fits all answers and all that the capture shows: trial[n].run is
  * then the run whose next operation comes n-th. Steps spent are added to *effort; at `limit` it is
  * given up. */
-bool order_find(struct order *order, uint64_t *effort, uint64_t limit);
+bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

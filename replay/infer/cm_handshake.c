@@ -9,38 +9,38 @@
 /* How many exchanges back the REQ of a REP is looked for: CM retries end long before. */
 #define LOOK_BACK 4096
 
-static bool same(const uint8_t a[16], const uint8_t b[16])
+static bool same_addr(const uint8_t a[16], const uint8_t b[16])
 {
     return memcmp(a, b, 16) == 0;
 }
 
 /* The newest exchange that a message from the active end with this id belongs to, or NULL. */
-static struct cm_conn *find(struct cm *cm, const uint8_t active[16], const uint8_t passive[16],
-                            uint32_t comm_id)
+static struct cm_handshake *find_handshake(struct cm_handshakes *cm, const uint8_t active[16],
+                                           const uint8_t passive[16], uint32_t comm_id)
 {
     size_t low = cm->cnt > LOOK_BACK ? cm->cnt - LOOK_BACK : 0;
 
     for (size_t i = cm->cnt; i-- > low;) {
-        struct cm_conn *c = &cm->conn[i];
+        struct cm_handshake *c = &cm->handshake[i];
 
-        if (c->active.comm_id == comm_id && same(c->active.addr, active) &&
-            same(c->passive.addr, passive))
+        if (c->active.comm_id == comm_id && same_addr(c->active.addr, active) &&
+            same_addr(c->passive.addr, passive))
             return c;
     }
     return NULL;
 }
 
-static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct roce_cm_req *req,
-                   bool whole)
+static bool on_req(struct cm_handshakes *cm, const struct trace_flow *flow,
+                   const struct roce_cm_req *req, bool whole)
 {
-    struct cm_conn *c = find(cm, flow->src, flow->dst, req->local_comm_id);
+    struct cm_handshake *c = find_handshake(cm, flow->src, flow->dst, req->local_comm_id);
 
     if (c && c->active.qpn == req->local_qpn && c->active.psn == req->starting_psn)
         return true; /* repeated */
-    if (!VEC_GROW(cm->conn, cm->cnt, cm->cap))
+    if (!VEC_GROW(cm->handshake, cm->cnt, cm->cap))
         return false;
-    c = &cm->conn[cm->cnt++];
-    *c = (struct cm_conn){
+    c = &cm->handshake[cm->cnt++];
+    *c = (struct cm_handshake){
         .active = {.comm_id = req->local_comm_id,
                    .qpn = req->local_qpn,
                    .psn = req->starting_psn,
@@ -57,10 +57,10 @@ static bool on_req(struct cm *cm, const struct trace_flow *flow, const struct ro
     return true;
 }
 
-static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct roce_cm_rep *rep,
-                   uint32_t pkt, bool whole)
+static void on_rep(struct cm_handshakes *cm, const struct trace_flow *flow,
+                   const struct roce_cm_rep *rep, uint32_t pkt, bool whole)
 {
-    struct cm_conn *c = find(cm, flow->dst, flow->src, rep->remote_comm_id);
+    struct cm_handshake *c = find_handshake(cm, flow->dst, flow->src, rep->remote_comm_id);
 
     if (!c || c->complete)
         return;
@@ -74,14 +74,14 @@ static void on_rep(struct cm *cm, const struct trace_flow *flow, const struct ro
     c->pkt = pkt;
 }
 
-int cm_find(struct cm *cm, const struct trace *trace, struct error *error)
+int cm_handshakes_find(struct cm_handshakes *cm, const struct trace *trace, struct error *error)
 {
     memset(cm, 0, sizeof(*cm));
     for (uint32_t i = 0; i < trace->cnt; i++) {
         const struct trace_flow *flow = &trace->flow[trace->pkt[i].flow];
         struct roce_cm_msg msg;
         struct roce_pkt pkt;
-        bool whole = !trace->pkt[i].cut && !trace->pkt[i].made_up;
+        bool whole = !trace->pkt[i].cut && !trace->pkt[i].zero_filled;
 
         if (flow->dest_qp != ROCE_QP_GSI || flow->svc != ROCE_SVC_UD || trace->pkt[i].dropped)
             continue;
@@ -96,8 +96,8 @@ int cm_find(struct cm *cm, const struct trace *trace, struct error *error)
     return 0;
 }
 
-void cm_free(struct cm *cm)
+void cm_handshakes_free(struct cm_handshakes *cm)
 {
-    free(cm->conn);
+    free(cm->handshake);
     memset(cm, 0, sizeof(*cm));
 }

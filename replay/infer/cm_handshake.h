@@ -8,7 +8,7 @@
 
 #include "infer/trace.h"
 
-struct cm_end {
+struct cm_handshake_end {
     uint8_t addr[16];
     uint32_t comm_id;
     uint32_t qpn;
@@ -17,9 +17,9 @@ struct cm_end {
     uint8_t rnr_retry;  /* how often the other end is to try again after an RNR NAK */
 };
 
-struct cm_conn {
-    struct cm_end active;  /* sent the REQ */
-    struct cm_end passive; /* sent the REP */
+struct cm_handshake {
+    struct cm_handshake_end active;  /* sent the REQ */
+    struct cm_handshake_end passive; /* sent the REP */
     enum roce_encap encap;
     uint32_t mtu;               /* bytes, 0 if the code was reserved */
     uint8_t timeout, retry_cnt; /* of both: local ACK timeout's code, and retries after it */
@@ -28,14 +28,14 @@ struct cm_conn {
     uint32_t pkt; /* index into trace.pkt of the REP */
 };
 
-struct cm {
-    struct cm_conn *conn;
+struct cm_handshakes {
+    struct cm_handshake *handshake;
     size_t cnt;
     size_t cap;
 };
 
-/* 0, or -1 and an error (memory). cm_free() is wanted in both cases. */
-int cm_find(struct cm *cm, const struct trace *trace, struct error *error);
-void cm_free(struct cm *cm);
+/* 0, or -1 and an error (memory). cm_handshakes_free() is wanted in both cases. */
+int cm_handshakes_find(struct cm_handshakes *cm, const struct trace *trace, struct error *error);
+void cm_handshakes_free(struct cm_handshakes *cm);
 
 #endif

@@ -15,12 +15,12 @@
 struct cut {
     uint32_t flow;
     uint32_t pkt;
-    const struct cm_conn *cm;
+    const struct cm_handshake *cm;
 };
 
 struct finder {
     struct pairing pairing; /* trace, segments, and which packets are claimed */
-    struct cm cm;
+    struct cm_handshakes cm;
     struct cut *cut;
     size_t cut_cnt;
     size_t cut_cap;
@@ -29,8 +29,8 @@ struct finder {
 /* ---- segments ----------------------------------------------------------------------------------
  */
 
-static bool add_cut(struct finder *f, const struct cm_conn *cm, const struct cm_end *from,
-                    const struct cm_end *to)
+static bool add_cut(struct finder *f, const struct cm_handshake *cm,
+                    const struct cm_handshake_end *from, const struct cm_handshake_end *to)
 {
     uint32_t flow =
         trace_flow_find(f->pairing.trace, from->addr, to->addr, cm->encap, to->qpn, ROCE_SVC_RC);
@@ -58,7 +58,7 @@ static int cut_cmp(const void *a, const void *b)
 static bool find_cuts(struct finder *f)
 {
     for (size_t i = 0; i < f->cm.cnt; i++) {
-        const struct cm_conn *c = &f->cm.conn[i];
+        const struct cm_handshake *c = &f->cm.handshake[i];
 
         if (c->complete &&
             (!add_cut(f, c, &c->active, &c->passive) || !add_cut(f, c, &c->passive, &c->active)))
@@ -70,7 +70,7 @@ static bool find_cuts(struct finder *f)
 }
 
 static struct segment *new_segment(struct finder *f, uint32_t flow, uint32_t start,
-                                   const struct cm_conn *cm)
+                                   const struct cm_handshake *cm)
 {
     struct segment *seg;
 
@@ -103,7 +103,7 @@ static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
     for (size_t i = 0; i < flow->cnt; i++) {
         uint32_t idx = flow->pkt[i];
         const struct trace_packet *p = &f->pairing.trace->pkt[idx];
-        const struct cm_conn *cm = NULL;
+        const struct cm_handshake *cm = NULL;
 
         for (; *cut < f->cut_cnt && f->cut[*cut].flow == flow_idx && f->cut[*cut].pkt <= idx;
              ++*cut)
@@ -118,10 +118,10 @@ static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
         if (pairing_is_request(p)) {
             bool starts = roce_opcode_is_request(roce_opcode(p->opcode)) &&
                           roce_opcode_starts(roce_opcode(p->opcode));
-            int32_t ahead = roce_psn_diff(roce_psn_of(p->psn), last);
+            int32_t psn_dist = roce_psn_diff(roce_psn_of(p->psn), last);
 
             if (!p->dropped && starts && seg->requests &&
-                (ahead > PSN_JUMP + reach || ahead < -PSN_JUMP - reach)) {
+                (psn_dist > PSN_JUMP + reach || psn_dist < -PSN_JUMP - reach)) {
                 seg->end = idx;
                 seg = new_segment(f, flow_idx, idx, NULL);
                 if (!seg)
@@ -129,7 +129,7 @@ static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
                 reach = 0;
             }
             if (!p->dropped) {
-                if (!seg->requests || ahead > 0)
+                if (!seg->requests || psn_dist > 0)
                     last = roce_psn_of(p->psn);
                 seg->requests++;
                 seg->begins |= starts;
@@ -148,33 +148,33 @@ static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
  */
 
 /* Notes why `packets` packets of a flow, the first being `frame`, are not replayed. */
-static int skip(struct conns *conns, uint32_t flow, uint32_t frame, size_t packets,
-                const char *reason)
+static int add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
+                            size_t packets, const char *reason)
 {
-    if (!VEC_GROW(conns->skip, conns->skip_cnt, conns->skip_cap))
+    if (!VEC_GROW(connections->skip, connections->skip_cnt, connections->skip_cap))
         return -1;
-    conns->skip[conns->skip_cnt++] =
-        (struct conn_skip){.flow = flow, .frame = frame, .packets = packets, .reason = reason};
+    connections->skip[connections->skip_cnt++] =
+        (struct skipped_flow){.flow = flow, .frame = frame, .packets = packets, .reason = reason};
     return 0;
 }
 
-static bool build_side(struct conns *conns, struct finder *f, const struct segment *seg)
+static bool build_side(struct connections *connections, struct finder *f, const struct segment *seg)
 {
     const struct trace_flow *req = &f->pairing.trace->flow[seg->flow];
     const struct trace_flow *resp = &f->pairing.trace->flow[seg->resp_flow];
     size_t q = pairing_first_from(req, seg->start), q_end = pairing_first_from(req, seg->end);
     size_t r = pairing_first_from(resp, seg->start), r_end = pairing_first_from(resp, seg->end);
-    struct side *side;
+    struct recorded_direction *recorded;
 
-    if (!VEC_GROW(conns->side, conns->cnt, conns->cap))
+    if (!VEC_GROW(connections->dir, connections->dir_cnt, connections->dir_cap))
         return false;
-    side = &conns->side[conns->cnt++];
-    *side = (struct side){.req_flow = seg->flow, .resp_flow = seg->resp_flow};
+    recorded = &connections->dir[connections->dir_cnt++];
+    *recorded = (struct recorded_direction){.req_flow = seg->flow, .resp_flow = seg->resp_flow};
     if (seg->cm) {
         bool from_active =
             seg->cm->passive.qpn == req->dest_qp && memcmp(seg->cm->active.addr, req->src, 16) == 0;
 
-        side->cm = (struct side_cm){
+        recorded->cm = (struct recorded_cm){
             .present = true,
             .peer_qpn = from_active ? seg->cm->active.qpn : seg->cm->passive.qpn,
             .psn = from_active ? seg->cm->passive.psn : seg->cm->active.psn,
@@ -193,9 +193,9 @@ static bool build_side(struct conns *conns, struct finder *f, const struct segme
 
         if (from_req ? !pairing_is_request(p) : !pairing_is_response(p))
             continue;
-        if (!VEC_GROW(side->pkt, side->cnt, side->cap))
+        if (!VEC_GROW(recorded->pkt, recorded->cnt, recorded->cap))
             return false;
-        side->pkt[side->cnt++] = idx;
+        recorded->pkt[recorded->cnt++] = idx;
         f->pairing.claimed[idx] = 1;
     }
     return true;
@@ -218,7 +218,7 @@ static const char *reason_of(const struct trace *trace, uint32_t flow_idx, bool 
     }
 }
 
-static bool list_rest(struct conns *conns, const struct finder *f)
+static bool list_rest(struct connections *connections, const struct finder *f)
 {
     for (uint32_t i = 0; i < f->pairing.trace->flows.cnt; i++) {
         const struct trace_flow *flow = &f->pairing.trace->flow[i];
@@ -226,7 +226,7 @@ static bool list_rest(struct conns *conns, const struct finder *f)
         uint32_t first_request = 0, first_response = 0;
 
         if (flow->svc == ROCE_SVC_UC || flow->svc == ROCE_SVC_UD)
-            continue; /* stream.h */
+            continue; /* dgram_stream.h */
 
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->pairing.trace->pkt[flow->pkt[k]];
@@ -239,19 +239,20 @@ static bool list_rest(struct conns *conns, const struct finder *f)
                 first_request = requests++ ? first_request : p->frame;
             }
         }
-        if (requests &&
-            skip(conns, i, first_request, requests, reason_of(f->pairing.trace, i, false)) != 0)
+        if (requests && add_skipped_flow(connections, i, first_request, requests,
+                                         reason_of(f->pairing.trace, i, false)) != 0)
             return false;
-        if (responses &&
-            skip(conns, i, first_response, responses, reason_of(f->pairing.trace, i, true)) != 0)
+        if (responses && add_skipped_flow(connections, i, first_response, responses,
+                                          reason_of(f->pairing.trace, i, true)) != 0)
             return false;
     }
     for (uint32_t i = 0; i < f->pairing.trace->cnt; i++) {
         if (f->pairing.claimed[i])
             continue;
-        if (!VEC_GROW(conns->stray, conns->stray_cnt, conns->stray_cap))
+        if (!VEC_GROW(connections->unassigned, connections->unassigned_cnt,
+                      connections->unassigned_cap))
             return false;
-        conns->stray[conns->stray_cnt++] = i;
+        connections->unassigned[connections->unassigned_cnt++] = i;
     }
     return true;
 }
@@ -264,7 +265,7 @@ static int segment_cmp(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static bool build(struct conns *conns, struct finder *f)
+static bool build_directions(struct connections *connections, struct finder *f)
 {
     const struct segment **order = calloc(f->pairing.seg_cnt + 1, sizeof(*order));
     bool ok = order != NULL;
@@ -277,49 +278,50 @@ static bool build(struct conns *conns, struct finder *f)
     memset(f->pairing.claimed, 0, f->pairing.trace->cnt);
     if (cnt)
         qsort(order, cnt, sizeof(*order), segment_cmp);
-    for (size_t i = 0; ok && i < cnt && conns->cnt <= SIDES_MAX; i++)
-        ok = build_side(conns, f, order[i]);
+    for (size_t i = 0; ok && i < cnt && connections->dir_cnt <= DIRECTIONS_MAX; i++)
+        ok = build_side(connections, f, order[i]);
     free(order);
-    return ok && list_rest(conns, f);
+    return ok && list_rest(connections, f);
 }
 
-int conns_find(struct conns *conns, const struct trace *trace, struct error *error)
+int connections_find(struct connections *connections, const struct trace *trace,
+                     struct error *error)
 {
     struct finder f = {.pairing = {.trace = trace}};
     struct pairing *p = &f.pairing;
     size_t cut = 0;
     bool ok;
 
-    memset(conns, 0, sizeof(*conns));
+    memset(connections, 0, sizeof(*connections));
     p->seg_of = malloc((trace->cnt + 1) * sizeof(*p->seg_of));
     p->claimed = calloc(trace->cnt + 1, 1);
-    ok = p->seg_of && p->claimed && cm_find(&f.cm, trace, error) == 0 && find_cuts(&f);
+    ok = p->seg_of && p->claimed && cm_handshakes_find(&f.cm, trace, error) == 0 && find_cuts(&f);
     for (uint32_t i = 0; ok && i < trace->flows.cnt; i++)
         if (trace_acknowledged(trace->flow[i].svc))
             ok = split_flow(&f, i, &cut);
-    ok = ok && pairing_find(p) && build(conns, &f);
-    cm_free(&f.cm);
+    ok = ok && pairing_find(p) && build_directions(connections, &f);
+    cm_handshakes_free(&f.cm);
     free(f.cut);
     free(p->seg);
     free(p->seg_of);
     free(p->claimed);
-    if (conns->cnt > SIDES_MAX)
-        return error_set(error, "%s: more than %u connections", trace->name, SIDES_MAX);
+    if (connections->dir_cnt > DIRECTIONS_MAX)
+        return error_set(error, "%s: more than %u connections", trace->name, DIRECTIONS_MAX);
     return ok ? 0 : error_set(error, "%s: no memory", trace->name);
 }
 
-void side_free(struct side *side)
+void recorded_direction_free(struct recorded_direction *recorded)
 {
-    free(side->pkt);
-    memset(side, 0, sizeof(*side));
+    free(recorded->pkt);
+    memset(recorded, 0, sizeof(*recorded));
 }
 
-void conns_free(struct conns *conns)
+void connections_free(struct connections *connections)
 {
-    for (size_t i = 0; i < conns->cnt; i++)
-        side_free(&conns->side[i]);
-    free(conns->side);
-    free(conns->skip);
-    free(conns->stray);
-    memset(conns, 0, sizeof(*conns));
+    for (size_t i = 0; i < connections->dir_cnt; i++)
+        recorded_direction_free(&connections->dir[i]);
+    free(connections->dir);
+    free(connections->skip);
+    free(connections->unassigned);
+    memset(connections, 0, sizeof(*connections));
 }

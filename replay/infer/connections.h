@@ -18,7 +18,7 @@
 #include "infer/trace.h"
 
 /* What the connection manager said about a side; its frames are in the capture. */
-struct side_cm {
+struct recorded_cm {
     bool present;
     uint32_t peer_qpn;  /* the requester's QP */
     uint32_t psn;       /* of the first request */
@@ -28,20 +28,21 @@ struct side_cm {
     uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP; codes of ibv_modify_qp */
 };
 
-struct side {
+struct recorded_direction {
     uint32_t req_flow;  /* requester to responder */
     uint32_t resp_flow; /* responder to requester */
-    struct side_cm cm;
+    struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool resumed;         /* goes on where the capture has requests again, see stretch.h */
-    uint32_t lacks;       /* then: the first PSN that the capture lacks */
-    uint32_t lacks_after; /* ... and the last frame before the new beginning, 0 if there is none */
+    bool after_gap;   /* goes on where the capture has requests again, see split_at_gap.h */
+    uint32_t gap_psn; /* then: the first PSN that the capture lacks */
+    uint32_t
+        gap_after_frame; /* ... and the last frame before the new beginning, 0 if there is none */
 };
 
 /* Packets that no side covers, and why. */
-struct conn_skip {
+struct skipped_flow {
     uint32_t flow;
     uint32_t frame; /* the first */
     size_t packets;
@@ -49,23 +50,24 @@ struct conn_skip {
 };
 
 /* More sides than this are refused: each becomes a QP. */
-#define SIDES_MAX 16384u
+#define DIRECTIONS_MAX 16384u
 
-struct conns {
-    struct side *side;
-    size_t cnt;
-    size_t cap;
-    struct conn_skip *skip;
+struct connections {
+    struct recorded_direction *dir;
+    size_t dir_cnt;
+    size_t dir_cap;
+    struct skipped_flow *skip;
     size_t skip_cnt;
     size_t skip_cap;
-    uint32_t *stray; /* packets of flows that no side covers, in capture order */
-    size_t stray_cnt;
-    size_t stray_cap;
+    uint32_t *unassigned; /* packets of flows that no side covers, in capture order */
+    size_t unassigned_cnt;
+    size_t unassigned_cap;
 };
 
-/* 0, or -1 and an error (memory, too many). conns_free() is wanted in both cases. */
-int conns_find(struct conns *conns, const struct trace *trace, struct error *error);
-void conns_free(struct conns *conns);
-void side_free(struct side *side);
+/* 0, or -1 and an error (memory, too many). connections_free() is wanted in both cases. */
+int connections_find(struct connections *connections, const struct trace *trace,
+                     struct error *error);
+void connections_free(struct connections *connections);
+void recorded_direction_free(struct recorded_direction *recorded);
 
 #endif

@@ -21,7 +21,7 @@ struct segment {
     uint32_t flow;
     uint32_t start; /* index into trace.pkt */
     uint32_t end;   /* first index after it */
-    const struct cm_conn *cm;
+    const struct cm_handshake *cm;
     size_t requests;
     bool begins; /* has a request that starts a message */
     uint32_t resp_flow;

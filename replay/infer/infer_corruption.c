@@ -5,146 +5,146 @@
 
 /* Whether a READ asks for the end of the READ before it once more (R112): its PSN is one that the
  * other takes, not one that was sent. */
-static bool asks_for_tail(const struct setup *s, uint32_t step, struct roce_reth *before)
+static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
     struct roce_reth last = *before;
     struct roce_pkt pkt;
 
-    if (setup_op(s, step)->kind != ROCE_KIND_READ)
+    if (event_opcode(s, event)->kind != ROCE_KIND_READ)
         return false;
-    trace_parse(setup_packet(s, step), &pkt);
+    trace_parse(event_packet(s, event), &pkt);
     *before = pkt.reth;
     return pkt.reth.rkey == last.rkey && pkt.reth.va > last.va && pkt.reth.dma_len &&
            pkt.reth.va - last.va < last.dma_len &&
            pkt.reth.dma_len == last.dma_len - (pkt.reth.va - last.va);
 }
 
-void damage_judge(struct setup *s)
+void infer_corruption(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN, rnr = INT64_MIN;
     int64_t last = -1; /* step of the latest sign of loss */
     struct roce_reth read = {0};
     bool tail;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
 
-        if (step->damaged) {
+        if (event->damaged) {
             s->damaged_cnt++;
             continue;
         }
-        if (step->response) {
-            if (setup_is_syndrome(s, i, ROCE_SYN_RNR))
-                rnr = step->rel;
-            if (setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ)) {
+        if (event->response) {
+            if (event_is_syndrome(s, i, ROCE_SYN_RNR))
+                rnr = event->rel;
+            if (event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ)) {
                 s->seq_naks++;
                 last = i;
             }
             continue;
         }
         tail = asks_for_tail(s, i, &read);
-        if (step->rel <= high || tail) {
+        if (event->rel <= high || tail) {
             s->retransmitted++;
-            if (rnr == INT64_MIN || step->rel < rnr) {
+            if (rnr == INT64_MIN || event->rel < rnr) {
                 s->lossy = true;
                 last = i;
             }
         }
-        if (step->rel > high) {
-            high = step->rel;
+        if (event->rel > high) {
+            high = event->rel;
             rnr = INT64_MIN; /* it has been sent again, and all after it */
         }
     }
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
 
-        step->usable =
-            !step->damaged || (step->response && s->damaged_cnt == 1 && last < (int64_t)i &&
-                               setup_packet(s, i)->icrc == ROCE_ICRC_BAD);
+        event->usable =
+            !event->damaged || (event->response && s->damaged_cnt == 1 && last < (int64_t)i &&
+                                event_packet(s, i)->icrc == ROCE_ICRC_BAD);
     }
 }
 
 /* How many PSNs a request takes, if data answers it; else 0. */
-static int64_t data_cnt(const struct setup *s, uint32_t step)
+static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
 {
-    const struct roce_opcode *op = setup_op(s, step);
+    const struct roce_opcode *op = event_opcode(s, event);
     struct roce_pkt pkt;
 
     if (op->kind != ROCE_KIND_READ)
         return roce_opcode_is_atomic(op) || trace_draws_read_response(op->kind);
-    trace_parse(setup_packet(s, step), &pkt);
+    trace_parse(event_packet(s, event), &pkt);
     return roce_psn_cnt(pkt.reth.dma_len, s->mtu);
 }
 
 /* Whether good answers have shown all executed up to PSN `high`, and brought all that was asked
  * for; `data` has room for a byte for each PSN from 0 on. */
-static bool complete(const struct setup *s, int64_t high, uint8_t *data)
+static bool covers_all_data(const struct inferred_setup *s, int64_t high, uint8_t *data)
 {
     int64_t executed = INT64_MIN;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (!step->response || step->damaged)
+        if (!event->response || event->damaged)
             continue;
-        if (setup_executed_by(s, i) > executed)
-            executed = setup_executed_by(s, i);
-        if (setup_op(s, i)->kind != ROCE_KIND_ACK && step->rel >= 0 && step->rel <= high)
-            data[step->rel] = 1;
+        if (event_executed_to(s, i) > executed)
+            executed = event_executed_to(s, i);
+        if (event_opcode(s, i)->kind != ROCE_KIND_ACK && event->rel >= 0 && event->rel <= high)
+            data[event->rel] = 1;
     }
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
-        int64_t cnt = step->response || step->damaged || step->rel < 0 ? 0 : data_cnt(s, i);
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        int64_t cnt = event->response || event->damaged || event->rel < 0 ? 0 : data_cnt(s, i);
 
-        for (int64_t rel = step->rel; rel < step->rel + cnt; rel++)
+        for (int64_t rel = event->rel; rel < event->rel + cnt; rel++)
             if (!data[rel])
                 return false;
     }
     return executed >= high;
 }
 
-bool damage_excuse(struct setup *s)
+bool infer_corruption_excuse(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN;
-    uint32_t taken = STEP_NONE;
+    uint32_t taken = EVENT_NONE;
     uint8_t *data;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
         int64_t cnt;
 
-        if (s->step[i].damaged && s->step[i].usable)
+        if (s->event[i].damaged && s->event[i].usable)
             taken = i;
-        if (s->step[i].response || s->step[i].damaged)
+        if (s->event[i].response || s->event[i].damaged)
             continue;
         cnt = data_cnt(s, i);
-        if (s->step[i].rel + cnt - (cnt > 0) > high)
-            high = s->step[i].rel + cnt - (cnt > 0);
+        if (s->event[i].rel + cnt - (cnt > 0) > high)
+            high = s->event[i].rel + cnt - (cnt > 0);
     }
-    if (taken == STEP_NONE || high < 0)
+    if (taken == EVENT_NONE || high < 0)
         return true;
     data = calloc(1, (size_t)high + 1);
     if (!data)
         return false;
-    s->step[taken].usable = !complete(s, high, data);
+    s->event[taken].usable = !covers_all_data(s, high, data);
     free(data);
     return true;
 }
 
-bool damage_hides(const struct setup *s, int64_t gap)
+bool infer_corruption_hides(const struct inferred_setup *s, int64_t gap)
 {
     int64_t high = INT64_MIN;
     bool there = false;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (step->response)
+        if (event->response)
             continue;
-        if (there && step->rel <= high)
+        if (there && event->rel <= high)
             return false;
-        there |= step->damaged && step->rel == gap;
-        if (step->rel > high)
-            high = step->rel;
+        there |= event->damaged && event->rel == gap;
+        if (event->rel > high)
+            high = event->rel;
     }
     return there;
 }

@@ -11,14 +11,14 @@
 
 /* Fills in step.usable, and what setup counts of repetitions and damage: the only damaged packet of
  * a connection is usable if it is an answer and nothing was sent again after it. */
-void damage_judge(struct setup *setup);
+void infer_corruption(struct inferred_setup *setup);
 
 /* Takes that back where the other answers leave nothing to ask for: the requester could do without
  * it. The path MTU must be there. False without memory. */
-bool damage_excuse(struct setup *setup);
+bool infer_corruption_excuse(struct inferred_setup *setup);
 
 /* Whether the request at `gap` is there, but damaged, and the requester never sent anything again
  * after that: then no copy is missing, and the comparison says what is wrong. */
-bool damage_hides(const struct setup *setup, int64_t gap);
+bool infer_corruption_hides(const struct inferred_setup *setup, int64_t gap);
 
 #endif

@@ -22,58 +22,58 @@
 #define JITTER 8u
 
 /* In place of a step: there are several copies. */
-#define SENT_TWICE (STEP_NONE - 1)
+#define SENT_TWICE (EVENT_NONE - 1)
 
 /* NAKs after which the responder's QP is in error. */
-static bool is_refusal(const struct setup *s, uint32_t step)
+static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 {
-    return setup_is_syndrome(s, step, ROCE_SYN_NAK) &&
-           !setup_is_nak_code(s, step, ROCE_NAK_PSN_SEQ);
+    return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
+           !event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
 }
 
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
 /* The NAK that ended the connection: no later answer shows that its request was executed. */
-static void find_refusal(struct setup *s)
+static void find_refusal(struct inferred_setup *s)
 {
     int64_t later = INT64_MIN;
 
-    s->refused = STEP_NONE;
-    for (uint32_t i = (uint32_t)s->step_cnt; i-- > 0;) {
-        const struct step *step = &s->step[i];
-        const struct entry *e = setup_entry(s, step->rel);
+    s->fatal_nak = EVENT_NONE;
+    for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
+        const struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e = request_at(s, event->rel);
 
-        if (!step->response || !step->usable || step->early)
+        if (!event->response || !event->usable || event->before_first)
             continue;
         /* Keys are checked where they stand, in the packet that begins the message (R084). */
-        if (is_refusal(s, i) && step->rel > later && setup_msn_fits(s, i) && e &&
-            (!setup_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
-             e->msg == (uint32_t)(e - s->entry)))
-            s->refused = i;
-        else if (!setup_is_nak(s, i) && step->rel > later)
-            later = step->rel;
+        if (is_refusal(s, i) && event->rel > later && event_msn_fits(s, i) && e &&
+            (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
+             e->msg_first == (uint32_t)(e - s->req)))
+            s->fatal_nak = i;
+        else if (!event_is_nak(s, i) && event->rel > later)
+            later = event->rel;
     }
 }
 
 /* An RNR NAK says that its request found no receive WQE, and neither did earlier copies of it. */
-static bool find_rnr(struct setup *s)
+static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
     struct keymap refused;
     bool ok = true;
 
     keymap_init(&refused, sizeof(int64_t));
-    for (uint32_t i = (uint32_t)s->step_cnt; ok && i-- > 0;) {
-        struct step *step = &s->step[i];
+    for (uint32_t i = (uint32_t)s->event_cnt; ok && i-- > 0;) {
+        struct pkt_event *event = &s->event[i];
 
-        if (!step->response) {
-            step->no_recv = keymap_get(&refused, &step->rel) != KEYMAP_NONE;
-        } else if (step->usable && !step->early && setup_is_syndrome(s, i, ROCE_SYN_RNR)) {
-            codes[roce_syndrome_code(setup_packet(s, i)->syndrome)]++;
+        if (!event->response) {
+            event->no_recv_wqe = keymap_get(&refused, &event->rel) != KEYMAP_NONE;
+        } else if (event->usable && !event->before_first && event_is_syndrome(s, i, ROCE_SYN_RNR)) {
+            codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
-            if (setup_msn_fits(s, i))
-                ok = keymap_add(&refused, &step->rel) != KEYMAP_NONE;
+            if (event_msn_fits(s, i))
+                ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
         }
     }
     keymap_free(&refused);
@@ -83,80 +83,80 @@ static bool find_rnr(struct setup *s)
     return ok;
 }
 
-/* What the requester made of an answer: the step with which it goes back next, or STEP_NONE. */
-static uint32_t goes_back(const struct setup *s, uint32_t answer, int64_t high)
+/* What the requester made of an answer: the step with which it goes back next, or EVENT_NONE. */
+static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
-    for (uint32_t i = answer + 1; i < s->step_cnt && i - answer < LOST_WINDOW; i++) {
-        if (s->step[i].response || !s->step[i].usable)
+    for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
+        if (s->event[i].response || !s->event[i].usable)
             continue;
-        if (s->step[i].rel <= high)
+        if (s->event[i].rel <= high)
             return i;
-        high = s->step[i].rel;
+        high = s->event[i].rel;
     }
-    return STEP_NONE;
+    return EVENT_NONE;
 }
 
 /* Whether a request came soon enough after an answer to be the requester's reaction to it. */
-static bool obeyed(const struct setup *s, uint32_t answer, uint32_t request)
+static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
-    return setup_packet(s, request)->time - setup_packet(s, answer)->time <= OBEYED_NS;
+    return event_packet(s, request)->time - event_packet(s, answer)->time <= OBEYED_NS;
 }
 
 /* Whether the requester went back to the NAKed PSN after this NAK; or beyond it, where the capture
  * lacks the copies before that; or the capture ends before it could. */
-static bool sent_again(const struct setup *s, uint32_t nak, bool exactly)
+static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
-    int64_t rel = s->step[nak].rel, high = rel;
+    int64_t rel = s->event[nak].rel, high = rel;
     uint32_t back;
 
-    for (uint32_t i = nak + 1; i < s->step_cnt && i - nak < LOST_WINDOW; i++)
-        if (!s->step[i].response && s->step[i].usable && s->step[i].rel == rel)
+    for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
+        if (!s->event[i].response && s->event[i].usable && s->event[i].rel == rel)
             return true;
     for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;)
-        if (!s->step[i].response && s->step[i].rel > high)
-            high = s->step[i].rel;
+        if (!s->event[i].response && s->event[i].rel > high)
+            high = s->event[i].rel;
     if (exactly || high == rel)
         return false; /* another PSN is missing already, or nothing came too early */
     back = goes_back(s, nak, high);
-    if (back != STEP_NONE)
-        return s->step[back].rel == rel + 1 && obeyed(s, nak, back);
-    for (uint32_t i = nak + 1; i < s->step_cnt && i - nak < LOST_WINDOW; i++)
-        if (s->step[i].response && s->step[i].usable && setup_executed_by(s, i) >= rel)
+    if (back != EVENT_NONE)
+        return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
+    for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
+        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) >= rel)
             return false;
     return true;
 }
 
-/* The first copy of a request after a step, or STEP_NONE. */
-static uint32_t copy_after(const struct setup *s, uint32_t step, int64_t rel)
+/* The first copy of a request after a step, or EVENT_NONE. */
+static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
-    for (uint32_t i = step + 1; i < s->step_cnt && i - step < LOST_WINDOW; i++)
-        if (!s->step[i].response && s->step[i].usable && s->step[i].rel == rel)
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event < LOST_WINDOW; i++)
+        if (!s->event[i].response && s->event[i].usable && s->event[i].rel == rel)
             return i;
-    return STEP_NONE;
+    return EVENT_NONE;
 }
 
 /* The least time in which an answer came to a request that was captured once by then: the way from
  * here to the responder and back. 0 if there is none. */
-static bool find_quickest(struct setup *s)
+static bool find_quickest(struct inferred_setup *s)
 {
-    uint32_t *copy = malloc((s->entry_cnt + 1) * sizeof(*copy)); /* per entry */
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};                 /* data, ACKs */
+    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* per entry */
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* data, ACKs */
 
     if (!copy)
         return false;
-    memset(copy, 0xFF, s->entry_cnt * sizeof(*copy));
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
-        const struct entry *e = step->usable ? setup_entry(s, step->rel) : NULL;
-        uint32_t *at = e ? &copy[e - s->entry] : NULL;
+    memset(copy, 0xFF, s->req_cnt * sizeof(*copy));
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e = event->usable ? request_at(s, event->rel) : NULL;
+        uint32_t *at = e ? &copy[e - s->req] : NULL;
 
         if (!at)
             continue;
-        if (!step->response && step->rel == e->rel) {
-            *at = *at == STEP_NONE ? i : SENT_TWICE;
-        } else if (step->response && *at < SENT_TWICE && !setup_is_nak(s, i)) {
-            uint64_t took = setup_packet(s, i)->time - setup_packet(s, *at)->time;
-            bool ack = setup_op(s, i)->kind == ROCE_KIND_ACK;
+        if (!event->response && event->rel == e->rel) {
+            *at = *at == EVENT_NONE ? i : SENT_TWICE;
+        } else if (event->response && *at < SENT_TWICE && !event_is_nak(s, i)) {
+            uint64_t took = event_packet(s, i)->time - event_packet(s, *at)->time;
+            bool ack = event_opcode(s, i)->kind == ROCE_KIND_ACK;
 
             if (took < best[ack])
                 best[ack] = took;
@@ -165,30 +165,30 @@ static bool find_quickest(struct setup *s)
     /* ACKs may wait, data does not. */
     if (best[0] == UINT64_MAX)
         best[0] = best[1];
-    s->quickest = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
+    s->min_response_ns = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
     free(copy);
     return true;
 }
 
 /* Whether step `i` came soon after request `copy`, where no answer had come for much longer: all
  * that came from the responder before that had been answered. */
-static bool broke_silence(const struct setup *s, uint32_t i, uint32_t copy)
+static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
-    uint64_t time = setup_packet(s, copy)->time;
+    uint64_t time = event_packet(s, copy)->time;
 
     for (uint32_t k = copy; k-- > 0 && copy - k < LOST_WINDOW;)
-        if (s->step[k].response)
-            return setup_packet(s, i)->time - time < (time - setup_packet(s, k)->time) / SILENCE;
+        if (s->event[k].response)
+            return event_packet(s, i)->time - time < (time - event_packet(s, k)->time) / SILENCE;
     return false;
 }
 
 /* Whether step `i` answers a READ or an atomic that was repeated after step `from`, not sooner than
  * any answer can come, and its place in the answer is one whose MSN is certain (R103). */
-static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from,
+static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
 {
-    const struct roce_opcode *op = setup_op(s, i);
-    const struct entry *e = setup_entry(s, s->step[i].rel);
+    const struct roce_opcode *op = event_opcode(s, i);
+    const struct request_pkt *e = request_at(s, s->event[i].rel);
     unsigned copies = 0, answers = 0;
     bool repeated = false;
 
@@ -196,12 +196,12 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from,
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
     /* Copies before the one that was executed came too early, and drew nothing. */
-    for (uint32_t k = i + 1; k-- > executed[e - s->entry] && i - k < LOST_WINDOW;) {
-        if (s->step[k].response) {
-            answers += s->step[k].rel == s->step[i].rel && /* damaged ones too */
-                       setup_op(s, k)->kind == op->kind;
-        } else if (s->step[k].usable && s->step[k].rel >= e->rel &&
-                   s->step[k].rel <= s->step[i].rel && setup_in_time(s, i, k)) {
+    for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
+        if (s->event[k].response) {
+            answers += s->event[k].rel == s->event[i].rel && /* damaged ones too */
+                       event_opcode(s, k)->kind == op->kind;
+        } else if (s->event[k].usable && s->event[k].rel >= e->rel &&
+                   s->event[k].rel <= s->event[i].rel && event_in_time(s, i, k)) {
             copies++;
             if (k <= from)
                 continue;
@@ -215,12 +215,12 @@ static bool answers_repeat(const struct setup *s, uint32_t i, uint32_t from,
 
 /* Whether an answer after step `from` shows `rel` executed that comes before its next copy, at step
  * `to`, or too soon after that to be drawn by it. */
-static bool is_shown(const struct setup *s, uint32_t from, uint32_t to, int64_t rel)
+static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     for (uint32_t i = from + 1;
-         i < s->step_cnt && i - from < LOST_WINDOW && (i < to || !setup_in_time(s, i, to)); i++)
-        if (s->step[i].response && s->step[i].usable && !s->step[i].early &&
-            setup_executed_by(s, i) >= rel && setup_msn_fits(s, i))
+         i < s->event_cnt && i - from < LOST_WINDOW && (i < to || !event_in_time(s, i, to)); i++)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            event_executed_to(s, i) >= rel && event_msn_fits(s, i))
             return true;
     return false;
 }
@@ -230,45 +230,45 @@ static bool is_shown(const struct setup *s, uint32_t from, uint32_t to, int64_t 
  * repetition: what it does not count was lost on its way from here, if it was sent again and
  * nothing in between shows it executed. The entry, or entry_cnt.
  */
-static size_t uncounted(const struct setup *s, uint32_t i, size_t next, const uint32_t *executed,
-                        int64_t proved)
+static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
+                        const uint32_t *executed, int64_t proved)
 {
-    uint32_t count = (setup_packet(s, i)->msn - s->msn) & ROCE_PSN_MASK;
+    uint32_t count = (event_packet(s, i)->msn - s->msn) & ROCE_PSN_MASK;
     size_t k = next;
     uint32_t copy;
 
-    if (!roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) || next == 0 ||
-        count >= s->entry[next - 1].done)
-        return s->entry_cnt;
-    while (k > 0 && s->entry[k - 1].done > count)
+    if (!roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) || next == 0 ||
+        count >= s->req[next - 1].msgs_done)
+        return s->req_cnt;
+    while (k > 0 && s->req[k - 1].msgs_done > count)
         k--;
-    if (k == 0 || s->entry[k - 1].done != count || s->entry[k].rel <= s->step[i].rel ||
-        s->entry[k].rel <= proved || !answers_repeat(s, i, executed[k], executed))
-        return s->entry_cnt;
-    copy = copy_after(s, executed[k], s->entry[k].rel);
-    if (copy == STEP_NONE || is_shown(s, executed[k], copy, s->entry[k].rel))
-        return s->entry_cnt;
+    if (k == 0 || s->req[k - 1].msgs_done != count || s->req[k].rel <= s->event[i].rel ||
+        s->req[k].rel <= proved || !answers_repeat(s, i, executed[k], executed))
+        return s->req_cnt;
+    copy = copy_after(s, executed[k], s->req[k].rel);
+    if (copy == EVENT_NONE || is_shown(s, executed[k], copy, s->req[k].rel))
+        return s->req_cnt;
     return k;
 }
 
 /* Whether what a NAK asks for is sent again sooner than an RNR NAK would allow. */
-static bool is_hasty(const struct setup *s, uint32_t nak)
+static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
-    uint32_t copy = copy_after(s, nak, s->step[nak].rel);
+    uint32_t copy = copy_after(s, nak, s->event[nak].rel);
 
-    return copy != STEP_NONE &&
-           setup_packet(s, copy)->time - setup_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
+    return copy != EVENT_NONE &&
+           event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
 /* A sequence NAK for a PSN that, from what was captured, had been executed: that copy was lost on
  * its way from here to the responder. Only where nothing before shows that it was executed, and the
  * requester then sent it again. */
-static bool find_lost(struct setup *s)
+static bool find_lost(struct inferred_setup *s)
 {
-    uint32_t *executed = malloc((s->entry_cnt + 1) * sizeof(*executed)); /* step, per entry */
+    uint32_t *executed = malloc((s->req_cnt + 1) * sizeof(*executed)); /* step, per entry */
     uint64_t effort = 0;
     uint32_t waiting =
-        STEP_NONE;           /* copy of the expected one that found no receive WQE, if it came */
+        EVENT_NONE;          /* copy of the expected one that found no receive WQE, if it came */
     size_t asked = SIZE_MAX; /* entry of which a copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0;      /* entry that the responder expects */
@@ -276,59 +276,59 @@ static bool find_lost(struct setup *s)
 
     if (!executed)
         return false;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
-        const struct entry *e;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e;
 
-        if (!step->usable || step->early)
+        if (!event->usable || event->before_first)
             continue;
-        if (!step->response) {
-            if (next < s->entry_cnt && step->rel == s->entry[next].rel && !step->lost &&
-                step->no_recv)
+        if (!event->response) {
+            if (next < s->req_cnt && event->rel == s->req[next].rel && !event->lost &&
+                event->no_recv_wqe)
                 waiting = i;
-            if (next < s->entry_cnt && step->rel == s->entry[next].rel && !step->lost &&
-                !step->no_recv) {
+            if (next < s->req_cnt && event->rel == s->req[next].rel && !event->lost &&
+                !event->no_recv_wqe) {
                 executed[next++] = i;
                 stalled = false;
-                waiting = STEP_NONE;
+                waiting = EVENT_NONE;
             }
-            stalled |= next < s->entry_cnt && step->rel > s->entry[next].rel;
+            stalled |= next < s->req_cnt && event->rel > s->req[next].rel;
             continue;
         }
-        if (!setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !setup_msn_fits(s, i)) {
+        if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, i)) {
             size_t k = uncounted(s, i, next, executed, proved);
 
-            if (k < s->entry_cnt && effort < LOST_WINDOW * UINT64_C(64)) {
-                s->step[executed[k]].lost = true;
+            if (k < s->req_cnt && effort < LOST_WINDOW * UINT64_C(64)) {
+                s->event[executed[k]].lost = true;
                 effort += i - executed[k];
                 next = k;
                 i = executed[k];
                 stalled = false;
                 continue;
             }
-            if (setup_executed_by(s, i) > proved &&
-                (setup_op(s, i)->kind != ROCE_KIND_ACK || setup_msn_fits(s, i)))
-                proved = setup_executed_by(s, i);
-            if (setup_is_syndrome(s, i, ROCE_SYN_RNR))
-                waiting = STEP_NONE;
+            if (event_executed_to(s, i) > proved &&
+                (event_opcode(s, i)->kind != ROCE_KIND_ACK || event_msn_fits(s, i)))
+                proved = event_executed_to(s, i);
+            if (event_is_syndrome(s, i, ROCE_SYN_RNR))
+                waiting = EVENT_NONE;
             continue;
         }
-        e = setup_entry(s, step->rel);
+        e = request_at(s, event->rel);
         /* Asked for before it could be refused, as something came after it. */
-        if (e && waiting != STEP_NONE && step->rel == s->step[waiting].rel &&
+        if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
-            s->step[waiting].lost = true;
-            waiting = STEP_NONE;
+            s->event[waiting].lost = true;
+            waiting = EVENT_NONE;
             continue;
         }
-        if (!e || e->rel != step->rel || (size_t)(e - s->entry) >= next || proved >= e->rel ||
-            (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->entry], e->rel) > i))
+        if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
+            (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
             continue;
         /* The NAK was drawn by what followed the copy that was lost before: this one arrived. */
-        if ((size_t)(e - s->entry) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
+        if ((size_t)(e - s->req) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
             continue;
-        next = asked = (size_t)(e - s->entry);
-        s->step[executed[next]].lost = true;
+        next = asked = (size_t)(e - s->req);
+        s->event[executed[next]].lost = true;
         /* What came after it arrived too early: look at that again. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))
@@ -342,14 +342,14 @@ static bool find_lost(struct setup *s)
 
 /* Whether a copy of the entry's request was captured so soon after the step that the two may just
  * have been turned round. */
-static bool raced(const struct setup *s, const struct entry *e, uint32_t step)
+static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
-    uint64_t time = setup_packet(s, step)->time;
+    uint64_t time = event_packet(s, event)->time;
 
-    for (uint32_t i = step + 1; i < s->step_cnt && i - step <= EVIDENCE_RACE_STEPS &&
-                                setup_packet(s, i)->time - time <= EVIDENCE_RACE_NS;
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= REORDER_MAX_PACKETS &&
+                                 event_packet(s, i)->time - time <= REORDER_MAX_NS;
          i++)
-        if (!s->step[i].response && s->step[i].rel == e->rel)
+        if (!s->event[i].response && s->event[i].rel == e->rel)
             return true;
     return false;
 }
@@ -358,64 +358,65 @@ static bool raced(const struct setup *s, const struct entry *e, uint32_t step)
  * have to agree, requests up to there to have been captured, its kind to be that of its request,
  * and the requester not to do the contrary: go back to what was acknowledged, or elsewhere than a
  * NAK says. */
-static bool is_proof(const struct setup *s, uint32_t step, int64_t high, int64_t expected)
+static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
-    const struct entry *e = setup_entry(s, setup_executed_by(s, step));
-    const struct roce_opcode *op = setup_op(s, step);
-    int64_t rel = s->step[step].rel;
+    const struct request_pkt *e = request_at(s, event_executed_to(s, event));
+    const struct roce_opcode *op = event_opcode(s, event);
+    int64_t rel = s->event[event].rel;
     uint32_t back;
 
-    if (rel > high || !setup_msn_fits(s, step) || !e)
+    if (rel > high || !event_msn_fits(s, event) || !e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
-        return trace_draws_read_response(setup_op(s, e->step)->kind);
+        return trace_draws_read_response(event_opcode(s, e->event)->kind);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
-        return roce_opcode_is_atomic(setup_op(s, e->step));
+        return roce_opcode_is_atomic(event_opcode(s, e->event));
     /* Inside a message the MSN tells nothing. */
-    if (setup_is_syndrome(s, step, ROCE_SYN_ACK) && !setup_packet(s, e->step)->ackreq &&
-        setup_packet(s, step)->msn == setup_msn(s, expected - 1))
+    if (event_is_syndrome(s, event, ROCE_SYN_ACK) && !event_packet(s, e->event)->ackreq &&
+        event_packet(s, event)->msn == request_table_msn(s, expected - 1))
         return false;
-    back = goes_back(s, step, high);
-    if (back == STEP_NONE || !obeyed(s, step, back))
+    back = goes_back(s, event, high);
+    if (back == EVENT_NONE || !obeyed(s, event, back))
         return true;
-    if (setup_is_syndrome(s, step, ROCE_SYN_RNR))
-        return s->step[back].rel <= rel;
-    return (s->step[back].rel == rel) == setup_is_nak(s, step);
+    if (event_is_syndrome(s, event, ROCE_SYN_RNR))
+        return s->event[back].rel <= rel;
+    return (s->event[back].rel == rel) == event_is_nak(s, event);
 }
 
 /* Answers that show executed what no captured copy of its request came before. */
-static bool find_ahead(struct setup *s)
+static bool find_ahead(struct inferred_setup *s)
 {
     size_t next = 0; /* entry that the responder expects */
     int64_t high = INT64_MIN;
     unsigned looks = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt && next < s->entry_cnt; i++) {
-        const struct step *step = &s->step[i];
-        bool response = step->response;
+    for (uint32_t i = 0; i < s->event_cnt && next < s->req_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        bool response = event->response;
 
-        if (!step->usable || step->early)
+        if (!event->usable || event->before_first)
             continue;
-        if (!response && step->rel > high)
-            high = step->rel;
-        if (!response && !step->lost && !step->no_recv && step->rel == s->entry[next].rel &&
-            ++next == s->entry_cnt)
+        if (!response && event->rel > high)
+            high = event->rel;
+        if (!response && !event->lost && !event->no_recv_wqe && event->rel == s->req[next].rel &&
+            ++next == s->req_cnt)
             break;
-        if (!response || s->entry[next].rel > setup_executed_by(s, i) || ++looks > PROOFS_MAX ||
-            !is_proof(s, i, high, s->entry[next].rel))
+        if (!response || s->req[next].rel > event_executed_to(s, i) || ++looks > PROOFS_MAX ||
+            !is_proof(s, i, high, s->req[next].rel))
             continue;
-        while (next < s->entry_cnt && s->entry[next].rel <= setup_executed_by(s, i) &&
-               !s->entry[next].invalid && !raced(s, &s->entry[next], i)) {
-            if (!VEC_GROW(s->ahead, s->ahead_cnt, s->ahead_cap))
+        while (next < s->req_cnt && s->req[next].rel <= event_executed_to(s, i) &&
+               !s->req[next].invalid && !raced(s, &s->req[next], i)) {
+            if (!VEC_GROW(s->executed_unseen, s->executed_unseen_cnt, s->executed_unseen_cap))
                 return false;
-            s->ahead[s->ahead_cnt++] = (struct ahead){.step = s->entry[next].step, .at = i};
+            s->executed_unseen[s->executed_unseen_cnt++] =
+                (struct executed_unseen){.event = s->req[next].event, .response = i};
             next++;
         }
     }
     return true;
 }
 
-bool evidence_find(struct setup *s)
+bool infer_loss(struct inferred_setup *s)
 {
     find_refusal(s);
     return find_quickest(s) && find_rnr(s) && find_lost(s) && find_ahead(s);

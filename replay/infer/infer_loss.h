@@ -10,11 +10,11 @@
 
 /* An answer may have been captured before its request: two directions, two queues. Longer than this
  * or further than so many packets no capture point turns them round. */
-#define EVIDENCE_RACE_NS    50000u
-#define EVIDENCE_RACE_STEPS 16u
+#define REORDER_MAX_NS      50000u
+#define REORDER_MAX_PACKETS 16u
 
 /* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead, .quickest; step.no_recv and .lost. Entries
  * and MSN base must be there. False without memory. */
-bool evidence_find(struct setup *setup);
+bool infer_loss(struct inferred_setup *setup);
 
 #endif

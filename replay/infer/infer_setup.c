@@ -24,122 +24,123 @@
 /* How many different MSN bases may compete. */
 #define BASES_MAX 64
 
-const struct roce_opcode *setup_op(const struct setup *s, uint32_t step)
+const struct roce_opcode *event_opcode(const struct inferred_setup *s, uint32_t event)
 {
-    return roce_opcode(setup_packet(s, step)->opcode);
+    return roce_opcode(event_packet(s, event)->opcode);
 }
 
-bool setup_is_syndrome(const struct setup *s, uint32_t step, enum roce_syndrome_kind kind)
+bool event_is_syndrome(const struct inferred_setup *s, uint32_t event, enum roce_syndrome_kind kind)
 {
-    return s->step[step].response && setup_op(s, step)->kind == ROCE_KIND_ACK &&
-           roce_syndrome_kind(setup_packet(s, step)->syndrome) == kind;
+    return s->event[event].response && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
+           roce_syndrome_kind(event_packet(s, event)->syndrome) == kind;
 }
 
-bool setup_is_nak_code(const struct setup *s, uint32_t step, enum roce_nak code)
+bool event_is_nak_code(const struct inferred_setup *s, uint32_t event, enum roce_nak code)
 {
-    return setup_is_syndrome(s, step, ROCE_SYN_NAK) &&
-           roce_syndrome_code(setup_packet(s, step)->syndrome) == code;
+    return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
+           roce_syndrome_code(event_packet(s, event)->syndrome) == code;
 }
 
-bool setup_is_nak(const struct setup *s, uint32_t step)
+bool event_is_nak(const struct inferred_setup *s, uint32_t event)
 {
-    return setup_is_syndrome(s, step, ROCE_SYN_NAK) || setup_is_syndrome(s, step, ROCE_SYN_RNR);
+    return event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_syndrome(s, event, ROCE_SYN_RNR);
 }
 
-int64_t setup_executed_by(const struct setup *s, uint32_t step)
+int64_t event_executed_to(const struct inferred_setup *s, uint32_t event)
 {
-    return s->step[step].rel - (setup_is_nak(s, step) ? 1 : 0);
+    return s->event[event].rel - (event_is_nak(s, event) ? 1 : 0);
 }
 
 /* The PSN up to which an answer says that everything arrived, executed or refused. */
-static int64_t received_by(const struct setup *s, uint32_t step)
+static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
-    return s->step[step].rel - (setup_is_nak_code(s, step, ROCE_NAK_PSN_SEQ) ? 1 : 0);
+    return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
 }
 
-bool setup_msn_fits(const struct setup *s, uint32_t step)
+bool event_msn_fits(const struct inferred_setup *s, uint32_t event)
 {
-    return setup_packet(s, step)->msn == setup_msn(s, setup_executed_by(s, step));
+    return event_packet(s, event)->msn == request_table_msn(s, event_executed_to(s, event));
 }
 
-bool setup_in_time(const struct setup *s, uint32_t answer, uint32_t request)
+bool event_in_time(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
-    return setup_packet(s, answer)->time - setup_packet(s, request)->time >= s->quickest;
+    return event_packet(s, answer)->time - event_packet(s, request)->time >= s->min_response_ns;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------
  */
 
 /* Whether an answer captured before the step shows that its request had been sent before. */
-static bool answered_before(const struct setup *s, uint32_t step)
+static bool answered_before(const struct inferred_setup *s, uint32_t event)
 {
-    roce_psn psn = roce_psn_of(setup_packet(s, step)->psn);
+    roce_psn psn = roce_psn_of(event_packet(s, event)->psn);
 
-    for (uint32_t i = 0; i < step; i++)
-        if (s->step[i].response && !s->step[i].damaged &&
-            roce_psn_diff(roce_psn_of(setup_packet(s, i)->psn), psn) >= 0)
+    for (uint32_t i = 0; i < event; i++)
+        if (s->event[i].response && !s->event[i].damaged &&
+            roce_psn_diff(roce_psn_of(event_packet(s, i)->psn), psn) >= 0)
             return true;
     return false;
 }
 
 /* PSNs counted from the first request that begins a message. */
-static void number_steps(struct setup *s)
+static void number_steps(struct inferred_setup *s)
 {
     roce_psn at = {0};
     int64_t rel = 0;
     bool begun = false, answered_first = false;
     unsigned tries = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt && (!begun || answered_first); i++) {
-        const struct roce_opcode *op = setup_op(s, i);
+    for (uint32_t i = 0; i < s->event_cnt && (!begun || answered_first); i++) {
+        const struct roce_opcode *op = event_opcode(s, i);
 
-        if (s->step[i].response || s->step[i].damaged || !roce_opcode_is_request(op) ||
+        if (s->event[i].response || s->event[i].damaged || !roce_opcode_is_request(op) ||
             !roce_opcode_starts(op))
             continue;
         /* A capture may begin with a retransmission; where all are, the first has to do. */
         if (!begun || answered_first) {
-            answered_first = !s->side->cm.present && tries++ < FIRST_TRIES && answered_before(s, i);
-            at = roce_psn_of(setup_packet(s, i)->psn);
+            answered_first =
+                !s->recorded->cm.present && tries++ < FIRST_TRIES && answered_before(s, i);
+            at = roce_psn_of(event_packet(s, i)->psn);
             begun = true;
         }
     }
-    if (s->side->cm.present) {
-        int32_t off = roce_psn_diff(at, roce_psn_of(s->side->cm.psn));
+    if (s->recorded->cm.present) {
+        int32_t off = roce_psn_diff(at, roce_psn_of(s->recorded->cm.psn));
 
         if (off >= 0 && off < LOST_FIRST_MAX)
-            at = roce_psn_of(s->side->cm.psn);
+            at = roce_psn_of(s->recorded->cm.psn);
     }
     s->psn = at;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
-        roce_psn psn = roce_psn_of(setup_packet(s, i)->psn);
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
+        roce_psn psn = roce_psn_of(event_packet(s, i)->psn);
 
-        step->rel = rel + roce_psn_diff(psn, at);
-        if (!step->response && !step->damaged && step->rel > rel) {
+        event->rel = rel + roce_psn_diff(psn, at);
+        if (!event->response && !event->damaged && event->rel > rel) {
             at = psn;
-            rel = step->rel;
+            rel = event->rel;
         }
     }
 }
 
 /* The first request may have been lost before the capture: the responder then asks for it. */
-static void find_first(struct setup *s)
+static void find_first(struct inferred_setup *s)
 {
     s->first = 0;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (!step->response || !step->usable)
+        if (!event->response || !event->usable)
             continue;
-        if (step->rel >= 0 && !setup_is_nak(s, i))
+        if (event->rel >= 0 && !event_is_nak(s, i))
             return;
-        if (!setup_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || step->rel >= 0 ||
-            step->rel < -LOST_FIRST_MAX)
+        if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || event->rel >= 0 ||
+            event->rel < -LOST_FIRST_MAX)
             continue;
-        for (uint32_t k = i + 1; k < s->step_cnt; k++)
-            if (!s->step[k].response && s->step[k].usable && s->step[k].rel == step->rel &&
-                roce_opcode_starts(setup_op(s, k))) {
-                s->first = step->rel;
+        for (uint32_t k = i + 1; k < s->event_cnt; k++)
+            if (!s->event[k].response && s->event[k].usable && s->event[k].rel == event->rel &&
+                roce_opcode_starts(event_opcode(s, k))) {
+                s->first = event->rel;
                 return;
             }
     }
@@ -147,16 +148,17 @@ static void find_first(struct setup *s)
 
 /* What belongs to messages from before the first one replayed. Its answers come before all others,
  * so that a wrong PSN in a later one is not taken for that. */
-static void mark_early(struct setup *s)
+static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
 
-        step->early = step->rel < s->first &&
-                      (s->side->resumed || !(step->response && (begun || s->side->cm.present)));
-        begun |= step->response && step->usable && step->rel >= s->first;
+        event->before_first =
+            event->rel < s->first &&
+            (s->recorded->after_gap || !(event->response && (begun || s->recorded->cm.present)));
+        begun |= event->response && event->usable && event->rel >= s->first;
     }
 }
 
@@ -169,15 +171,15 @@ static uint32_t mtu_at_least(uint32_t len)
     return mtu;
 }
 
-static void find_mtu(struct setup *s)
+static void find_mtu(struct inferred_setup *s)
 {
     uint32_t several = 0, one = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct roce_opcode *op = setup_op(s, i);
-        uint32_t len = setup_packet(s, i)->payload_len;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct roce_opcode *op = event_opcode(s, i);
+        uint32_t len = event_packet(s, i)->payload_len;
 
-        if (s->step[i].damaged)
+        if (s->event[i].damaged)
             continue;
         if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
             if (len > several)
@@ -186,25 +188,25 @@ static void find_mtu(struct setup *s)
             one = len;
         }
     }
-    s->mtu_known = several > 0 || s->side->cm.mtu > 0;
-    if (several == 0 && s->side->cm.mtu >= one)
-        several = s->side->cm.mtu;
+    s->mtu_known = several > 0 || s->recorded->cm.mtu > 0;
+    if (several == 0 && s->recorded->cm.mtu >= one)
+        several = s->recorded->cm.mtu;
     s->mtu = mtu_at_least(several > one ? several : one);
 }
 
-static void find_pkey(struct setup *s)
+static void find_pkey(struct inferred_setup *s)
 {
     uint16_t pkey = 0;
     uint32_t votes = 0;
 
     /* The value most answers carry: they have the responder's own (R045). Majority vote. */
     for (int want_response = 1; want_response >= 0 && votes == 0; want_response--) {
-        for (uint32_t i = 0; i < s->step_cnt; i++) {
-            if (s->step[i].response != (want_response == 1) || !s->step[i].usable)
+        for (uint32_t i = 0; i < s->event_cnt; i++) {
+            if (s->event[i].response != (want_response == 1) || !s->event[i].usable)
                 continue;
             if (votes == 0)
-                pkey = setup_packet(s, i)->pkey;
-            votes += setup_packet(s, i)->pkey == pkey ? 1 : (uint32_t)-1;
+                pkey = event_packet(s, i)->pkey;
+            votes += event_packet(s, i)->pkey == pkey ? 1 : (uint32_t)-1;
         }
     }
     s->pkey = pkey ? pkey : 0xFFFF;
@@ -213,7 +215,7 @@ static void find_pkey(struct setup *s)
 /* ---- MSN ---------------------------------------------------------------------------------------
  */
 
-static void find_msn(struct setup *s)
+static void find_msn(struct inferred_setup *s)
 {
     struct {
         uint32_t base, votes;
@@ -222,19 +224,20 @@ static void find_msn(struct setup *s)
     uint32_t first_same = 0, first_less = 0;
 
     s->msn = 0;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct entry *e;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct request_pkt *e;
         uint32_t base;
         unsigned k;
 
-        if (!s->step[i].response || !s->step[i].usable || s->step[i].early ||
-            !roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) ||
-            (setup_op(s, i)->kind == ROCE_KIND_READ_RESP && setup_op(s, i)->pos == ROCE_POS_FIRST))
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
+            !roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) ||
+            (event_opcode(s, i)->kind == ROCE_KIND_READ_RESP &&
+             event_opcode(s, i)->pos == ROCE_POS_FIRST))
             continue;
-        e = setup_entry(s, setup_executed_by(s, i));
-        if (!e && setup_executed_by(s, i) != s->first - 1)
+        e = request_at(s, event_executed_to(s, i));
+        if (!e && event_executed_to(s, i) != s->first - 1)
             continue;
-        base = (setup_packet(s, i)->msn - (e ? e->done : 0)) & ROCE_PSN_MASK;
+        base = (event_packet(s, i)->msn - (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
         for (k = 0; k < cnt && bases[k].base != base; k++)
             ;
         if (k == BASES_MAX)
@@ -254,26 +257,27 @@ static void find_msn(struct setup *s)
     }
     /* One answer alone may begin in the middle, but not just before the MSN wraps: that is a first
      * answer that counts too little. */
-    if (s->msn_votes == 1 && !s->side->resumed && s->msn > ROCE_PSN_MASK - MSN_WRAP)
+    if (s->msn_votes == 1 && !s->recorded->after_gap && s->msn > ROCE_PSN_MASK - MSN_WRAP)
         s->msn = 0;
-    if (s->side->cm.present)
+    if (s->recorded->cm.present)
         s->msn = 0; /* the capture saw the connection begin (R102) */
     /* What counts messages of ours is no answer to earlier ones. */
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (s->step[i].response && s->step[i].early && !s->side->resumed && s->msn_votes > 0 &&
-            roce_opcode_has(setup_op(s, i), ROCE_HDR_AETH) &&
-            roce_psn_diff(roce_psn_of(setup_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
-            s->step[i].early = false;
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
+            s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
+            roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
+            s->event[i].before_first = false;
     /* R103: a READ First may carry the MSN before or after the READ is counted. */
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint32_t own;
 
-        if (!s->step[i].response || !s->step[i].usable ||
-            setup_op(s, i)->kind != ROCE_KIND_READ_RESP || setup_op(s, i)->pos != ROCE_POS_FIRST)
+        if (!s->event[i].response || !s->event[i].usable ||
+            event_opcode(s, i)->kind != ROCE_KIND_READ_RESP ||
+            event_opcode(s, i)->pos != ROCE_POS_FIRST)
             continue;
-        own = setup_msn(s, s->step[i].rel);
-        first_same += setup_packet(s, i)->msn == own;
-        first_less += setup_packet(s, i)->msn == ((own - 1) & ROCE_PSN_MASK);
+        own = request_table_msn(s, s->event[i].rel);
+        first_same += event_packet(s, i)->msn == own;
+        first_less += event_packet(s, i)->msn == ((own - 1) & ROCE_PSN_MASK);
     }
     s->read_first_msn = first_same > 1 && first_same > first_less   ? 0
                         : first_less > 1 && first_less > first_same ? -1
@@ -283,18 +287,18 @@ static void find_msn(struct setup *s)
 /* ---- what was allowed --------------------------------------------------------------------------
  */
 
-static unsigned access_of(const struct setup *s, const struct entry *e)
+static unsigned access_of(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct roce_pkt pkt;
 
-    switch (setup_op(s, e->step)->kind) {
+    switch (event_opcode(s, e->event)->kind) {
     case ROCE_KIND_WRITE:
     case ROCE_KIND_ATOMIC_WRITE: return RNIC_ACCESS_REMOTE_WRITE;
     case ROCE_KIND_READ: return RNIC_ACCESS_REMOTE_READ;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD: return RNIC_ACCESS_REMOTE_ATOMIC;
     case ROCE_KIND_FLUSH:
-        trace_parse(setup_packet(s, e->step), &pkt);
+        trace_parse(event_packet(s, e->event), &pkt);
         return (pkt.feth.plt & RNIC_FLUSH_GLOBAL ? RNIC_ACCESS_FLUSH_GLOBAL : 0) |
                (pkt.feth.plt & RNIC_FLUSH_PERSISTENT ? RNIC_ACCESS_FLUSH_PERSISTENT : 0);
     default: return 0;
@@ -303,11 +307,11 @@ static unsigned access_of(const struct setup *s, const struct entry *e)
 
 /* The bytes an entry's RETH or AtomicETH asks for: the whole message at its first packet; none of a
  * FLUSH that means all of its region, whatever that is. */
-static uint64_t asked_len(const struct setup *s, const struct entry *e)
+static uint64_t asked_len(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct roce_pkt pkt;
 
-    trace_parse(setup_packet(s, e->step), &pkt);
+    trace_parse(event_packet(s, e->event), &pkt);
     if (roce_pkt_has(&pkt, ROCE_HDR_FETH) && pkt.feth.sel == RNIC_FLUSH_MR)
         return 0;
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
@@ -315,29 +319,30 @@ static uint64_t asked_len(const struct setup *s, const struct entry *e)
     return roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? 8 : 0;
 }
 
-static int grant(struct setup *s, const struct entry *e, struct memory *memory)
+static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
+                        struct shadow_memory *memory)
 {
-    const struct roce_opcode *op = setup_op(s, e->step);
+    const struct roce_opcode *op = event_opcode(s, e->event);
     unsigned access = access_of(s, e);
     struct roce_pkt pkt;
 
     s->access |= access;
     if (roce_opcode_has(op, ROCE_HDR_IETH)) {
-        trace_parse(setup_packet(s, e->step), &pkt);
-        if (memory_claim_invalidate(memory, pkt.ieth.rkey) != 0)
+        trace_parse(event_packet(s, e->event), &pkt);
+        if (shadow_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }
     /* A FLUSH of nothing needs its key all the same (A19). */
-    if (op->kind == ROCE_KIND_FLUSH && memory_claim_key(memory, e->rkey, access) != 0)
+    if (op->kind == ROCE_KIND_FLUSH && shadow_claim_key(memory, e->rkey, access) != 0)
         return -1;
     if (access && roce_opcode_starts(op))
-        return memory_claim(memory, e->rkey, e->va, asked_len(s, e), access);
+        return shadow_claim(memory, e->rkey, e->va, asked_len(s, e), access);
     return 0;
 }
 
-static void count(struct setup *s, const struct entry *e)
+static void count_request(struct inferred_setup *s, const struct request_pkt *e)
 {
-    const struct roce_opcode *op = setup_op(s, e->step);
+    const struct roce_opcode *op = event_opcode(s, e->event);
 
     if (roce_opcode_ends(op)) {
         s->messages++;
@@ -346,53 +351,53 @@ static void count(struct setup *s, const struct entry *e)
     if (op->kind == ROCE_KIND_READ)
         s->bytes_out += e->len;
     else
-        s->bytes_in += setup_packet(s, e->step)->payload_len;
+        s->bytes_in += event_packet(s, e->event)->payload_len;
     if (op->kind == ROCE_KIND_SEND && e->off + e->len > s->max_recv)
         s->max_recv = e->off + e->len;
 }
 
 /* Makes every copy of a refused SEND's message find a receive WQE that ends before it. */
-static void shorten_recv(struct setup *s, const struct entry *e)
+static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
-    int64_t first = s->entry[e->msg].rel;
+    int64_t first = s->req[e->msg_first].rel;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (!s->step[i].response && s->step[i].rel == first)
-            s->step[i].recv_len = e->off;
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].rel == first)
+            s->event[i].recv_len = e->off;
 }
 
-static int find_allowed(struct setup *s, struct memory *memory)
+static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
 {
-    const struct entry *bad =
-        s->refused == STEP_NONE ? NULL : setup_entry(s, s->step[s->refused].rel);
+    const struct request_pkt *bad =
+        s->fatal_nak == EVENT_NONE ? NULL : request_at(s, s->event[s->fatal_nak].rel);
     enum roce_kind kind;
 
-    for (size_t i = 0; i < s->entry_cnt; i++) {
-        const struct entry *e = &s->entry[i];
+    for (size_t i = 0; i < s->req_cnt; i++) {
+        const struct request_pkt *e = &s->req[i];
 
         if (e == bad || e->invalid)
             break;
-        if (grant(s, e, memory) != 0)
+        if (grant_access(s, e, memory) != 0)
             return -1;
-        count(s, e);
+        count_request(s, e);
     }
     if (!bad || bad->invalid)
         return 0;
-    kind = setup_op(s, bad->step)->kind;
+    kind = event_opcode(s, bad->event)->kind;
     if (kind == ROCE_KIND_SEND) {
         /* Too long for its receive WQE (R082). Linux rxe says so with 0x63; a peer with another
          * local fault would too, and the capture does not tell which it was. */
         shorten_recv(s, bad);
         return 0;
     }
-    if (setup_is_nak_code(s, s->refused, ROCE_NAK_REMOTE_ACCESS)) {
+    if (event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS)) {
         s->access |= access_of(s, bad);
-        for (uint32_t i = 0; i < s->step_cnt; i++)
-            if (!s->step[i].response && s->step[i].rel == bad->rel)
-                s->step[i].withdraw = true;
+        for (uint32_t i = 0; i < s->event_cnt; i++)
+            if (!s->event[i].response && s->event[i].rel == bad->rel)
+                s->event[i].rkey_invalid = true;
     } else if (s->access & access_of(s, bad)) {
         /* 0x61 although the operation was served before: nothing derived explains it. */
-        return grant(s, bad, memory);
+        return grant_access(s, bad, memory);
     }
     return 0;
 }
@@ -400,9 +405,9 @@ static int find_allowed(struct setup *s, struct memory *memory)
 /* ---- what cannot be replayed -------------------------------------------------------------------
  */
 
-static const char *unplayable(const struct setup *s)
+static const char *unplayable(const struct inferred_setup *s)
 {
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     bool any_good = false, answered = false;
     uint64_t asked = 0;
     struct roce_pkt pkt;
@@ -412,17 +417,17 @@ static const char *unplayable(const struct setup *s)
         return "native InfiniBand: our RNIC speaks RoCE only";
     if (flow->dest_qp < 2 || flow->dest_qp == ROCE_QP_MULTICAST)
         return "its destination QP is not one that RC can use";
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct trace_packet *p = setup_packet(s, i);
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct trace_packet *p = event_packet(s, i);
 
         if (p->cut)
             return "the capture is cut (snap length): payloads are missing";
-        if (s->step[i].response) {
+        if (s->event[i].response) {
             answered = true;
             continue;
         }
-        any_good |= !s->step[i].damaged;
-        if (!s->step[i].damaged && setup_op(s, i)->kind == ROCE_KIND_READ) {
+        any_good |= !s->event[i].damaged;
+        if (!s->event[i].damaged && event_opcode(s, i)->kind == ROCE_KIND_READ) {
             trace_parse(p, &pkt);
             asked += pkt.reth.dma_len;
         }
@@ -436,26 +441,27 @@ static const char *unplayable(const struct setup *s)
 }
 
 /* A request that the capture never saw although the responder acknowledged it. */
-static bool misses_request(const struct setup *s, int64_t gap)
+static bool misses_request(const struct inferred_setup *s, int64_t gap)
 {
     int64_t high = INT64_MIN;
 
-    if (damage_hides(s, gap))
+    if (infer_corruption_hides(s, gap))
         return false;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (!step->response && step->rel > high)
-            high = step->rel;
-        if (step->response && step->usable && step->rel <= high && received_by(s, i) >= gap)
+        if (!event->response && event->rel > high)
+            high = event->rel;
+        if (event->response && event->usable && event->rel <= high &&
+            event_received_to(s, i) >= gap)
             return true;
     }
     return false;
 }
 
-static const char *incomplete(struct setup *s, int64_t gap)
+static const char *incomplete(struct inferred_setup *s, int64_t gap)
 {
-    if (s->entry_cnt == 0)
+    if (s->req_cnt == 0)
         return "no message begins in the capture";
     if (gap != GAP_NONE && misses_request(s, gap)) {
         s->gap = gap;
@@ -467,18 +473,20 @@ static const char *incomplete(struct setup *s, int64_t gap)
 /* ---- all of it ---------------------------------------------------------------------------------
  */
 
-int setup_derive(struct setup *s, const struct trace *trace, const struct side *side,
-                 const struct given_conn *given, struct memory *memory)
+int infer_setup(struct inferred_setup *s, const struct trace *trace,
+                const struct recorded_direction *recorded, const struct dir_override *override,
+                struct shadow_memory *memory)
 {
     int64_t gap;
 
-    *s = (struct setup){
+    *s = (struct inferred_setup){
         .trace = trace,
-        .side = side,
-        .step_cnt = side->cnt,
-        .qpn = trace->flow[side->req_flow].dest_qp,
-        .peer_qpn = side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
-        .refused = STEP_NONE,
+        .recorded = recorded,
+        .event_cnt = recorded->cnt,
+        .qpn = trace->flow[recorded->req_flow].dest_qp,
+        .peer_qpn =
+            recorded->cm.present ? recorded->cm.peer_qpn : trace->flow[recorded->resp_flow].dest_qp,
+        .fatal_nak = EVENT_NONE,
         .gap = GAP_NONE,
         .resources = 16,
         .rd_atomic = RNIC_RD_ATOMIC_MAX,
@@ -486,53 +494,53 @@ int setup_derive(struct setup *s, const struct trace *trace, const struct side *
         .retry_cnt = 7,
         .rnr_retry = 7,
     };
-    s->step = calloc(side->cnt + 1, sizeof(*s->step));
-    if (!s->step)
+    s->event = calloc(recorded->cnt + 1, sizeof(*s->event));
+    if (!s->event)
         return -1;
-    for (uint32_t i = 0; i < side->cnt; i++) {
-        const struct trace_packet *p = &trace->pkt[side->pkt[i]];
+    for (uint32_t i = 0; i < recorded->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[recorded->pkt[i]];
         bool response = roce_opcode_is_response(roce_opcode(p->opcode));
 
-        s->step[i] = (struct step){.pkt = side->pkt[i],
-                                   .response = response,
-                                   .damaged = p->dropped,
-                                   .recv_len = RECV_FULL,
-                                   .answer = STEP_NONE,
-                                   .request = STEP_NONE};
-        s->cut += p->made_up;
+        s->event[i] = (struct pkt_event){.pkt = recorded->pkt[i],
+                                         .response = response,
+                                         .damaged = p->dropped,
+                                         .recv_len = RECV_FULL,
+                                         .next_response = EVENT_NONE,
+                                         .request = EVENT_NONE};
+        s->cut += p->zero_filled;
         s->responses += response;
         s->requests += !response;
     }
     number_steps(s);
-    damage_judge(s);
+    infer_corruption(s);
     find_mtu(s);
-    if (!damage_excuse(s))
+    if (!infer_corruption_excuse(s))
         return -1;
     s->skip = unplayable(s);
     if (s->skip)
         return 0;
     find_first(s);
     find_pkey(s);
-    given_packets(given, s);
+    setup_override_packets(override, s);
     s->rq_psn = s->sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
     mark_early(s);
-    if (!entries_build(s, &gap))
+    if (!request_table_build(s, &gap))
         return -1;
     find_msn(s);
-    given_answers(given, s);
+    setup_override_responses(override, s);
     s->skip = incomplete(s, gap);
     if (s->skip)
         return 0;
-    if (!evidence_find(s) || !links_find(s))
+    if (!infer_loss(s) || !match_responses(s))
         return -1;
-    timers_find(s);
+    infer_timers(s);
     return find_allowed(s, memory);
 }
 
-void setup_free(struct setup *s)
+void inferred_setup_free(struct inferred_setup *s)
 {
-    free(s->step);
-    free(s->entry);
-    free(s->ahead);
+    free(s->event);
+    free(s->req);
+    free(s->executed_unseen);
     memset(s, 0, sizeof(*s));
 }

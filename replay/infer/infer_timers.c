@@ -26,15 +26,15 @@ struct waits {
 
 /* What is known while the steps are walked. */
 struct walk {
-    const struct setup *s;
-    struct timers *t;
+    const struct inferred_setup *s;
+    struct inferred_timers *t;
     struct waits first, again; /* after progress, and after a wait that brought none */
     int64_t acked, high, last; /* PSNs: answered, requested, requested last */
     int64_t rnr_rel;           /* of the latest RNR NAK */
     uint32_t rnr_cnt;          /* how many there were of it */
     uint64_t start;            /* when the timer began, if answers begin it anew */
     uint64_t sent;             /* ... if they do not */
-    uint32_t request;          /* step of the latest, or STEP_NONE */
+    uint32_t request;          /* step of the latest, or EVENT_NONE */
     uint64_t before;           /* the step before */
     bool naked;                /* a NAK came since the latest request */
     bool rnr;                  /* ... for want of a receive WQE */
@@ -53,31 +53,31 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
 
 /* The wire shows a request again: with the same headers too, for one that is sent again as soon as
  * a timer may fire counts as a try. */
-static bool is_copy(const struct setup *s, uint32_t a, uint32_t b)
+static bool is_copy(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
-    const struct trace_packet *x = setup_packet(s, a), *y = setup_packet(s, b);
+    const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
 
     return trace_is_copy(x, y) && memcmp(x->data, y->data, x->cap_len) == 0;
 }
 
-static void on_answer(struct walk *w, uint32_t step, uint64_t time)
+static void on_answer(struct walk *w, uint32_t event, uint64_t time)
 {
-    const struct setup *s = w->s;
+    const struct inferred_setup *s = w->s;
 
-    if (setup_executed_by(s, step) > w->acked) {
-        w->acked = setup_executed_by(s, step);
+    if (event_executed_to(s, event) > w->acked) {
+        w->acked = event_executed_to(s, event);
         w->start = time;
         w->tries = 0;
     }
     w->waited = false;
-    if (!setup_is_nak(s, step))
+    if (!event_is_nak(s, event))
         return;
     w->naked = true;
-    if (!setup_is_syndrome(s, step, ROCE_SYN_RNR))
+    if (!event_is_syndrome(s, event, ROCE_SYN_RNR))
         return;
     w->rnr = true;
-    w->rnr_cnt = w->rnr_rel == s->step[step].rel ? w->rnr_cnt + 1 : 1;
-    w->rnr_rel = s->step[step].rel;
+    w->rnr_cnt = w->rnr_rel == s->event[event].rel ? w->rnr_cnt + 1 : 1;
+    w->rnr_rel = s->event[event].rel;
 }
 
 /* The requester goes back. */
@@ -94,7 +94,7 @@ static void on_restart(struct walk *w, int64_t rel, uint64_t time)
     /* In the middle of other packets it may have gone back for missing data (R140). A timer sends
      * the first that is not answered; others come late, or their answers were lost after here. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
-                      wait <= WAIT_MIN * w->s->quickest || wait < UNIT_NS))
+                      wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;
     if (!w->naked)
         note_wait(w->waited ? &w->again : &w->first, wait, longest);
@@ -103,21 +103,21 @@ static void on_restart(struct walk *w, int64_t rel, uint64_t time)
         w->t->retries = w->tries;
 }
 
-static void on_request(struct walk *w, uint32_t step, uint64_t time)
+static void on_request(struct walk *w, uint32_t event, uint64_t time)
 {
-    const struct setup *s = w->s;
-    const struct entry *e = setup_entry(s, s->step[step].rel);
-    int64_t rel = s->step[step].rel;
+    const struct inferred_setup *s = w->s;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    int64_t rel = s->event[event].rel;
     int64_t end = e ? e->rel + e->cnt - 1 : rel;
 
     if (w->high <= w->acked)
         w->start = w->sent = time; /* nothing was waited for */
-    if (rel <= w->last && e && e->step != step) {
-        if (w->request != STEP_NONE && is_copy(s, w->request, step))
+    if (rel <= w->last && e && e->event != event) {
+        if (w->request != EVENT_NONE && is_copy(s, w->request, event))
             return;
         on_restart(w, rel, time);
     }
-    w->request = step;
+    w->request = event;
     w->last = end;
     w->naked = w->rnr = false;
     if (end > w->high)
@@ -128,14 +128,14 @@ static void on_request(struct walk *w, uint32_t step, uint64_t time)
  * last is not answered. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
-    const struct setup *s = w->s;
+    const struct inferred_setup *s = w->s;
 
-    return wait > 0 && w->high > w->acked && s->refused == STEP_NONE &&
+    return wait > 0 && w->high > w->acked && s->fatal_nak == EVENT_NONE &&
            s->trace->pkt[s->trace->cnt - 1].time - w->before > 2 * wait;
 }
 
 /* The codes that the waits allow. */
-static void find_codes(struct timers *t, const struct waits *w)
+static void find_codes(struct inferred_timers *t, const struct waits *w)
 {
     t->waits = w->cnt;
     if (w->cnt == 0)
@@ -153,10 +153,10 @@ static void find_codes(struct timers *t, const struct waits *w)
 }
 
 /* What our requester is set up with. A count that the recorded one is seen to exceed is wrong. */
-static void choose(struct setup *s)
+static void choose_codes(struct inferred_setup *s)
 {
-    const struct timers *t = &s->timers;
-    const struct side_cm *cm = &s->side->cm;
+    const struct inferred_timers *t = &s->timers;
+    const struct recorded_cm *cm = &s->recorded->cm;
 
     if (t->waits && (t->sure || t->timeout_min > s->timeout))
         s->timeout = t->timeout_max;
@@ -171,7 +171,7 @@ static void choose(struct setup *s)
     s->rnr_retry = t->rnr_retries <= cm->rnr_retry ? cm->rnr_retry : COUNT_MAX;
 }
 
-void timers_find(struct setup *s)
+void infer_timers(struct inferred_setup *s)
 {
     struct walk w = {.s = s,
                      .t = &s->timers,
@@ -179,15 +179,15 @@ void timers_find(struct setup *s)
                      .high = s->first - 1,
                      .last = s->first - 1,
                      .rnr_rel = INT64_MIN,
-                     .request = STEP_NONE};
+                     .request = EVENT_NONE};
 
-    s->timers = (struct timers){0};
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        uint64_t time = setup_packet(s, i)->time;
+    s->timers = (struct inferred_timers){0};
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        uint64_t time = event_packet(s, i)->time;
 
-        if (!s->step[i].usable || s->step[i].early)
+        if (!s->event[i].usable || s->event[i].before_first)
             continue;
-        if (s->step[i].response)
+        if (s->event[i].response)
             on_answer(&w, i, time);
         else
             on_request(&w, i, time);
@@ -202,5 +202,5 @@ void timers_find(struct setup *s)
     } else if (w.waited && w.tries == s->timers.retries) {
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
-    choose(s);
+    choose_codes(s);
 }

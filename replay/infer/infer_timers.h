@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct setup;
+struct inferred_setup;
 
 /* What the requester shows. */
-struct timers {
+struct inferred_timers {
     uint8_t timeout_min, timeout_max; /* codes that the waits allow; 0 if none was seen */
     uint32_t waits;                   /* seen */
     bool sure;                        /* ... after others that brought nothing */
@@ -30,6 +30,6 @@ struct timers {
 
 /* Fills in setup->timers, and with what it and the connection manager say timeout, retry_cnt and
  * rnr_retry. The steps are known. */
-void timers_find(struct setup *setup);
+void infer_timers(struct inferred_setup *setup);
 
 #endif

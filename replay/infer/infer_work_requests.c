@@ -24,15 +24,15 @@ static int seen_cmp(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-static struct seen *list_seen(const struct setup *s, size_t *cnt)
+static struct seen *list_seen(const struct inferred_setup *s, size_t *cnt)
 {
-    struct seen *seen = malloc((s->step_cnt + 1) * sizeof(*seen));
+    struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
 
     *cnt = 0;
-    for (uint32_t i = 0; seen && i < s->step_cnt; i++)
-        if (!s->step[i].response && s->step[i].rel >= s->first)
+    for (uint32_t i = 0; seen && i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].rel >= s->first)
             seen[(*cnt)++] =
-                (struct seen){.rel = s->step[i].rel, .step = i, .damaged = s->step[i].damaged};
+                (struct seen){.rel = s->event[i].rel, .step = i, .damaged = s->event[i].damaged};
     if (seen && *cnt)
         qsort(seen, *cnt, sizeof(*seen), seen_cmp);
     return seen;
@@ -44,34 +44,34 @@ static bool is_fetch(enum roce_kind kind)
 }
 
 /* PSNs that a READ takes: as many as its answer has packets. */
-static uint32_t psn_cnt(const struct setup *s, const struct roce_pkt *pkt)
+static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, s->mtu) : 1;
 }
 
 /* Takes a packet into the message it belongs to. 1, 0 if it does not continue what is there, or -1
  * without memory. */
-static int take(struct works *w, const struct seen *seen, int64_t expect)
+static int add_request_packet(struct work_requests *w, const struct seen *seen, int64_t expect)
 {
-    const struct setup *s = w->setup;
-    const struct trace_packet *p = setup_packet(s, seen->step);
+    const struct inferred_setup *s = w->setup;
+    const struct trace_packet *p = event_packet(s, seen->step);
     const struct roce_opcode *op = roce_opcode(p->opcode);
-    struct work *last = w->cnt ? &w->work[w->cnt - 1] : NULL;
+    struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;
     struct roce_pkt pkt;
 
     trace_parse(p, &pkt);
     if (roce_opcode_starts(op)) {
         if (last && last->open)
             return 0; /* R073 */
-        if (!VEC_GROW(w->work, w->cnt, w->cap))
+        if (!VEC_GROW(w->wr, w->cnt, w->cap))
             return -1;
-        last = &w->work[w->cnt++];
-        *last = (struct work){.rel = expect,
-                              .step = seen->step,
-                              .post = seen->step,
-                              .part = (uint32_t)w->part_cnt,
-                              .kind = op->kind,
-                              .open = true};
+        last = &w->wr[w->cnt++];
+        *last = (struct work_request){.rel = expect,
+                                      .event = seen->step,
+                                      .posted_by = seen->step,
+                                      .part = (uint32_t)w->part_cnt,
+                                      .kind = op->kind,
+                                      .open = true};
         if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
             last->len = pkt.reth.dma_len;
     } else if (!last || !last->open || last->kind != op->kind) {
@@ -91,45 +91,45 @@ static int take(struct works *w, const struct seen *seen, int64_t expect)
 
 /* The first step before which a request may have been sent: an answer just before it may have
  * crossed it on the way to the requester. */
-static uint32_t race_start(const struct setup *s, uint32_t step)
+static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
-    uint64_t time = setup_packet(s, step)->time;
-    uint32_t start = step;
+    uint64_t time = event_packet(s, event)->time;
+    uint32_t start = event;
 
-    while (start > 0 && step - start < EVIDENCE_RACE_STEPS && s->step[start - 1].response &&
-           time - setup_packet(s, start - 1)->time <= EVIDENCE_RACE_NS)
+    while (start > 0 && event - start < REORDER_MAX_PACKETS && s->event[start - 1].response &&
+           time - event_packet(s, start - 1)->time <= REORDER_MAX_NS)
         start--;
     return start;
 }
 
 /* Each message was posted before any copy of any packet of it, or of a later message, was captured:
  * a capture point behind a loss sees a first packet late. */
-static void find_posts(struct works *w)
+static void find_posts(struct work_requests *w)
 {
-    for (uint32_t i = 0; i < w->setup->step_cnt; i++) {
-        const struct step *step = &w->setup->step[i];
-        const struct work *work = works_find(w, step->rel);
+    for (uint32_t i = 0; i < w->setup->event_cnt; i++) {
+        const struct pkt_event *event = &w->setup->event[i];
+        const struct work_request *wr = work_request_at(w, event->rel);
 
         /* An answer comes after its request, whether that was captured or not. */
-        if (work && i <= work->post && !step->damaged)
-            w->work[work - w->work].post = step->response ? i : race_start(w->setup, i);
+        if (wr && i <= wr->posted_by && !event->damaged)
+            w->wr[wr - w->wr].posted_by = event->response ? i : race_start(w->setup, i);
     }
     for (size_t i = w->cnt; i-- > 1;)
-        if (w->work[i].post < w->work[i - 1].post)
-            w->work[i - 1].post = w->work[i].post;
+        if (w->wr[i].posted_by < w->wr[i - 1].posted_by)
+            w->wr[i - 1].posted_by = w->wr[i].posted_by;
 }
 
 /* Whether its packets are cut as the specification cuts a message (R079, R080): ours are. */
-static bool lengths_fit(const struct works *w, const struct work *work)
+static bool lengths_fit(const struct work_requests *w, const struct work_request *wr)
 {
     uint64_t sum = 0;
 
-    if (work->len > RNIC_MESSAGE_MAX)
+    if (wr->len > RNIC_MESSAGE_MAX)
         return false;
-    if (work->kind != ROCE_KIND_SEND && work->kind != ROCE_KIND_WRITE)
+    if (wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE)
         return true;
-    for (uint32_t i = 0; i < work->part_cnt; i++) {
-        const struct trace_packet *p = setup_packet(w->setup, w->part[work->part + i]);
+    for (uint32_t i = 0; i < wr->part_cnt; i++) {
+        const struct trace_packet *p = event_packet(w->setup, w->part[wr->part + i]);
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
         if (roce_opcode_ends(op) ? p->payload_len > w->setup->mtu ||
@@ -138,27 +138,27 @@ static bool lengths_fit(const struct works *w, const struct work *work)
             return false;
         sum += p->payload_len;
     }
-    return work->open ? work->kind == ROCE_KIND_SEND || sum < work->len : sum == work->len;
+    return wr->open ? wr->kind == ROCE_KIND_SEND || sum < wr->len : sum == wr->len;
 }
 
 /* Whether the verbs have words for it: 8 bytes, a type and a level that exist. The alignment of an
  * ATOMIC WRITE is for the responder to check. */
-static bool a19_postable(const struct works *w, const struct work *work)
+static bool a19_postable(const struct work_requests *w, const struct work_request *wr)
 {
     struct roce_pkt pkt;
 
-    trace_parse(setup_packet(w->setup, work->step), &pkt);
-    if (work->kind == ROCE_KIND_ATOMIC_WRITE)
+    trace_parse(event_packet(w->setup, wr->event), &pkt);
+    if (wr->kind == ROCE_KIND_ATOMIC_WRITE)
         return pkt.payload_len == 8 && pkt.reth.dma_len == 8;
     return pkt.payload_len == 0 && pkt.feth.plt != 0 &&
            !(pkt.feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) &&
            (pkt.feth.sel == RNIC_FLUSH_RANGE || pkt.feth.sel == RNIC_FLUSH_MR);
 }
 
-static const char *unpostable(const struct works *w)
+static const char *unpostable(const struct work_requests *w)
 {
     for (size_t i = 0; i < w->cnt; i++) {
-        switch (w->work[i].kind) {
+        switch (w->wr[i].kind) {
         case ROCE_KIND_SEND:
         case ROCE_KIND_WRITE:
         case ROCE_KIND_READ:
@@ -166,12 +166,12 @@ static const char *unpostable(const struct works *w)
         case ROCE_KIND_FETCH_ADD: break;
         case ROCE_KIND_FLUSH:
         case ROCE_KIND_ATOMIC_WRITE:
-            if (!a19_postable(w, &w->work[i]))
+            if (!a19_postable(w, &w->wr[i]))
                 return "it has a FLUSH or ATOMIC WRITE that no requester can be made to post";
             break;
         default: return "it has an operation that our requester is not made to post";
         }
-        if (!lengths_fit(w, &w->work[i]))
+        if (!lengths_fit(w, &w->wr[i]))
             return "its packets have lengths that no conformant requester sends";
     }
     return w->cnt ? NULL : "no message begins in the capture";
@@ -179,42 +179,42 @@ static const char *unpostable(const struct works *w)
 
 /* Whether the recorded requester had more READs and atomics unanswered at a time than ours can
  * (R130). */
-static bool too_many_fetches(const struct works *w)
+static bool too_many_fetches(const struct work_requests *w)
 {
-    const struct setup *s = w->setup;
+    const struct inferred_setup *s = w->setup;
     int64_t asked = INT64_MIN;  /* highest PSN */
     size_t begun = 0, done = 0; /* works looked at */
     uint32_t out = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (step->response) {
-            for (; done < begun && step->usable && !step->early &&
-                   w->work[done].rel + w->work[done].cnt - 1 <= setup_executed_by(s, i);
+        if (event->response) {
+            for (; done < begun && event->usable && !event->before_first &&
+                   w->wr[done].rel + w->wr[done].cnt - 1 <= event_executed_to(s, i);
                  done++)
-                out -= is_fetch(w->work[done].kind);
+                out -= is_fetch(w->wr[done].kind);
             continue;
         }
-        if (step->rel <= asked)
+        if (event->rel <= asked)
             continue;
-        asked = step->rel;
-        for (; begun < w->cnt && w->work[begun].rel <= asked; begun++)
-            out += is_fetch(w->work[begun].kind);
+        asked = event->rel;
+        for (; begun < w->cnt && w->wr[begun].rel <= asked; begun++)
+            out += is_fetch(w->wr[begun].kind);
         if (out > RNIC_RD_ATOMIC_MAX)
             return true;
     }
     return false;
 }
 
-int works_derive(struct works *w, const struct setup *setup)
+int infer_work_requests(struct work_requests *w, const struct inferred_setup *setup)
 {
     struct seen *seen;
     int64_t expect = setup->first;
     size_t cnt;
     int rc = 1;
 
-    *w = (struct works){.setup = setup};
+    *w = (struct work_requests){.setup = setup};
     seen = list_seen(setup, &cnt);
     if (!seen)
         return -1;
@@ -222,14 +222,14 @@ int works_derive(struct works *w, const struct setup *setup)
         if (seen[i].rel < expect)
             continue; /* sent again */
         if (seen[i].rel > expect) {
-            w->beyond = (uint32_t)(cnt - i);
+            w->after_gap = (uint32_t)(cnt - i);
             break;
         }
-        rc = take(w, &seen[i], expect);
+        rc = add_request_packet(w, &seen[i], expect);
         if (rc == 0)
-            w->beyond = (uint32_t)(cnt - i);
+            w->after_gap = (uint32_t)(cnt - i);
         if (w->cnt)
-            expect = w->work[w->cnt - 1].rel + w->work[w->cnt - 1].cnt;
+            expect = w->wr[w->cnt - 1].rel + w->wr[w->cnt - 1].cnt;
     }
     w->end = expect;
     if (rc >= 0) {
@@ -238,33 +238,33 @@ int works_derive(struct works *w, const struct setup *setup)
             w->skip = "it has more READs and atomics unanswered at a time than our requester may";
         find_posts(w);
         /* So that a packet follows the last one seen. */
-        if (w->cnt && w->work[w->cnt - 1].open && w->work[w->cnt - 1].kind == ROCE_KIND_SEND)
-            w->work[w->cnt - 1].len++;
+        if (w->cnt && w->wr[w->cnt - 1].open && w->wr[w->cnt - 1].kind == ROCE_KIND_SEND)
+            w->wr[w->cnt - 1].len++;
     }
     free(seen);
     return rc < 0 ? -1 : 0;
 }
 
-void works_free(struct works *w)
+void work_requests_free(struct work_requests *w)
 {
-    free(w->work);
+    free(w->wr);
     free(w->part);
     memset(w, 0, sizeof(*w));
 }
 
-const struct work *works_find(const struct works *w, int64_t rel)
+const struct work_request *work_request_at(const struct work_requests *w, int64_t rel)
 {
     size_t low = 0, high = w->cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (w->work[mid].rel <= rel)
+        if (w->wr[mid].rel <= rel)
             low = mid + 1;
         else
             high = mid;
     }
-    if (low == 0 || rel - w->work[low - 1].rel >= w->work[low - 1].cnt)
+    if (low == 0 || rel - w->wr[low - 1].rel >= w->wr[low - 1].cnt)
         return NULL;
-    return &w->work[low - 1];
+    return &w->wr[low - 1];
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Links: which request each READ response answers, and so the answers of each. After evidence.h,
+ * Links: which request each READ response answers, and so the answers of each. After infer_loss.h,
  * which says which requests the responder executed before they were captured.
  */
 #ifndef REPLAY_INFER_MATCH_RESPONSES_H
@@ -9,6 +9,6 @@
 #include "infer/infer_setup.h"
 
 /* Fills in entry.answer, step.answer and step.request. False without memory. */
-bool links_find(struct setup *setup);
+bool match_responses(struct inferred_setup *setup);
 
 #endif

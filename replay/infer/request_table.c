@@ -3,40 +3,40 @@
 
 #include <stdlib.h>
 
-const struct entry *setup_entry_before(const struct setup *s, int64_t rel)
+const struct request_pkt *request_at_or_before(const struct inferred_setup *s, int64_t rel)
 {
-    size_t low = 0, high = s->entry_cnt;
+    size_t low = 0, high = s->req_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (s->entry[mid].rel <= rel)
+        if (s->req[mid].rel <= rel)
             low = mid + 1;
         else
             high = mid;
     }
-    return low ? &s->entry[low - 1] : NULL;
+    return low ? &s->req[low - 1] : NULL;
 }
 
-const struct entry *setup_entry(const struct setup *s, int64_t rel)
+const struct request_pkt *request_at(const struct inferred_setup *s, int64_t rel)
 {
-    const struct entry *e;
+    const struct request_pkt *e;
 
     /* Of SENDs and WRITEs only, each PSN is an entry. */
-    if (s->entry_cnt && rel >= s->entry[0].rel && rel - s->entry[0].rel < (int64_t)s->entry_cnt &&
-        s->entry[rel - s->entry[0].rel].rel == rel)
-        return &s->entry[rel - s->entry[0].rel];
-    e = setup_entry_before(s, rel);
+    if (s->req_cnt && rel >= s->req[0].rel && rel - s->req[0].rel < (int64_t)s->req_cnt &&
+        s->req[rel - s->req[0].rel].rel == rel)
+        return &s->req[rel - s->req[0].rel];
+    e = request_at_or_before(s, rel);
     return e && rel - e->rel < e->cnt ? e : NULL;
 }
 
-uint32_t setup_msn(const struct setup *s, int64_t rel)
+uint32_t request_table_msn(const struct inferred_setup *s, int64_t rel)
 {
-    const struct entry *e = setup_entry(s, rel);
+    const struct request_pkt *e = request_at(s, rel);
 
-    if (!e && s->entry_cnt && rel > s->entry[0].rel)
-        e = &s->entry[s->entry_cnt - 1];
-    return (s->msn + (e ? e->done : 0)) & ROCE_PSN_MASK;
+    if (!e && s->req_cnt && rel > s->req[0].rel)
+        e = &s->req[s->req_cnt - 1];
+    return (s->msn + (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
 }
 
 /* A request as it was captured, for sorting by PSN. */
@@ -81,7 +81,7 @@ static bool is_single(enum roce_kind kind)
 }
 
 /* Whether the length of a SEND or WRITE packet fits its place (R079, R080). */
-static bool length_fits(const struct roce_opcode *op, const struct entry *e, uint32_t mtu,
+static bool length_fits(const struct roce_opcode *op, const struct request_pkt *e, uint32_t mtu,
                         const struct open_msg *m)
 {
     if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
@@ -98,16 +98,17 @@ static bool length_fits(const struct roce_opcode *op, const struct entry *e, uin
 }
 
 /* Fills in an entry from its packet and the message it is part of. */
-static void read_entry(const struct setup *s, struct entry *e, uint32_t idx, struct open_msg *m)
+static void read_entry(const struct inferred_setup *s, struct request_pkt *e, uint32_t idx,
+                       struct open_msg *m)
 {
-    const struct roce_opcode *op = setup_op(s, e->step);
+    const struct roce_opcode *op = event_opcode(s, e->event);
     struct roce_pkt pkt;
     bool starts = roce_opcode_starts(op);
 
-    trace_parse(setup_packet(s, e->step), &pkt);
+    trace_parse(event_packet(s, e->event), &pkt);
     e->len = pkt.payload_len;
     e->cnt = 1;
-    e->answer = STEP_NONE;
+    e->first_response = EVENT_NONE;
     if (starts) {
         e->invalid = m->open; /* R073 */
         *m = (struct open_msg){.kind = op->kind, .first = idx};
@@ -138,7 +139,7 @@ static void read_entry(const struct setup *s, struct entry *e, uint32_t idx, str
     case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;
     default: e->invalid = true; break; /* reserved: not served */
     }
-    e->msg = m->first;
+    e->msg_first = m->first;
     e->off = (uint32_t)m->off;
     e->va = m->va + m->off;
     e->rkey = m->rkey;
@@ -146,25 +147,25 @@ static void read_entry(const struct setup *s, struct entry *e, uint32_t idx, str
     m->open = !is_single(op->kind) && !roce_opcode_ends(op);
 }
 
-bool entries_build(struct setup *s, int64_t *gap)
+bool request_table_build(struct inferred_setup *s, int64_t *gap)
 {
-    struct seen *seen = malloc((s->step_cnt + 1) * sizeof(*seen));
+    struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
     struct open_msg m = {0};
     int64_t expect = s->first;
     uint32_t done = 0;
     size_t cnt = 0;
 
     *gap = GAP_NONE;
-    s->entry_cnt = 0;
+    s->req_cnt = 0;
     if (!seen)
         return false;
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        if (!s->step[i].response && s->step[i].usable && s->step[i].rel >= s->first)
-            seen[cnt++] = (struct seen){.rel = s->step[i].rel, .step = i};
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].usable && s->event[i].rel >= s->first)
+            seen[cnt++] = (struct seen){.rel = s->event[i].rel, .step = i};
     if (cnt)
         qsort(seen, cnt, sizeof(*seen), seen_cmp);
     for (size_t i = 0; i < cnt; i++) {
-        struct entry *e;
+        struct request_pkt *e;
 
         if (seen[i].rel < expect)
             continue; /* sent again, or the tail of a READ */
@@ -172,15 +173,15 @@ bool entries_build(struct setup *s, int64_t *gap)
             *gap = expect;
             break;
         }
-        if (!VEC_GROW(s->entry, s->entry_cnt, s->entry_cap)) {
+        if (!VEC_GROW(s->req, s->req_cnt, s->req_cap)) {
             free(seen);
             return false;
         }
-        e = &s->entry[s->entry_cnt];
-        *e = (struct entry){.rel = expect, .step = seen[i].step};
-        read_entry(s, e, (uint32_t)s->entry_cnt++, &m);
-        done += !e->invalid && roce_opcode_ends(setup_op(s, e->step));
-        e->done = done;
+        e = &s->req[s->req_cnt];
+        *e = (struct request_pkt){.rel = expect, .event = seen[i].step};
+        read_entry(s, e, (uint32_t)s->req_cnt++, &m);
+        done += !e->invalid && roce_opcode_ends(event_opcode(s, e->event));
+        e->msgs_done = done;
         expect += e->cnt;
         if (e->invalid)
             break;

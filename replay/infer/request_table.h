@@ -11,6 +11,6 @@
 /* Fills setup->entry from the steps, with the path MTU: all request PSNs in order, up to the first
  * that is missing or cannot be executed. `gap` receives the missing one, or GAP_NONE. False without
  * memory. */
-bool entries_build(struct setup *setup, int64_t *gap);
+bool request_table_build(struct inferred_setup *setup, int64_t *gap);
 
 #endif

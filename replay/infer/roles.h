@@ -3,7 +3,7 @@
 #ifndef REPLAY_INFER_ROLES_H
 #define REPLAY_INFER_ROLES_H
 
-enum replay_side {
+enum replay_role {
     REPLAY_RESPONDER = 1,
     REPLAY_REQUESTER = 2,
     REPLAY_BOTH = 3,

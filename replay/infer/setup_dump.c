@@ -38,7 +38,7 @@ static const struct {
 };
 #define ACCESS_CNT (sizeof(accesses) / sizeof(accesses[0]))
 
-unsigned setup_access_bit(const char *name)
+unsigned setup_dump_access_bit(const char *name)
 {
     for (size_t i = 0; i < ACCESS_CNT; i++)
         if (strcmp(name, accesses[i].name) == 0)
@@ -60,20 +60,20 @@ static json_t *access_json(unsigned access)
  */
 
 /* Where a receive WQE lacked, or was short. */
-static json_t *receives_json(const struct setup *s)
+static json_t *receives_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < s->entry_cnt; i++) {
-        const struct step *first = &s->step[s->entry[i].step];
+    for (size_t i = 0; i < s->req_cnt; i++) {
+        const struct pkt_event *first = &s->event[s->req[i].event];
         unsigned absent = 0;
 
-        for (uint32_t k = 0; s->rnr_naks && k < s->step_cnt; k++)
-            absent += s->step[k].no_recv && s->step[k].rel == s->entry[i].rel;
+        for (uint32_t k = 0; s->rnr_naks && k < s->event_cnt; k++)
+            absent += s->event[k].no_recv_wqe && s->event[k].rel == s->req[i].rel;
         if (absent || first->recv_len != RECV_FULL)
             json_array_append_new(
                 list, json_pack("{s:i, s:i, s:o}", "psn",
-                                (int)roce_psn_add(s->psn, (int32_t)s->entry[i].rel).v, "absent",
+                                (int)roce_psn_add(s->psn, (int32_t)s->req[i].rel).v, "absent",
                                 (int)absent, "length",
                                 first->recv_len == RECV_FULL ? json_null()
                                                              : json_integer(first->recv_len)));
@@ -82,19 +82,19 @@ static json_t *receives_json(const struct setup *s)
 }
 
 /* Requests whose key was not valid, or not for them. */
-static json_t *withdrawn_json(const struct setup *s)
+static json_t *withdrawn_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < s->entry_cnt; i++)
-        if (s->step[s->entry[i].step].withdraw)
+    for (size_t i = 0; i < s->req_cnt; i++)
+        if (s->event[s->req[i].event].rkey_invalid)
             json_array_append_new(list,
-                                  json_integer(roce_psn_add(s->psn, (int32_t)s->entry[i].rel).v));
+                                  json_integer(roce_psn_add(s->psn, (int32_t)s->req[i].rel).v));
     return list;
 }
 
 /* What the requester was seen to do with its timers. */
-static json_t *timers_json(const struct timers *t)
+static json_t *timers_json(const struct inferred_timers *t)
 {
     json_t *json = json_object();
 
@@ -108,7 +108,7 @@ static json_t *timers_json(const struct timers *t)
     return json;
 }
 
-static json_t *requester_json(const struct setup *s, const uint8_t addr[16])
+static json_t *requester_json(const struct inferred_setup *s, const uint8_t addr[16])
 {
     json_t *json = end_json(addr, s->peer_qpn);
 
@@ -120,15 +120,14 @@ static json_t *requester_json(const struct setup *s, const uint8_t addr[16])
     return json;
 }
 
-static json_t *connection_json(const struct run *run, size_t number)
+static json_t *connection_json(const struct rc_direction *dir, size_t number)
 {
-    const struct setup *s = &run->setup;
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
-    const char *skip = s->skip ? s->skip : run->failed;
-    json_t *json =
-        json_pack("{s:i, s:i, s:o, s:o, s:b}", "connection", (int)number, "device",
-                  (int)run->device, "requester", requester_json(s, flow->src), "responder",
-                  end_json(flow->dst, s->qpn), "from_cm", s->side->cm.present);
+    const struct inferred_setup *s = &dir->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
+    const char *skip = s->skip ? s->skip : dir->failed;
+    json_t *json = json_pack("{s:i, s:i, s:o, s:o, s:b}", "connection", (int)number, "device",
+                             (int)dir->host, "requester", requester_json(s, flow->src), "responder",
+                             end_json(flow->dst, s->qpn), "from_cm", s->recorded->cm.present);
 
     if (skip)
         json_object_set_new(json, "skipped", json_string(skip));
@@ -148,7 +147,7 @@ static json_t *connection_json(const struct run *run, size_t number)
  */
 
 /* Adds stored bytes to a list, as strings that are not too long. */
-static int add_store(json_t *list, const struct store *store, const uint8_t *byte)
+static int add_store(json_t *list, const struct logged_store *store, const uint8_t *byte)
 {
     static const char digits[] = "0123456789abcdef";
     char text[2 * CHUNK_MAX + 1];
@@ -164,8 +163,8 @@ static int add_store(json_t *list, const struct store *store, const uint8_t *byt
         text[2 * len] = '\0';
         json = json_pack("{s:o, s:s}", "address", hex(store->va + off), "bytes", text);
         if (json && !store->initial) {
-            json_object_set_new(json, "frame", json_integer(store->at));
-            if (store->request != store->at)
+            json_object_set_new(json, "frame", json_integer(store->before_frame));
+            if (store->request != store->before_frame)
                 json_object_set_new(json, "request", json_integer(store->request));
         }
         if (json_array_append_new(list, json) != 0)
@@ -175,7 +174,7 @@ static int add_store(json_t *list, const struct store *store, const uint8_t *byt
     return 0;
 }
 
-static json_t *region_json(const struct memory_region *region)
+static json_t *region_json(const struct shadow_region *region)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:b, s:[], s:[]}", "rkey", hex(region->rkey), "address",
                      hex(region->low), "length", hex(region->span), "access",
@@ -183,57 +182,57 @@ static json_t *region_json(const struct memory_region *region)
                      "stores");
 }
 
-static json_t *device_json(const struct device *device)
+static json_t *device_json(const struct responder_host *host)
 {
-    const struct memory *memory = &device->memory;
+    const struct shadow_memory *memory = &host->memory;
     json_t *regions = json_array();
     char buf[64];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_add_addr(&t, device->addr);
+    strbuf_add_addr(&t, host->addr);
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         json_array_append_new(regions, region_json(&memory->region[i]));
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
 /* The bytes into the regions they belong to. */
-static int add_stores(json_t *devices, const struct drive *d, const struct stores *stores)
+static int add_stores(json_t *devices, const struct session *session, const struct memory_log *log)
 {
-    for (size_t i = 0; i < stores->cnt; i++) {
-        const struct store *store = &stores->store[i];
-        const struct memory *memory = &d->device[store->device].memory;
-        const struct memory_region *region = memory_find(memory, store->rkey);
-        json_t *regions = json_object_get(json_array_get(devices, store->device), "regions");
+    for (size_t i = 0; i < log->cnt; i++) {
+        const struct logged_store *store = &log->store[i];
+        const struct shadow_memory *memory = &session->host[store->host].memory;
+        const struct shadow_region *region = shadow_find(memory, store->rkey);
+        json_t *regions = json_object_get(json_array_get(devices, store->host), "regions");
         json_t *json = json_array_get(regions, (size_t)(region - memory->region));
 
         if (add_store(json_object_get(json, store->initial ? "image" : "stores"), store,
-                      stores->byte + store->off) != 0)
+                      log->byte + store->off) != 0)
             return -1;
     }
     return 0;
 }
 
-json_t *setup_json(const struct drive *d, const struct stores *stores)
+json_t *setup_dump_json(const struct session *session, const struct memory_log *log)
 {
     json_t *connections = json_array(), *devices = json_array();
 
-    for (size_t i = 0; i < d->run_cnt; i++)
-        json_array_append_new(connections, connection_json(&d->run[i], i + 1));
-    for (size_t i = 0; i < d->device_cnt; i++)
-        json_array_append_new(devices, device_json(&d->device[i]));
-    if (add_stores(devices, d, stores) != 0) {
+    for (size_t i = 0; i < session->dir_cnt; i++)
+        json_array_append_new(connections, connection_json(&session->dir[i], i + 1));
+    for (size_t i = 0; i < session->host_cnt; i++)
+        json_array_append_new(devices, device_json(&session->host[i]));
+    if (add_stores(devices, session, log) != 0) {
         json_decref(connections);
         json_decref(devices);
         return NULL;
     }
-    return json_pack("{s:o, s:o, s:o}", "file", json_lossy_string(d->trace->name), "connections",
-                     connections, "devices", devices);
+    return json_pack("{s:o, s:o, s:o}", "file", json_lossy_string(session->trace->name),
+                     "connections", connections, "devices", devices);
 }
 
-int setup_json_write(const struct drive *d, const struct stores *stores, const char *path,
+int setup_dump_write(const struct session *session, const struct memory_log *log, const char *path,
                      struct error *error)
 {
-    json_t *json = setup_json(d, stores);
+    json_t *json = setup_dump_json(session, log);
     FILE *file = json ? fopen(path, "wb") : NULL;
     int rc = 0;
 

@@ -6,94 +6,95 @@
 #include <string.h>
 #include "engine/rc_responder.h"
 
-static void free_bytes(struct given_bytes *bytes, size_t cnt)
+static void free_bytes(struct bytes_override *bytes, size_t cnt)
 {
     for (size_t i = 0; i < cnt; i++)
         free(bytes[i].bytes);
     free(bytes);
 }
 
-void given_free(struct given *given)
+void setup_override_free(struct setup_override *override)
 {
-    for (size_t i = 0; i < given->conn_cnt; i++) {
-        free(given->conn[i].receive);
-        free(given->conn[i].withdrawn);
+    for (size_t i = 0; i < override->dir_cnt; i++) {
+        free(override->dir[i].receive);
+        free(override->dir[i].withdrawn);
     }
-    for (size_t i = 0; i < given->device_cnt; i++) {
-        for (size_t k = 0; k < given->device[i].region_cnt; k++) {
-            struct given_region *region = &given->device[i].region[k];
+    for (size_t i = 0; i < override->host_cnt; i++) {
+        for (size_t k = 0; k < override->host[i].region_cnt; k++) {
+            struct region_override *region = &override->host[i].region[k];
 
             free_bytes(region->image, region->image_cnt);
             free_bytes(region->store, region->store_cnt);
         }
-        free(given->device[i].region);
+        free(override->host[i].region);
     }
-    free(given->conn);
-    free(given->device);
-    free(given->path);
-    memset(given, 0, sizeof(*given));
+    free(override->dir);
+    free(override->host);
+    free(override->path);
+    memset(override, 0, sizeof(*override));
 }
 
 /* ---- setups ------------------------------------------------------------------------------------
  */
 
-const struct given_conn *given_conn(const struct given *given, size_t run)
+const struct dir_override *setup_override_dir(const struct setup_override *override, size_t run)
 {
-    for (size_t i = 0; given && i < given->conn_cnt; i++)
-        if (given->conn[i].number == run + 1)
-            return &given->conn[i];
+    for (size_t i = 0; override && i < override->dir_cnt; i++)
+        if (override->dir[i].number == run + 1)
+            return &override->dir[i];
     return NULL;
 }
 
-void given_packets(const struct given_conn *conn, struct setup *s)
+void setup_override_packets(const struct dir_override *conn, struct inferred_setup *s)
 {
-    if (conn && conn->has & GIVEN_MTU) {
+    if (conn && conn->has & OVERRIDE_MTU) {
         s->mtu = conn->mtu;
         s->mtu_known = !conn->mtu_fits;
     }
-    if (conn && conn->has & GIVEN_PKEY)
+    if (conn && conn->has & OVERRIDE_PKEY)
         s->pkey = (uint16_t)conn->pkey;
 }
 
-void given_answers(const struct given_conn *conn, struct setup *s)
+void setup_override_responses(const struct dir_override *conn, struct inferred_setup *s)
 {
-    if (conn && conn->has & GIVEN_MSN)
+    if (conn && conn->has & OVERRIDE_MSN)
         s->msn = conn->msn;
 }
 
-static void apply_numbers(const struct given_conn *c, struct setup *s)
+static void apply_numbers(const struct dir_override *c, struct inferred_setup *s)
 {
-    if (c->has & GIVEN_RQ_PSN)
+    if (c->has & OVERRIDE_RQ_PSN)
         s->rq_psn = c->rq_psn;
-    if (c->has & GIVEN_SQ_PSN)
+    if (c->has & OVERRIDE_SQ_PSN)
         s->sq_psn = c->sq_psn;
-    if (c->has & GIVEN_ACCESS)
+    if (c->has & OVERRIDE_ACCESS)
         s->access = c->access;
-    if (c->has & GIVEN_RNR_TIMER)
+    if (c->has & OVERRIDE_RNR_TIMER)
         s->rnr_code = (uint8_t)c->rnr_timer;
-    if (c->has & GIVEN_RECEIVE_LENGTH)
+    if (c->has & OVERRIDE_RECEIVE_LENGTH)
         s->max_recv = c->receive_len;
-    if (c->has & GIVEN_RESOURCES)
+    if (c->has & OVERRIDE_RESOURCES)
         s->resources = (uint8_t)c->resources;
-    if (c->has & GIVEN_RD_ATOMIC)
+    if (c->has & OVERRIDE_RD_ATOMIC)
         s->rd_atomic = (uint8_t)c->rd_atomic;
-    if (c->has & GIVEN_TIMEOUT)
+    if (c->has & OVERRIDE_TIMEOUT)
         s->timeout = (uint8_t)c->timeout;
-    if (c->has & GIVEN_RETRY_CNT)
+    if (c->has & OVERRIDE_RETRY_CNT)
         s->retry_cnt = (uint8_t)c->retry_cnt;
-    if (c->has & GIVEN_RNR_RETRY)
+    if (c->has & OVERRIDE_RNR_RETRY)
         s->rnr_retry = (uint8_t)c->rnr_retry;
-    if (c->has & GIVEN_PEER_QPN)
+    if (c->has & OVERRIDE_PEER_QPN)
         s->peer_qpn = c->peer_qpn;
-    if (c->has & GIVEN_QPN)
+    if (c->has & OVERRIDE_QPN)
         s->qpn = c->qpn;
 }
 
 /* The next entry from *from on with this PSN, in the order of the entries; or NULL. */
-static const struct entry *next_entry(const struct setup *s, size_t *from, uint32_t psn)
+static const struct request_pkt *next_entry(const struct inferred_setup *s, size_t *from,
+                                            uint32_t psn)
 {
-    while (*from < s->entry_cnt) {
-        const struct entry *e = &s->entry[(*from)++];
+    while (*from < s->req_cnt) {
+        const struct request_pkt *e = &s->req[(*from)++];
 
         if (roce_psn_add(s->psn, (int32_t)e->rel).v == psn)
             return e;
@@ -101,82 +102,84 @@ static const struct entry *next_entry(const struct setup *s, size_t *from, uint3
     return NULL;
 }
 
-static int no_such(const struct given *given, const struct given_conn *c, const char *list,
-                   size_t index, const char *member, uint32_t psn, struct error *error)
+static int no_such(const struct setup_override *override, const struct dir_override *c,
+                   const char *list, size_t index, const char *member, uint32_t psn,
+                   struct error *error)
 {
     return error_set(error,
                      "%s: connections[%zu].setup.%s[%zu]%s: %u: no request of the connection has "
                      "this PSN (they stand in the order of their PSNs)",
-                     given->path, c->index, list, index, member, psn);
+                     override->path, c->index, list, index, member, psn);
 }
 
 /* All copies of a request: the first `absent` of them find no receive WQE, and all one of `len`. */
-static void apply_receive(struct setup *s, const struct entry *e, const struct given_receive *r)
+static void apply_receive(struct inferred_setup *s, const struct request_pkt *e,
+                          const struct recv_override *r)
 {
     uint32_t absent = r->absent;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        if (s->step[i].response || s->step[i].rel != e->rel)
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        if (s->event[i].response || s->event[i].rel != e->rel)
             continue;
-        s->step[i].recv_len = r->len;
-        s->step[i].no_recv = absent > 0;
+        s->event[i].recv_len = r->len;
+        s->event[i].no_recv_wqe = absent > 0;
         absent -= absent > 0;
     }
 }
 
-static int apply_receives(const struct given *given, const struct given_conn *c, struct setup *s,
-                          struct error *error)
+static int apply_receives(const struct setup_override *override, const struct dir_override *c,
+                          struct inferred_setup *s, struct error *error)
 {
     size_t from = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        s->step[i].no_recv = false;
-        s->step[i].recv_len = RECV_FULL;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        s->event[i].no_recv_wqe = false;
+        s->event[i].recv_len = RECV_FULL;
     }
     for (size_t i = 0; i < c->receive_cnt; i++) {
-        const struct entry *e = next_entry(s, &from, c->receive[i].psn);
+        const struct request_pkt *e = next_entry(s, &from, c->receive[i].psn);
 
         if (!e)
-            return no_such(given, c, "receives", i, ".psn", c->receive[i].psn, error);
+            return no_such(override, c, "receives", i, ".psn", c->receive[i].psn, error);
         apply_receive(s, e, &c->receive[i]);
     }
     return 0;
 }
 
-static int apply_withdrawn(const struct given *given, const struct given_conn *c, struct setup *s,
-                           struct error *error)
+static int apply_withdrawn(const struct setup_override *override, const struct dir_override *c,
+                           struct inferred_setup *s, struct error *error)
 {
     size_t from = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++)
-        s->step[i].withdraw = false;
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        s->event[i].rkey_invalid = false;
     for (size_t i = 0; i < c->withdrawn_cnt; i++) {
-        const struct entry *e = next_entry(s, &from, c->withdrawn[i]);
+        const struct request_pkt *e = next_entry(s, &from, c->withdrawn[i]);
 
         if (!e)
-            return no_such(given, c, "withdrawn", i, "", c->withdrawn[i], error);
-        for (uint32_t k = 0; k < s->step_cnt; k++)
-            if (!s->step[k].response && s->step[k].rel == e->rel)
-                s->step[k].withdraw = true;
+            return no_such(override, c, "withdrawn", i, "", c->withdrawn[i], error);
+        for (uint32_t k = 0; k < s->event_cnt; k++)
+            if (!s->event[k].response && s->event[k].rel == e->rel)
+                s->event[k].rkey_invalid = true;
     }
     return 0;
 }
 
-static int apply_conn(const struct given *given, const struct given_conn *c, struct drive *d,
-                      struct error *error)
+static int apply_conn(const struct setup_override *override, const struct dir_override *c,
+                      struct session *session, struct error *error)
 {
-    struct setup *s;
+    struct inferred_setup *s;
 
-    if (c->number > d->run_cnt)
-        return error_set(error, "%s: connections[%zu].connection: %u: %s has %zu", given->path,
-                         c->index, c->number, d->trace->name, d->run_cnt);
-    s = &d->run[c->number - 1].setup;
+    if (c->number > session->dir_cnt)
+        return error_set(error, "%s: connections[%zu].connection: %u: %s has %zu", override->path,
+                         c->index, c->number, session->trace->name, session->dir_cnt);
+    s = &session->dir[c->number - 1].setup;
     apply_numbers(c, s);
     if (s->skip)
         return 0;
-    if (c->has & GIVEN_RECEIVES && apply_receives(given, c, s, error) != 0)
+    if (c->has & OVERRIDE_RECEIVES && apply_receives(override, c, s, error) != 0)
         return -1;
-    return c->has & GIVEN_WITHDRAWN ? apply_withdrawn(given, c, s, error) : 0;
+    return c->has & OVERRIDE_WITHDRAWN ? apply_withdrawn(override, c, s, error) : 0;
 }
 
 /* ---- devices -----------------------------------------------------------------------------------
@@ -184,44 +187,46 @@ static int apply_conn(const struct given *given, const struct given_conn *c, str
 
 /* The n-th device with an address in one list is the n-th with it in the other: one host may speak
  * several encapsulations. */
-struct given_device *given_device(struct given *given, const struct drive *d, uint32_t device)
+struct host_override *setup_override_host(struct setup_override *override,
+                                          const struct session *session, uint32_t host)
 {
     size_t before = 0;
 
-    for (uint32_t i = 0; i < device; i++)
-        before += memcmp(d->device[i].addr, d->device[device].addr, 16) == 0;
-    for (size_t i = 0; given && i < given->device_cnt; i++)
-        if (memcmp(given->device[i].addr, d->device[device].addr, 16) == 0 && before-- == 0)
-            return given->device[i].has & GIVEN_REGIONS ? &given->device[i] : NULL;
+    for (uint32_t i = 0; i < host; i++)
+        before += memcmp(session->host[i].addr, session->host[host].addr, 16) == 0;
+    for (size_t i = 0; override && i < override->host_cnt; i++)
+        if (memcmp(override->host[i].addr, session->host[host].addr, 16) == 0 && before-- == 0)
+            return override->host[i].has & OVERRIDE_REGIONS ? &override->host[i] : NULL;
     return NULL;
 }
 
 /* Whether the capture has a responder for the device. */
-static bool is_there(const struct given *given, const struct drive *d, size_t index)
+static bool is_there(const struct setup_override *override, const struct session *session,
+                     size_t index)
 {
     size_t given_cnt = 0, cnt = 0;
 
     for (size_t i = 0; i <= index; i++)
-        given_cnt += memcmp(given->device[i].addr, given->device[index].addr, 16) == 0;
-    for (size_t i = 0; i < d->device_cnt; i++)
-        cnt += memcmp(d->device[i].addr, given->device[index].addr, 16) == 0;
+        given_cnt += memcmp(override->host[i].addr, override->host[index].addr, 16) == 0;
+    for (size_t i = 0; i < session->host_cnt; i++)
+        cnt += memcmp(session->host[i].addr, override->host[index].addr, 16) == 0;
     return given_cnt <= cnt;
 }
 
 /* The regions are those of the file; a key that it lacks gives access to nothing. */
-static int apply_regions(const struct given_device *from, struct memory *memory)
+static int apply_regions(const struct host_override *from, struct shadow_memory *memory)
 {
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
         memory->region[i].access = 0;
         memory->region[i].invalidate = false;
     }
     for (size_t i = 0; i < from->region_cnt; i++) {
-        const struct given_region *g = &from->region[i];
-        struct memory_region *region;
+        const struct region_override *g = &from->region[i];
+        struct shadow_region *region;
 
-        if (memory_claim_key(memory, g->rkey, 0) != 0)
+        if (shadow_claim_key(memory, g->rkey, 0) != 0)
             return -1;
-        region = memory_find(memory, g->rkey);
+        region = shadow_find(memory, g->rkey);
         region->low = g->low;
         region->span = g->span;
         region->access = g->access;
@@ -230,53 +235,56 @@ static int apply_regions(const struct given_device *from, struct memory *memory)
     return 0;
 }
 
-int given_apply(const struct given *given, struct drive *d, struct error *error)
+int setup_override_apply(const struct setup_override *override, struct session *session,
+                         struct error *error)
 {
-    for (size_t i = 0; i < given->conn_cnt; i++)
-        if (apply_conn(given, &given->conn[i], d, error) != 0)
+    for (size_t i = 0; i < override->dir_cnt; i++)
+        if (apply_conn(override, &override->dir[i], session, error) != 0)
             return -1;
-    for (size_t i = 0; i < given->device_cnt; i++)
-        if (!is_there(given, d, i)) {
+    for (size_t i = 0; i < override->host_cnt; i++)
+        if (!is_there(override, session, i)) {
             char buf[64];
             struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-            strbuf_add_addr(&t, given->device[i].addr);
+            strbuf_add_addr(&t, override->host[i].addr);
             return error_set(error, "%s: devices[%zu].address: \"%s\": no responder of %s has it",
-                             given->path, i, buf, d->trace->name);
+                             override->path, i, buf, session->trace->name);
         }
-    for (uint32_t i = 0; i < d->device_cnt; i++) {
-        const struct given_device *from = given_device(d->given, d, i);
+    for (uint32_t i = 0; i < session->host_cnt; i++) {
+        const struct host_override *from = setup_override_host(session->override, session, i);
 
-        if (from && apply_regions(from, &d->device[i].memory) != 0)
-            return error_set(error, "%s: no memory", given->path);
+        if (from && apply_regions(from, &session->host[i].memory) != 0)
+            return error_set(error, "%s: no memory", override->path);
     }
     return 0;
 }
 
-int given_image(const struct given_device *device, struct memory *memory)
+int setup_override_image(const struct host_override *device, struct shadow_memory *memory)
 {
     for (size_t i = 0; i < device->region_cnt; i++) {
-        const struct given_region *g = &device->region[i];
+        const struct region_override *g = &device->region[i];
 
         for (size_t k = 0; k < g->image_cnt; k++)
-            if (memory_give(memory, memory_find(memory, g->rkey), g->image[k].va, g->image[k].bytes,
-                            g->image[k].len) != 0)
+            if (shadow_set_initial(memory, shadow_find(memory, g->rkey), g->image[k].va,
+                                   g->image[k].bytes, g->image[k].len) != 0)
                 return -1;
     }
     return 0;
 }
 
-int given_stores(struct given_device *device, struct memory *memory, uint32_t at, uint32_t request)
+int setup_override_stores(struct host_override *device, struct shadow_memory *memory, uint32_t at,
+                          uint32_t request)
 {
     for (size_t i = 0; i < device->region_cnt; i++) {
-        struct given_region *g = &device->region[i];
+        struct region_override *g = &device->region[i];
 
         for (; g->stored < g->store_cnt; g->stored++) {
-            const struct given_bytes *b = &g->store[g->stored];
+            const struct bytes_override *b = &g->store[g->stored];
 
             if (b->at > at || (b->at == at && b->request != request))
                 break;
-            if (memory_give(memory, memory_find(memory, g->rkey), b->va, b->bytes, b->len) != 0)
+            if (shadow_set_initial(memory, shadow_find(memory, g->rkey), b->va, b->bytes, b->len) !=
+                0)
                 return -1;
         }
     }

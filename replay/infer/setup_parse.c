@@ -30,29 +30,29 @@ struct number {
     size_t off;   /* of a uint32_t */
 };
 
-#define CONN(member) offsetof(struct given_conn, member)
+#define CONN(member) offsetof(struct dir_override, member)
 
 static const struct number setup_numbers[] = {
-    {"path_mtu", 256, 4096, GIVEN_MTU, CONN(mtu)},
-    {"pkey", 1, 0xFFFF, GIVEN_PKEY, CONN(pkey)},
-    {"first_psn", 0, ROCE_PSN_MASK, GIVEN_RQ_PSN, CONN(rq_psn)},
-    {"msn", 0, ROCE_PSN_MASK, GIVEN_MSN, CONN(msn)},
-    {"rnr_timer", 0, 31, GIVEN_RNR_TIMER, CONN(rnr_timer)},
-    {"receive_length", 0, UINT64_C(1) << 31, GIVEN_RECEIVE_LENGTH, CONN(receive_len)},
-    {"rd_atomic", 0, RNIC_RD_ATOMIC_MAX, GIVEN_RESOURCES, CONN(resources)},
+    {"path_mtu", 256, 4096, OVERRIDE_MTU, CONN(mtu)},
+    {"pkey", 1, 0xFFFF, OVERRIDE_PKEY, CONN(pkey)},
+    {"first_psn", 0, ROCE_PSN_MASK, OVERRIDE_RQ_PSN, CONN(rq_psn)},
+    {"msn", 0, ROCE_PSN_MASK, OVERRIDE_MSN, CONN(msn)},
+    {"rnr_timer", 0, 31, OVERRIDE_RNR_TIMER, CONN(rnr_timer)},
+    {"receive_length", 0, UINT64_C(1) << 31, OVERRIDE_RECEIVE_LENGTH, CONN(receive_len)},
+    {"rd_atomic", 0, RNIC_RD_ATOMIC_MAX, OVERRIDE_RESOURCES, CONN(resources)},
     {0},
 };
 static const struct number requester_numbers[] = {
-    {"qpn", QPN_MIN, QPN_MAX, GIVEN_PEER_QPN, CONN(peer_qpn)},
-    {"first_psn", 0, ROCE_PSN_MASK, GIVEN_SQ_PSN, CONN(sq_psn)},
-    {"timeout", 0, 31, GIVEN_TIMEOUT, CONN(timeout)},
-    {"retry_count", 0, 7, GIVEN_RETRY_CNT, CONN(retry_cnt)},
-    {"rnr_retry", 0, 7, GIVEN_RNR_RETRY, CONN(rnr_retry)},
-    {"rd_atomic", 1, RNIC_RD_ATOMIC_MAX, GIVEN_RD_ATOMIC, CONN(rd_atomic)},
+    {"qpn", QPN_MIN, QPN_MAX, OVERRIDE_PEER_QPN, CONN(peer_qpn)},
+    {"first_psn", 0, ROCE_PSN_MASK, OVERRIDE_SQ_PSN, CONN(sq_psn)},
+    {"timeout", 0, 31, OVERRIDE_TIMEOUT, CONN(timeout)},
+    {"retry_count", 0, 7, OVERRIDE_RETRY_CNT, CONN(retry_cnt)},
+    {"rnr_retry", 0, 7, OVERRIDE_RNR_RETRY, CONN(rnr_retry)},
+    {"rd_atomic", 1, RNIC_RD_ATOMIC_MAX, OVERRIDE_RD_ATOMIC, CONN(rd_atomic)},
     {0},
 };
 static const struct number responder_numbers[] = {
-    {"qpn", QPN_MIN, QPN_MAX, GIVEN_QPN, CONN(qpn)},
+    {"qpn", QPN_MIN, QPN_MAX, OVERRIDE_QPN, CONN(qpn)},
     {0},
 };
 
@@ -146,7 +146,7 @@ static int need_u64(const struct reader *r, const json_t *object, const char *na
 }
 
 static int read_numbers(const struct reader *r, const json_t *object, const struct number *row,
-                        struct given_conn *conn)
+                        struct dir_override *conn)
 {
     for (; row->name; row++) {
         uint64_t n;
@@ -171,7 +171,7 @@ static int read_access(struct reader *r, const json_t *value, unsigned *out)
         return wrong(r, "", value, "not a list");
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
-        unsigned bit = json_is_string(item) ? setup_access_bit(json_string_value(item)) : 0;
+        unsigned bit = json_is_string(item) ? setup_dump_access_bit(json_string_value(item)) : 0;
         char member[32];
 
         snprintf(member, sizeof(member), "[%zu]", i);
@@ -245,7 +245,7 @@ static int read_list(struct reader *r, const json_t *object, const char *name, v
 static int read_receive(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"psn", "absent", "length", NULL};
-    struct given_conn *conn = into;
+    struct dir_override *conn = into;
     uint64_t psn, absent = 0, len = RECV_FULL;
 
     if (check_names(r, item, names) != 0 || need_u64(r, item, "psn", 0, ROCE_PSN_MASK, &psn) != 0 ||
@@ -255,14 +255,14 @@ static int read_receive(struct reader *r, json_t *item, void *into)
         return -1;
     if (!VEC_GROW(conn->receive, conn->receive_cnt, conn->receive_cap))
         return no_memory(r);
-    conn->receive[conn->receive_cnt++] = (struct given_receive){
+    conn->receive[conn->receive_cnt++] = (struct recv_override){
         .psn = (uint32_t)psn, .absent = (uint32_t)absent, .len = (uint32_t)len};
     return 0;
 }
 
 static int read_withdrawn(struct reader *r, json_t *item, void *into)
 {
-    struct given_conn *conn = into;
+    struct dir_override *conn = into;
     uint64_t psn;
 
     if (!number_of(item, &psn) || psn > ROCE_PSN_MASK)
@@ -273,7 +273,7 @@ static int read_withdrawn(struct reader *r, json_t *item, void *into)
     return 0;
 }
 
-static int read_setup(struct reader *r, json_t *setup, struct given_conn *conn)
+static int read_setup(struct reader *r, json_t *setup, struct dir_override *conn)
 {
     static const char *const names[] = {"path_mtu", "path_mtu_known", "pkey",      "first_psn",
                                         "msn",      "access",         "rnr_timer", "receive_length",
@@ -283,7 +283,7 @@ static int read_setup(struct reader *r, json_t *setup, struct given_conn *conn)
 
     if (check_names(r, setup, names) != 0 || read_numbers(r, setup, setup_numbers, conn) != 0)
         return -1;
-    if (conn->has & GIVEN_MTU && (conn->mtu & (conn->mtu - 1)))
+    if (conn->has & OVERRIDE_MTU && (conn->mtu & (conn->mtu - 1)))
         return wrong(r, "path_mtu", json_object_get(setup, "path_mtu"),
                      "none of 256, 512, 1024, 2048, 4096");
     known = json_object_get(setup, "path_mtu_known");
@@ -293,9 +293,9 @@ static int read_setup(struct reader *r, json_t *setup, struct given_conn *conn)
     rc = read_access_of(r, setup, &conn->access);
     if (rc < 0)
         return -1;
-    conn->has |= rc ? GIVEN_ACCESS : 0;
-    conn->has |= json_object_get(setup, "receives") ? GIVEN_RECEIVES : 0;
-    conn->has |= json_object_get(setup, "withdrawn") ? GIVEN_WITHDRAWN : 0;
+    conn->has |= rc ? OVERRIDE_ACCESS : 0;
+    conn->has |= json_object_get(setup, "receives") ? OVERRIDE_RECEIVES : 0;
+    conn->has |= json_object_get(setup, "withdrawn") ? OVERRIDE_WITHDRAWN : 0;
     return read_list(r, setup, "receives", conn, read_receive) != 0 ||
                    read_list(r, setup, "withdrawn", conn, read_withdrawn) != 0
                ? -1
@@ -303,7 +303,7 @@ static int read_setup(struct reader *r, json_t *setup, struct given_conn *conn)
 }
 
 static int read_end(struct reader *r, json_t *conn_json, const char *name, const char *const *names,
-                    const struct number *numbers, struct given_conn *conn)
+                    const struct number *numbers, struct dir_override *conn)
 {
     json_t *end = json_object_get(conn_json, name);
     size_t mark = enter(r, ".%s", name);
@@ -322,8 +322,8 @@ static int read_conn(struct reader *r, json_t *item, void *into)
                                        "timeout",   "retry_count", "rnr_retry",
                                        "rd_atomic", "seen",        NULL};
     static const char *const answers[] = {"address", "qpn", NULL};
-    struct given *given = into;
-    struct given_conn *conn;
+    struct setup_override *override = into;
+    struct dir_override *conn;
     json_t *setup;
     uint64_t number;
     size_t mark;
@@ -331,12 +331,12 @@ static int read_conn(struct reader *r, json_t *item, void *into)
     if (check_names(r, item, names) != 0 ||
         need_u64(r, item, "connection", 1, UINT32_MAX, &number) != 0)
         return -1;
-    if (given_conn(given, number - 1))
+    if (setup_override_dir(override, number - 1))
         return wrong(r, "connection", json_object_get(item, "connection"), "is there twice");
-    if (!VEC_GROW(given->conn, given->conn_cnt, given->conn_cap))
+    if (!VEC_GROW(override->dir, override->dir_cnt, override->dir_cap))
         return no_memory(r);
-    conn = &given->conn[given->conn_cnt++];
-    *conn = (struct given_conn){.index = given->conn_cnt - 1, .number = (uint32_t)number};
+    conn = &override->dir[override->dir_cnt++];
+    *conn = (struct dir_override){.index = override->dir_cnt - 1, .number = (uint32_t)number};
     if (read_end(r, item, "requester", asks, requester_numbers, conn) != 0 ||
         read_end(r, item, "responder", answers, responder_numbers, conn) != 0)
         return -1;
@@ -375,8 +375,8 @@ static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *l
 }
 
 /* Bytes that lie in the region. */
-static int read_bytes(struct reader *r, const json_t *item, const struct given_region *region,
-                      struct given_bytes *out)
+static int read_bytes(struct reader *r, const json_t *item, const struct region_override *region,
+                      struct bytes_override *out)
 {
     if (need_u64(r, item, "address", 0, UINT64_MAX, &out->va) != 0)
         return -1;
@@ -394,8 +394,8 @@ static int read_bytes(struct reader *r, const json_t *item, const struct given_r
 static int read_image(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"address", "bytes", NULL};
-    struct given_region *region = into;
-    struct given_bytes bytes = {0};
+    struct region_override *region = into;
+    struct bytes_override bytes = {0};
 
     if (check_names(r, item, names) != 0 || read_bytes(r, item, region, &bytes) != 0)
         return -1;
@@ -410,8 +410,8 @@ static int read_image(struct reader *r, json_t *item, void *into)
 static int read_store(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"frame", "request", "address", "bytes", NULL};
-    struct given_region *region = into;
-    struct given_bytes bytes = {0};
+    struct region_override *region = into;
+    struct bytes_override bytes = {0};
     uint64_t frame, request;
 
     if (check_names(r, item, names) != 0 || need_u64(r, item, "frame", 1, UINT32_MAX, &frame) != 0)
@@ -439,8 +439,8 @@ static int read_region(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"rkey",       "address", "length", "access",
                                         "invalidate", "image",   "stores", NULL};
-    struct given_device *device = into;
-    struct given_region region = {0};
+    struct host_override *device = into;
+    struct region_override region = {0};
     const json_t *invalidate = json_object_get(item, "invalidate");
     uint64_t rkey;
 
@@ -472,22 +472,23 @@ static int read_region(struct reader *r, json_t *item, void *into)
 static int read_device(struct reader *r, json_t *item, void *into)
 {
     static const char *const names[] = {"address", "regions", NULL};
-    struct given *given = into;
+    struct setup_override *override = into;
     const json_t *addr = json_object_get(item, "address");
-    struct given_device *device;
+    struct host_override *device;
 
     if (check_names(r, item, names) != 0)
         return -1;
-    if (!VEC_GROW(given->device, given->device_cnt, given->device_cap))
+    if (!VEC_GROW(override->host, override->host_cnt, override->host_cap))
         return no_memory(r);
-    device = &given->device[given->device_cnt++];
-    *device = (struct given_device){.has = json_object_get(item, "regions") ? GIVEN_REGIONS : 0};
+    device = &override->host[override->host_cnt++];
+    *device =
+        (struct host_override){.has = json_object_get(item, "regions") ? OVERRIDE_REGIONS : 0};
     if (!json_is_string(addr) || !parse_ip_addr(json_string_value(addr), device->addr))
         return wrong(r, "address", addr, addr ? "not an IP address" : "is missing");
     return read_list(r, item, "regions", device, read_region);
 }
 
-int given_read(struct given *given, const char *path, struct error *error)
+int setup_override_read(struct setup_override *override, const char *path, struct error *error)
 {
     static const char *const names[] = {"file", "connections", "devices", NULL};
     struct reader r = {.file = path, .error = error};
@@ -495,8 +496,8 @@ int given_read(struct given *given, const char *path, struct error *error)
     json_t *root;
     int rc;
 
-    *given = (struct given){.path = strdup(path)};
-    if (!given->path)
+    *override = (struct setup_override){.path = strdup(path)};
+    if (!override->path)
         return no_memory(&r);
     root = json_load_file(path, JSON_REJECT_DUPLICATES, &json_error);
     if (!root)
@@ -507,9 +508,9 @@ int given_read(struct given *given, const char *path, struct error *error)
     rc = json_is_object(root) ? check_names(&r, root, names)
                               : error_set(error, "%s: not a JSON object", path);
     if (rc == 0)
-        rc = read_list(&r, root, "connections", given, read_conn);
+        rc = read_list(&r, root, "connections", override, read_conn);
     if (rc == 0)
-        rc = read_list(&r, root, "devices", given, read_device);
+        rc = read_list(&r, root, "devices", override, read_device);
     json_decref(root);
     return rc;
 }

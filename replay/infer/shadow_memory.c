@@ -14,18 +14,18 @@ enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 /* A buffer that was filled anew differs in at least this many bytes, and in most of them. */
 #define REFILL_MIN 16
 
-void memory_init(struct memory *memory)
+void shadow_init(struct shadow_memory *memory)
 {
     memset(memory, 0, sizeof(*memory));
     keymap_init(&memory->keys, sizeof(uint32_t));
 }
 
-static uint64_t pages_of(const struct memory_region *region)
+static uint64_t pages_of(const struct shadow_region *region)
 {
     return region->span / MEMORY_PAGE + 1;
 }
 
-static void unmap(struct memory_region *region)
+static void unmap_region(struct shadow_region *region)
 {
     if (region->image)
         munmap(region->image, region->span);
@@ -35,10 +35,10 @@ static void unmap(struct memory_region *region)
         munmap(region->touched, pages_of(region));
 }
 
-void memory_free(struct memory *memory)
+void shadow_free(struct shadow_memory *memory)
 {
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
-        unmap(&memory->region[i]);
+        unmap_region(&memory->region[i]);
     free(memory->region);
     free(memory->write);
     free(memory->lent);
@@ -46,7 +46,7 @@ void memory_free(struct memory *memory)
     memset(memory, 0, sizeof(*memory));
 }
 
-static struct memory_region *region_of(struct memory *memory, uint32_t rkey)
+static struct shadow_region *region_of(struct shadow_memory *memory, uint32_t rkey)
 {
     uint32_t cnt = memory->keys.cnt;
     uint32_t at;
@@ -57,13 +57,14 @@ static struct memory_region *region_of(struct memory *memory, uint32_t rkey)
     if (at == KEYMAP_NONE)
         return NULL;
     if (at == cnt)
-        memory->region[at] = (struct memory_region){.rkey = rkey};
+        memory->region[at] = (struct shadow_region){.rkey = rkey};
     return &memory->region[at];
 }
 
-int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len, unsigned access)
+int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
+                 unsigned access)
 {
-    struct memory_region *region;
+    struct shadow_region *region;
 
     if (len == 0 || va + len < va)
         return 0;
@@ -85,9 +86,9 @@ int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len
     return 0;
 }
 
-int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access)
+int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access)
 {
-    struct memory_region *region = region_of(memory, rkey);
+    struct shadow_region *region = region_of(memory, rkey);
 
     if (!region)
         return -1;
@@ -95,9 +96,9 @@ int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access)
     return 0;
 }
 
-int memory_claim_invalidate(struct memory *memory, uint32_t rkey)
+int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey)
 {
-    struct memory_region *region = region_of(memory, rkey);
+    struct shadow_region *region = region_of(memory, rkey);
 
     if (!region)
         return -1;
@@ -105,7 +106,7 @@ int memory_claim_invalidate(struct memory *memory, uint32_t rkey)
     return 0;
 }
 
-static void *reserve(uint64_t len)
+static void *reserve_pages(uint64_t len)
 {
     void *p =
         mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -113,41 +114,41 @@ static void *reserve(uint64_t len)
     return p == MAP_FAILED ? NULL : p;
 }
 
-const char *memory_map(struct memory *memory)
+const char *shadow_map(struct shadow_memory *memory)
 {
     uint64_t span = 0;
 
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
-        struct memory_region *region = &memory->region[i];
+        struct shadow_region *region = &memory->region[i];
 
         if (region->span == 0)
             region->span = MEMORY_PAGE;
         if (region->span > MEMORY_SPAN_MAX - span)
             return "its accesses lie too far apart to hold the memory between them";
         span += region->span;
-        region->image = reserve(region->span);
-        region->state = reserve(region->span);
-        region->touched = reserve(pages_of(region));
+        region->image = reserve_pages(region->span);
+        region->state = reserve_pages(region->span);
+        region->touched = reserve_pages(pages_of(region));
         if (!region->image || !region->state || !region->touched)
             return "the system does not give the memory its regions span";
     }
     return NULL;
 }
 
-struct memory_region *memory_find(const struct memory *memory, uint32_t rkey)
+struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey)
 {
     uint32_t at = keymap_get(&memory->keys, &rkey);
 
     return at == KEYMAP_NONE ? NULL : &memory->region[at];
 }
 
-bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access)
+bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access)
 {
     return (region->access & access) == access && va >= region->low && len <= region->span &&
            va - region->low <= region->span - len;
 }
 
-int memory_register(struct memory_region *region, struct rnic_pd *pd)
+int shadow_register(struct shadow_region *region, struct rnic_pd *pd)
 {
     unsigned access = region->access;
     struct rnic_mr_attr attr = {.addr = region->image,
@@ -164,14 +165,15 @@ int memory_register(struct memory_region *region, struct rnic_pd *pd)
     return rnic_mr_reg(pd, &attr, &region->mr);
 }
 
-void memory_withdraw(struct memory_region *region)
+void shadow_deregister(struct shadow_region *region)
 {
     if (region->mr)
         rnic_mr_dereg(region->mr);
     region->mr = NULL;
 }
 
-static int touch(struct memory *memory, struct memory_region *region, uint64_t off, uint32_t len)
+static int touch_pages(struct shadow_memory *memory, struct shadow_region *region, uint64_t off,
+                       uint32_t len)
 {
     for (uint64_t page = off / MEMORY_PAGE; page <= (off + len - 1) / MEMORY_PAGE; page++) {
         memory->pages += !region->touched[page];
@@ -181,7 +183,7 @@ static int touch(struct memory *memory, struct memory_region *region, uint64_t o
 }
 
 /* The byte at `va` as `write` left it, or -1 if it does not cover it. */
-static int byte_of(const struct memory_write *write, uint64_t va)
+static int byte_of(const struct shadow_write *write, uint64_t va)
 {
     if (va < write->va || va - write->va >= write->len)
         return -1;
@@ -189,11 +191,11 @@ static int byte_of(const struct memory_write *write, uint64_t va)
 }
 
 /* Whether the value now seen was written by means of another key for the same memory. */
-static bool explained(struct memory *memory, const struct memory_region *region, uint64_t va,
-                      uint8_t value)
+static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
+                                 uint64_t va, uint8_t value)
 {
     for (size_t i = memory->write_cnt; i-- > 0;) {
-        const struct memory_write *w = &memory->write[i];
+        const struct shadow_write *w = &memory->write[i];
 
         if (++memory->effort > EFFORT_MAX)
             return false;
@@ -205,12 +207,12 @@ static bool explained(struct memory *memory, const struct memory_region *region,
 
 /* Whether the responder's program filled the buffer anew: most bytes of it changed, after the last
  * remote write, and after something told the program that the write had come. */
-static bool refilled(struct memory *memory, const struct memory_region *region, uint64_t va,
-                     const uint8_t *bytes, uint32_t len, const struct memory_reader *reader)
+static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
+                     const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {
     uint64_t off = va - region->low;
     uint32_t written = 0, differ = 0, first = 0;
-    const struct memory_write *writer;
+    const struct shadow_write *writer;
 
     for (uint32_t i = 0; i < len; i++) {
         if (region->state[off + i] != WRITTEN)
@@ -221,27 +223,27 @@ static bool refilled(struct memory *memory, const struct memory_region *region, 
     }
     if (differ < REFILL_MIN || differ <= written / 2)
         return false;
-    writer = memory_writer(memory, region->rkey, va + first, reader->pkt);
-    return writer && reader->event > writer->pkt;
+    writer = shadow_writer(memory, region->rkey, va + first, reader->pkt);
+    return writer && reader->app_active > writer->pkt;
 }
 
-static int lend(struct memory *memory, struct memory_region *region, uint64_t off, uint8_t byte,
-                const struct memory_reader *reader)
+static int lend_byte(struct shadow_memory *memory, struct shadow_region *region, uint64_t off,
+                     uint8_t byte, const struct shadow_reader *reader)
 {
     if (!VEC_GROW(memory->lent, memory->lent_cnt, memory->lent_cap))
         return -1;
     memory->lent[memory->lent_cnt++] =
-        (struct memory_lent){.region = region, .off = off, .byte = region->image[off]};
+        (struct lent_byte){.region = region, .off = off, .byte = region->image[off]};
     region->image[off] = byte;
     return reader->store ? reader->store(reader->ctx, region, region->low + off, byte, false) : 0;
 }
 
-int memory_restore(struct memory *memory, const struct memory_reader *reader)
+int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader)
 {
     int rc = 0;
 
     while (memory->lent_cnt > 0) {
-        const struct memory_lent *l = &memory->lent[--memory->lent_cnt];
+        const struct lent_byte *l = &memory->lent[--memory->lent_cnt];
 
         l->region->image[l->off] = l->byte;
         if (rc == 0 && reader->store)
@@ -250,8 +252,8 @@ int memory_restore(struct memory *memory, const struct memory_reader *reader)
     return rc;
 }
 
-int memory_observe(struct memory *memory, struct memory_region *region, uint64_t va,
-                   const uint8_t *bytes, uint32_t len, const struct memory_reader *reader)
+int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
+                   const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {
     uint64_t off = va - region->low;
     uint8_t *image = region->image + off;
@@ -260,7 +262,7 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
 
     if (len == 0)
         return 0;
-    if (touch(memory, region, off, len) != 0)
+    if (touch_pages(memory, region, off, len) != 0)
         return -1;
     anew = refilled(memory, region, va, bytes, len, reader);
     for (uint32_t i = 0; i < len; i++) {
@@ -272,13 +274,14 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
             memory->obligations++;
             if (!differs)
                 continue;
-            if (reader->read && sharing_explains(reader->sharing, reader->read, va + i, bytes[i],
-                                                 state[i] != GIVEN)) {
-                if (lend(memory, region, off + i, bytes[i], reader) != 0)
+            if (reader->shared_read &&
+                shared_memory_explains(reader->sharing, reader->shared_read, va + i, bytes[i],
+                                       state[i] != GIVEN)) {
+                if (lend_byte(memory, region, off + i, bytes[i], reader) != 0)
                     return -1;
                 continue;
             }
-            if (!anew && !explained(memory, region, va + i, bytes[i]))
+            if (!anew && !written_by_other_key(memory, region, va + i, bytes[i]))
                 continue;
         }
         if (state[i] == UNKNOWN)
@@ -294,30 +297,30 @@ int memory_observe(struct memory *memory, struct memory_region *region, uint64_t
     return 0;
 }
 
-int memory_give(struct memory *memory, struct memory_region *region, uint64_t va,
-                const uint8_t *bytes, uint32_t len)
+int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
+                       const uint8_t *bytes, uint32_t len)
 {
     uint64_t off = va - region->low;
 
     if (len == 0)
         return 0;
-    if (touch(memory, region, off, len) != 0)
+    if (touch_pages(memory, region, off, len) != 0)
         return -1;
     memcpy(region->image + off, bytes, len);
     memset(region->state + off, GIVEN, len);
     return 0;
 }
 
-int memory_written(struct memory *memory, struct memory_region *region,
-                   const struct memory_write *write)
+int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
+                      const struct shadow_write *write)
 {
     uint64_t off = write->va - region->low;
-    struct memory_write *w;
+    struct shadow_write *w;
 
     if (write->len == 0)
         return 0;
     if (!VEC_GROW(memory->write, memory->write_cnt, memory->write_cap) ||
-        touch(memory, region, off, write->len) != 0)
+        touch_pages(memory, region, off, write->len) != 0)
         return -1;
     w = &memory->write[memory->write_cnt++];
     *w = *write;
@@ -327,22 +330,22 @@ int memory_written(struct memory *memory, struct memory_region *region,
     return 0;
 }
 
-bool memory_is_written(const struct memory_region *region, uint64_t va)
+bool shadow_is_written(const struct shadow_region *region, uint64_t va)
 {
     return region->state[va - region->low] == WRITTEN;
 }
 
-void memory_forget(struct memory *memory)
+void shadow_forget_writes(struct shadow_memory *memory)
 {
     for (; memory->forgotten < memory->write_cnt; memory->forgotten++) {
-        const struct memory_write *w = &memory->write[memory->forgotten];
-        struct memory_region *region = memory_find(memory, w->rkey);
+        const struct shadow_write *w = &memory->write[memory->forgotten];
+        struct shadow_region *region = shadow_find(memory, w->rkey);
 
         memset(region->state + (w->va - region->low), OBSERVED, w->len);
     }
 }
 
-const struct memory_write *memory_writer(struct memory *memory, uint32_t rkey, uint64_t va,
+const struct shadow_write *shadow_writer(struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                                          uint32_t pkt)
 {
     for (size_t i = memory->write_cnt; i-- > 0 && ++memory->effort <= EFFORT_MAX;)

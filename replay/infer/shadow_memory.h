@@ -17,7 +17,7 @@
  * An obligation ends where another explanation is in the capture: the same bytes written through
  * another key with just the value now seen, or a buffer that the responder's program filled anew
  * after a message told it that it may. Where another connection wrote the byte and an allowed order
- * of execution explains what a READ shows (sharing.h), it is there for that READ only.
+ * of execution explains what a READ shows (shared_memory.h), it is there for that READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -32,7 +32,7 @@
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
 #define MEMORY_PAGE      4096u
 
-struct memory_region {
+struct shadow_region {
     uint32_t rkey;
     uint64_t low;  /* first address */
     uint64_t span; /* bytes; 0 until something was accessed */
@@ -45,8 +45,8 @@ struct memory_region {
 };
 
 /* A remote write that our RNIC executed. */
-struct memory_write {
-    uint32_t side;
+struct shadow_write {
+    uint32_t dir;
     uint32_t rkey;
     uint32_t pkt; /* index into trace.pkt */
     uint32_t len;
@@ -56,40 +56,40 @@ struct memory_write {
     uint8_t value[8];
 };
 
-struct sharing;
-struct sharing_read;
+struct shared_memory;
+struct shared_read;
 
 /* Who looks: for telling one connection's obligations from another's writes. */
-struct memory_reader {
-    uint32_t side;
-    uint32_t pkt;   /* index into trace.pkt of the request */
-    uint32_t event; /* latest packet before it from which the responder's program may have learnt
-                     * that it can use its buffers again; 0 if none */
-    struct sharing *sharing;         /* what may have been executed in another order */
-    const struct sharing_read *read; /* for that; NULL: it is not asked */
+struct shadow_reader {
+    uint32_t dir;
+    uint32_t pkt;        /* index into trace.pkt of the request */
+    uint32_t app_active; /* latest packet before it from which the responder's program may have
+                          * learnt that it can use its buffers again; 0 if none */
+    struct shared_memory *sharing;         /* what may have been executed in another order */
+    const struct shared_read *shared_read; /* for that; NULL: it is not asked */
     bool unseen_only; /* what was seen or written before stays: it may have changed since */
-    /* NULL, or told of each byte that memory_observe() puts into the image; -1 is no memory. */
-    int (*store)(void *ctx, const struct memory_region *region, uint64_t va, uint8_t byte,
+    /* NULL, or told of each byte that shadow_observe() puts into the image; -1 is no memory. */
+    int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
                  bool initial);
     void *ctx;
 };
 
 /* A byte that is in the image for one READ only, which another order of execution explains. */
-struct memory_lent {
-    struct memory_region *region;
+struct lent_byte {
+    struct shadow_region *region;
     uint64_t off;
     uint8_t byte; /* what belongs there */
 };
 
-struct memory {
+struct shadow_memory {
     struct keymap keys;
-    struct memory_region *region; /* numbered by `keys` */
+    struct shadow_region *region; /* numbered by `keys` */
     size_t region_cap;
-    struct memory_write *write;
+    struct shadow_write *write;
     size_t forgotten; /* writes that are no obligations any more */
     size_t write_cnt;
     size_t write_cap;
-    struct memory_lent *lent;
+    struct lent_byte *lent;
     size_t lent_cnt;
     size_t lent_cap;
     uint64_t pages;
@@ -100,59 +100,60 @@ struct memory {
     uint64_t obligations; /* bytes read back that a remote write had put there */
 };
 
-void memory_init(struct memory *memory);
-void memory_free(struct memory *memory); /* the RNIC that uses it must be gone */
+void shadow_init(struct shadow_memory *memory);
+void shadow_free(struct shadow_memory *memory); /* the RNIC that uses it must be gone */
 
 /* An access that the recorded responder accepted: widens the key's region. 0, or -1 without memory.
  * Nothing for `len` 0, where no key is checked (R085), nor for a range that wraps. */
-int memory_claim(struct memory *memory, uint32_t rkey, uint64_t va, uint64_t len, unsigned access);
+int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
+                 unsigned access);
 
 /* An access that touches no byte, but needs the key; 0 or -1. */
-int memory_claim_key(struct memory *memory, uint32_t rkey, unsigned access);
+int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
 /* The key is invalidated by a SEND; a key nobody used gets a region of one page. */
-int memory_claim_invalidate(struct memory *memory, uint32_t rkey);
+int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
 /* Reserves the images. NULL, or why it cannot be done. */
-const char *memory_map(struct memory *memory);
+const char *shadow_map(struct shadow_memory *memory);
 
 /* The region of a key, or NULL. */
-struct memory_region *memory_find(const struct memory *memory, uint32_t rkey);
+struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey);
 
 /* Whether the whole range lies in the region and it grants `access`. */
-bool memory_covers(const struct memory_region *region, uint64_t va, uint64_t len, unsigned access);
+bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access);
 
 /* The user says that these bytes are at `va` of the region, which covers them. 0, or -1 if too much
  * memory is touched. */
-int memory_give(struct memory *memory, struct memory_region *region, uint64_t va,
-                const uint8_t *bytes, uint32_t len);
+int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
+                       const uint8_t *bytes, uint32_t len);
 
 /* Registers or withdraws a region; 0 or enum rnic_error. */
-int memory_register(struct memory_region *region, struct rnic_pd *pd);
-void memory_withdraw(struct memory_region *region);
+int shadow_register(struct shadow_region *region, struct rnic_pd *pd);
+void shadow_deregister(struct shadow_region *region);
 
 /* The capture shows these bytes at `va` of the region, which covers them: makes the image agree
  * where that is not a remote writer's obligation. 0, or -1 if too much memory is touched. */
-int memory_observe(struct memory *memory, struct memory_region *region, uint64_t va,
-                   const uint8_t *bytes, uint32_t len, const struct memory_reader *reader);
+int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
+                   const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
-/* The READ was executed: puts back what memory_observe() lent it. 0 or -1. */
-int memory_restore(struct memory *memory, const struct memory_reader *reader);
+/* The READ was executed: puts back what shadow_observe() lent it. 0 or -1. */
+int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
 /* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). 0 or -1. */
-int memory_written(struct memory *memory, struct memory_region *region,
-                   const struct memory_write *write);
+int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
+                      const struct shadow_write *write);
 
 /* Whether a remote write put the byte at `va` there, which the region covers. */
-bool memory_is_written(const struct memory_region *region, uint64_t va);
+bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
 /* The capture lacks requests here, any of which may have written anywhere: what was written before
  * is no obligation any more. */
-void memory_forget(struct memory *memory);
+void shadow_forget_writes(struct shadow_memory *memory);
 
 /* The latest remote write to the byte by a packet before `pkt`; NULL if there is none, or looking
  * took too long. */
-const struct memory_write *memory_writer(struct memory *memory, uint32_t rkey, uint64_t va,
+const struct shadow_write *shadow_writer(struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                                          uint32_t pkt);
 
 #endif

@@ -20,64 +20,65 @@
  */
 
 /* The responses that first show each entry executed: `until` has room for one packet an entry. */
-static void find_until(const struct setup *s, uint32_t *until)
+static void find_until(const struct inferred_setup *s, uint32_t *until)
 {
     size_t next = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt && next < s->entry_cnt; i++) {
-        if (!s->step[i].response || !s->step[i].usable || s->step[i].early)
+    for (uint32_t i = 0; i < s->event_cnt && next < s->req_cnt; i++) {
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first)
             continue;
-        for (; next < s->entry_cnt && s->entry[next].rel <= setup_executed_by(s, i); next++)
-            until[next] = s->step[i].pkt;
+        for (; next < s->req_cnt && s->req[next].rel <= event_executed_to(s, i); next++)
+            until[next] = s->event[i].pkt;
     }
-    for (; next < s->entry_cnt; next++)
+    for (; next < s->req_cnt; next++)
         until[next] = UINT32_MAX;
 }
 
-static bool is_ahead(const struct setup *s, const struct entry *e)
+static bool is_executed_unseen(const struct inferred_setup *s, const struct request_pkt *e)
 {
-    for (size_t i = 0; i < s->ahead_cnt; i++)
-        if (s->ahead[i].step == e->step)
+    for (size_t i = 0; i < s->executed_unseen_cnt; i++)
+        if (s->executed_unseen[i].event == e->event)
             return true;
     return false;
 }
 
 /* What an atomic found, as its answer says, and left. */
-static void read_atomic(const struct setup *s, const struct entry *e, struct sharing_write *w)
+static void read_atomic(const struct inferred_setup *s, const struct request_pkt *e,
+                        struct shared_write *w)
 {
     struct roce_pkt pkt;
 
-    if (e->answer == STEP_NONE)
+    if (e->first_response == EVENT_NONE)
         return;
-    trace_parse(setup_packet(s, e->answer), &pkt);
+    trace_parse(event_packet(s, e->first_response), &pkt);
     w->known = true;
     w->found = w->left = pkt.atomicacketh.orig;
-    trace_parse(setup_packet(s, e->step), &pkt);
+    trace_parse(event_packet(s, e->event), &pkt);
     if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
         w->left += pkt.atomiceth.swap_add;
     else if (pkt.atomiceth.compare == w->found)
         w->left = pkt.atomiceth.swap_add;
 }
 
-static bool add_run(struct sharing *sh, uint32_t run_idx)
+static bool add_direction_writes(struct shared_memory *sh, uint32_t dir_idx)
 {
-    const struct setup *s = &sh->drive->run[run_idx].setup;
-    uint32_t *until = malloc((s->entry_cnt + 1) * sizeof(*until));
+    const struct inferred_setup *s = &sh->session->dir[dir_idx].setup;
+    uint32_t *until = malloc((s->req_cnt + 1) * sizeof(*until));
     uint32_t from = 0;
 
     if (!until)
         return false;
     find_until(s, until);
-    for (uint32_t i = 0; i < s->entry_cnt; i++) {
-        const struct entry *e = &s->entry[i];
-        const struct roce_opcode *op = setup_op(s, e->step);
-        const struct trace_packet *p = setup_packet(s, e->step);
-        struct sharing_write *w;
+    for (uint32_t i = 0; i < s->req_cnt; i++) {
+        const struct request_pkt *e = &s->req[i];
+        const struct roce_opcode *op = event_opcode(s, e->event);
+        const struct trace_packet *p = event_packet(s, e->event);
+        struct shared_write *w;
 
         if (e->invalid)
             break;
-        if (s->step[e->step].pkt > from && !is_ahead(s, e))
-            from = s->step[e->step].pkt;
+        if (s->event[e->event].pkt > from && !is_executed_unseen(s, e))
+            from = s->event[e->event].pkt;
         if (e->len == 0 || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
                             !roce_opcode_is_atomic(op)))
             continue;
@@ -86,17 +87,17 @@ static bool add_run(struct sharing *sh, uint32_t run_idx)
             return false;
         }
         w = &sh->write[sh->write_cnt++];
-        *w = (struct sharing_write){.run = run_idx,
-                                    .entry = i,
-                                    .rkey = e->rkey,
-                                    .len = e->len,
-                                    .va = e->va,
-                                    .from = from,
-                                    .until = until[i] > from ? until[i] : from};
+        *w = (struct shared_write){.dir = dir_idx,
+                                   .req = i,
+                                   .rkey = e->rkey,
+                                   .len = e->len,
+                                   .va = e->va,
+                                   .from = from,
+                                   .until = until[i] > from ? until[i] : from};
         if (roce_opcode_is_atomic(op))
             read_atomic(s, e, w);
         else
-            w->data = p->made_up ? NULL : trace_payload(p);
+            w->data = p->zero_filled ? NULL : trace_payload(p);
     }
     free(until);
     return true;
@@ -104,33 +105,33 @@ static bool add_run(struct sharing *sh, uint32_t run_idx)
 
 static int write_cmp(const void *a, const void *b)
 {
-    const struct sharing_write *x = a, *y = b;
+    const struct shared_write *x = a, *y = b;
 
     if (x->rkey != y->rkey)
         return x->rkey < y->rkey ? -1 : 1;
     if (x->va != y->va)
         return x->va < y->va ? -1 : 1;
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    return (x->entry > y->entry) - (x->entry < y->entry);
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
+    return (x->req > y->req) - (x->req < y->req);
 }
 
-static bool is_atomic(const struct sharing *sh, const struct sharing_write *w)
+static bool is_atomic(const struct shared_memory *sh, const struct shared_write *w)
 {
-    const struct setup *s = &sh->drive->run[w->run].setup;
+    const struct inferred_setup *s = &sh->session->dir[w->dir].setup;
 
-    return roce_opcode_is_atomic(setup_op(s, s->entry[w->entry].step));
+    return roce_opcode_is_atomic(event_opcode(s, s->req[w->req].event));
 }
 
 /* The first write that may cover a byte. */
-static size_t first_at(const struct sharing *sh, uint32_t rkey, uint64_t va)
+static size_t first_at(const struct shared_memory *sh, uint32_t rkey, uint64_t va)
 {
     uint64_t from = va < PAYLOAD_MAX ? 0 : va - PAYLOAD_MAX + 1;
     size_t low = 0, high = sh->write_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        const struct sharing_write *w = &sh->write[mid];
+        const struct shared_write *w = &sh->write[mid];
 
         if (w->rkey < rkey || (w->rkey == rkey && w->va < from))
             low = mid + 1;
@@ -144,19 +145,19 @@ static size_t first_at(const struct sharing *sh, uint32_t rkey, uint64_t va)
  */
 
 /* Of two writes, whether the capture shows that `a` was executed before `b`. */
-static bool is_before(const struct sharing_write *a, const struct sharing_write *b)
+static bool is_before(const struct shared_write *a, const struct shared_write *b)
 {
-    return a->run == b->run ? a->entry < b->entry : a->until < b->from;
+    return a->dir == b->dir ? a->req < b->req : a->until < b->from;
 }
 
 /* Adds the writes that change the word to `op`, which has room for as many more as there are. */
-static size_t list_ops(struct sharing *sh, const struct order_word *word,
-                       const struct sharing_write **op)
+static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
+                       const struct shared_write **op)
 {
     size_t cnt = 0;
 
     for (size_t i = first_at(sh, word->rkey, word->va); i < sh->write_cnt; i++) {
-        const struct sharing_write *w = &sh->write[i];
+        const struct shared_write *w = &sh->write[i];
 
         sh->effort++;
         if (w->rkey != word->rkey || w->va >= word->va + 8)
@@ -168,37 +169,38 @@ static size_t list_ops(struct sharing *sh, const struct order_word *word,
 }
 
 /* Gives the operations of an order that was found their turns. */
-static bool keep_order(struct sharing *sh, const struct order *order)
+static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
         return false;
     sh->next[sh->word_cnt] = 0;
-    for (size_t r = 0; r < order->runs; r++)
+    for (size_t r = 0; r < order->dir_cnt; r++)
         order->head[r] = r ? order->end[r - 1] : 0;
-    for (size_t i = 0; i < order->cnt; i++) {
-        const struct sharing_write *w = order->op[order->head[order->trial[i].run]++];
+    for (size_t i = 0; i < order->write_cnt; i++) {
+        const struct shared_write *w = order->write[order->head[order->trial[i].dir]++];
 
         if (!VEC_GROW(sh->turn, sh->turn_cnt, sh->turn_cap))
             return false;
-        sh->turn[sh->turn_cnt++] = (struct sharing_turn){
-            .run = w->run, .entry = w->entry, .word = (uint32_t)sh->word_cnt, .place = (uint32_t)i};
+        sh->turn[sh->turn_cnt++] = (struct atomic_turn){
+            .dir = w->dir, .req = w->req, .word = (uint32_t)sh->word_cnt, .place = (uint32_t)i};
     }
     sh->word_cnt++;
     return true;
 }
 
 /* Finds an order of the words, which it takes over. False without memory. */
-static bool order_words(struct sharing *sh, struct order_word *word, size_t word_cnt, bool *found)
+static bool order_words(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt,
+                        bool *found)
 {
-    const struct sharing_write **op = NULL;
+    const struct shared_write **op = NULL;
     size_t cnt = 0, cap = 0;
-    struct order order;
+    struct atomic_order order;
     bool ok = true;
 
     *found = false;
     for (size_t i = 0; i < word_cnt && ok; i++) {
         if (cap - cnt < sh->write_cnt) {
-            const struct sharing_write **more =
+            const struct shared_write **more =
                 realloc(op, (cap = 2 * cnt + sh->write_cnt + 1) * sizeof(*op));
 
             ok = more != NULL;
@@ -207,49 +209,49 @@ static bool order_words(struct sharing *sh, struct order_word *word, size_t word
         if (ok)
             cnt += list_ops(sh, &word[i], op + cnt);
     }
-    ok = order_init(&order, sh->drive, word, word_cnt, op, cnt) == 0 && ok;
-    if (ok && order.runs > 1) {
-        uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)order.cnt * order.runs;
+    ok = atomic_order_init(&order, sh->session, word, word_cnt, op, cnt) == 0 && ok;
+    if (ok && order.dir_cnt > 1) {
+        uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)order.write_cnt * order.dir_cnt;
 
-        *found = order_find(&order, &sh->effort, limit < EFFORT_MAX ? limit : EFFORT_MAX);
+        *found = atomic_order_find(&order, &sh->effort, limit < EFFORT_MAX ? limit : EFFORT_MAX);
         if (*found)
             ok = keep_order(sh, &order);
     }
-    order_free(&order);
+    atomic_order_free(&order);
     return ok;
 }
 
 static int turn_cmp(const void *a, const void *b)
 {
-    const struct sharing_turn *x = a, *y = b;
+    const struct atomic_turn *x = a, *y = b;
 
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    if (x->entry != y->entry)
-        return x->entry < y->entry ? -1 : 1;
+    if (x->dir != y->dir)
+        return x->dir < y->dir ? -1 : 1;
+    if (x->req != y->req)
+        return x->req < y->req ? -1 : 1;
     return (x->word > y->word) - (x->word < y->word);
 }
 
 /* Whether all can be executed in the orders of their words: none waits for another that waits for
  * it, by way of several words. */
-static bool orders_agree(struct sharing *sh)
+static bool orders_agree(struct shared_memory *sh)
 {
-    size_t *at = calloc(sh->drive->run_cnt + 1, sizeof(*at)); /* per run: its next turn */
+    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* per run: its next turn */
     size_t done = 0;
     bool moved = true;
 
     for (size_t i = sh->turn_cnt; at && i-- > 0;)
-        at[sh->turn[i].run] = i;
+        at[sh->turn[i].dir] = i;
     while (at && moved) {
         moved = false;
-        for (uint32_t r = 0; r < sh->drive->run_cnt; r++)
-            while (at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
-                   !sharing_waits(sh, r, sh->turn[at[r]].entry)) {
-                uint32_t entry = sh->turn[at[r]].entry;
+        for (uint32_t r = 0; r < sh->session->dir_cnt; r++)
+            while (at[r] < sh->turn_cnt && sh->turn[at[r]].dir == r &&
+                   !shared_memory_waits(sh, r, sh->turn[at[r]].req)) {
+                uint32_t entry = sh->turn[at[r]].req;
 
-                sharing_executed(sh, r, entry);
-                for (; at[r] < sh->turn_cnt && sh->turn[at[r]].run == r &&
-                       sh->turn[at[r]].entry == entry;
+                shared_memory_executed(sh, r, entry);
+                for (; at[r] < sh->turn_cnt && sh->turn[at[r]].dir == r &&
+                       sh->turn[at[r]].req == entry;
                      at[r]++)
                     done++;
                 moved = true;
@@ -261,7 +263,7 @@ static bool orders_agree(struct sharing *sh)
 }
 
 /* One order of all words, in place of theirs. False without memory. */
-static bool order_jointly(struct sharing *sh, struct order_word *word, size_t word_cnt)
+static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt)
 {
     size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
     bool found;
@@ -280,13 +282,13 @@ static bool order_jointly(struct sharing *sh, struct order_word *word, size_t wo
 }
 
 /* The words that atomics change, in order: each has its own order. */
-static bool order_each(struct sharing *sh, struct order_word **words, size_t *word_cnt)
+static bool order_each(struct shared_memory *sh, struct atomic_word **words, size_t *word_cnt)
 {
     size_t cap = 0;
 
     for (size_t i = 0; i < sh->write_cnt && sh->effort <= EFFORT_MAX; i++) {
-        const struct sharing_write *w = &sh->write[i];
-        struct order_word *word;
+        const struct shared_write *w = &sh->write[i];
+        struct atomic_word *word;
         bool found;
 
         if (!is_atomic(sh, w) || (*word_cnt && (*words)[*word_cnt - 1].rkey == w->rkey &&
@@ -294,32 +296,33 @@ static bool order_each(struct sharing *sh, struct order_word **words, size_t *wo
             continue;
         if (!VEC_GROW(*words, *word_cnt, cap) || !(word = calloc(1, sizeof(*word))))
             return false;
-        *word = (*words)[(*word_cnt)++] = (struct order_word){.rkey = w->rkey, .va = w->va};
+        *word = (*words)[(*word_cnt)++] = (struct atomic_word){.rkey = w->rkey, .va = w->va};
         if (!order_words(sh, word, 1, &found))
             return false;
     }
     return true;
 }
 
-static void sort_turns(struct sharing *sh)
+static void sort_turns(struct shared_memory *sh)
 {
     if (sh->turn_cnt)
         qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
 }
 
-int sharing_find(struct sharing *sh, const struct drive *drive, uint32_t device)
+int shared_memory_find(struct shared_memory *sh, const struct session *session, uint32_t host)
 {
-    struct order_word *words = NULL;
+    struct atomic_word *words = NULL;
     size_t runs = 0, word_cnt = 0;
     bool ok;
 
-    *sh = (struct sharing){.drive = drive};
-    for (uint32_t i = 0; i < drive->run_cnt; i++)
-        runs += drive->run[i].device == device && !drive->run[i].setup.skip;
+    *sh = (struct shared_memory){.session = session};
+    for (uint32_t i = 0; i < session->dir_cnt; i++)
+        runs += session->dir[i].host == host && !session->dir[i].setup.skip;
     if (runs < 2)
         return 0;
-    for (uint32_t i = 0; i < drive->run_cnt; i++)
-        if (drive->run[i].device == device && !drive->run[i].setup.skip && !add_run(sh, i))
+    for (uint32_t i = 0; i < session->dir_cnt; i++)
+        if (session->dir[i].host == host && !session->dir[i].setup.skip &&
+            !add_direction_writes(sh, i))
             return -1;
     if (sh->write_cnt)
         qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);
@@ -334,7 +337,7 @@ int sharing_find(struct sharing *sh, const struct drive *drive, uint32_t device)
     return ok ? 0 : -1;
 }
 
-void sharing_free(struct sharing *sh)
+void shared_memory_free(struct shared_memory *sh)
 {
     free(sh->write);
     free(sh->turn);
@@ -346,15 +349,15 @@ void sharing_free(struct sharing *sh)
  */
 
 /* The first turn of an entry; turn_cnt or another's if it has none. */
-static size_t turn_of(const struct sharing *sh, uint32_t run, uint32_t entry)
+static size_t turn_of(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     size_t low = 0, high = sh->turn_cnt;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        const struct sharing_turn *t = &sh->turn[mid];
+        const struct atomic_turn *t = &sh->turn[mid];
 
-        if (t->run < run || (t->run == run && t->entry < entry))
+        if (t->dir < dir || (t->dir == dir && t->req < entry))
             low = mid + 1;
         else
             high = mid;
@@ -362,32 +365,32 @@ static size_t turn_of(const struct sharing *sh, uint32_t run, uint32_t entry)
     return low;
 }
 
-bool sharing_has_order(const struct sharing *sh, uint32_t run, uint32_t entry)
+bool shared_memory_has_order(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
-    size_t i = turn_of(sh, run, entry);
+    size_t i = turn_of(sh, dir, entry);
 
-    return i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry;
+    return i < sh->turn_cnt && sh->turn[i].dir == dir && sh->turn[i].req == entry;
 }
 
-bool sharing_waits(const struct sharing *sh, uint32_t run, uint32_t entry)
+bool shared_memory_waits(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
-    for (size_t i = turn_of(sh, run, entry);
-         i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry; i++)
+    for (size_t i = turn_of(sh, dir, entry);
+         i < sh->turn_cnt && sh->turn[i].dir == dir && sh->turn[i].req == entry; i++)
         if (sh->next[sh->turn[i].word] < sh->turn[i].place)
             return true;
     return false;
 }
 
-void sharing_executed(struct sharing *sh, uint32_t run, uint32_t entry)
+void shared_memory_executed(struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
-    for (size_t i = turn_of(sh, run, entry);
-         i < sh->turn_cnt && sh->turn[i].run == run && sh->turn[i].entry == entry; i++)
+    for (size_t i = turn_of(sh, dir, entry);
+         i < sh->turn_cnt && sh->turn[i].dir == dir && sh->turn[i].req == entry; i++)
         if (sh->next[sh->turn[i].word] <= sh->turn[i].place)
             sh->next[sh->turn[i].word] = sh->turn[i].place + 1;
 }
 
 /* What a write leaves at a byte that it covers; -1 if nobody knows. */
-static int byte_of(const struct sharing_write *w, uint64_t va)
+static int byte_of(const struct shared_write *w, uint64_t va)
 {
     uint8_t left[8];
 
@@ -399,13 +402,13 @@ static int byte_of(const struct sharing_write *w, uint64_t va)
     return left[va - w->va];
 }
 
-static bool was_before(const struct sharing_read *read, const struct sharing_write *w)
+static bool was_before(const struct shared_read *read, const struct shared_write *w)
 {
-    return w->run == read->run ? w->entry < read->entry : w->until < read->from;
+    return w->dir == read->dir ? w->req < read->req : w->until < read->from;
 }
 
-bool sharing_explains(struct sharing *sh, const struct sharing_read *read, uint64_t va,
-                      uint8_t value, bool blank)
+bool shared_memory_explains(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
+                            uint8_t value, bool blank)
 {
     size_t from = first_at(sh, read->rkey, va), to = from;
     bool any = false; /* one that was executed before the READ */
@@ -416,7 +419,7 @@ bool sharing_explains(struct sharing *sh, const struct sharing_read *read, uint6
     if (!any && blank)
         return true;
     for (size_t i = from; i < to; i++) {
-        const struct sharing_write *w = &sh->write[i];
+        const struct shared_write *w = &sh->write[i];
         bool over = false; /* it was overwritten before the READ */
         int byte;
 

@@ -16,9 +16,9 @@
 #include "engine/rc_responder.h"
 
 /* A packet that changes memory. */
-struct sharing_write {
-    uint32_t run;
-    uint32_t entry; /* of the run's setup */
+struct shared_write {
+    uint32_t dir;
+    uint32_t req; /* of the run's setup */
     uint32_t rkey;
     uint32_t len;
     uint64_t va;
@@ -31,19 +31,19 @@ struct sharing_write {
 };
 
 /* The n-th place in the order of a word. */
-struct sharing_turn {
-    uint32_t run;
-    uint32_t entry;
+struct atomic_turn {
+    uint32_t dir;
+    uint32_t req;
     uint32_t word;
     uint32_t place;
 };
 
-struct sharing {
-    const struct drive *drive;
-    struct sharing_write *write; /* sorted by key, address, run, entry */
+struct shared_memory {
+    const struct session *session;
+    struct shared_write *write; /* sorted by key, address, run, entry */
     size_t write_cnt;
     size_t write_cap;
-    struct sharing_turn *turn; /* sorted by run, entry, word */
+    struct atomic_turn *turn; /* sorted by run, entry, word */
     size_t turn_cnt;
     size_t turn_cap;
     uint32_t *next; /* per word: places taken */
@@ -53,31 +53,31 @@ struct sharing {
 };
 
 /* A READ of some connection, for its n-th answer. */
-struct sharing_read {
-    uint32_t run;
-    uint32_t entry;
+struct shared_read {
+    uint32_t dir;
+    uint32_t req;
     uint32_t rkey;
     uint32_t from;  /* packet with the request */
     uint32_t until; /* packet with the answer */
 };
 
 /* What the runs of a device share; nothing if it has but one. 0, or -1 without memory.
- * sharing_free() is wanted in both cases. */
-int sharing_find(struct sharing *sharing, const struct drive *drive, uint32_t device);
-void sharing_free(struct sharing *sharing);
+ * shared_memory_free() is wanted in both cases. */
+int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
+void shared_memory_free(struct shared_memory *sharing);
 
 /* Whether the order asks for requests of other runs to be executed first. */
-bool sharing_waits(const struct sharing *sharing, uint32_t run, uint32_t entry);
+bool shared_memory_waits(const struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Whether there is an order of the words that a request changes. */
-bool sharing_has_order(const struct sharing *sharing, uint32_t run, uint32_t entry);
+bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Our RNIC has executed a request. */
-void sharing_executed(struct sharing *sharing, uint32_t run, uint32_t entry);
+void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Whether an allowed order has `value` at `va` when the READ is executed; `blank`: nobody knows
  * what was there before all writes. */
-bool sharing_explains(struct sharing *sharing, const struct sharing_read *read, uint64_t va,
-                      uint8_t value, bool blank);
+bool shared_memory_explains(struct shared_memory *sharing, const struct shared_read *read,
+                            uint64_t va, uint8_t value, bool blank);
 
 #endif

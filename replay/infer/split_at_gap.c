@@ -3,50 +3,51 @@
 
 #include <string.h>
 
-static bool take(struct side *side, uint32_t pkt)
+static bool add_packet(struct recorded_direction *recorded, uint32_t pkt)
 {
-    if (!VEC_GROW(side->pkt, side->cnt, side->cap))
+    if (!VEC_GROW(recorded->pkt, recorded->cnt, recorded->cap))
         return false;
-    side->pkt[side->cnt++] = pkt;
+    recorded->pkt[recorded->cnt++] = pkt;
     return true;
 }
 
 /* The step with which a message begins after the gap, or step_cnt. */
-static uint32_t next_message(const struct setup *s)
+static uint32_t next_message(const struct inferred_setup *s)
 {
     uint32_t i = 0;
 
-    while (i < s->step_cnt &&
-           (s->step[i].response || s->step[i].damaged || s->step[i].rel <= s->gap ||
-            !roce_opcode_is_request(setup_op(s, i)) || !roce_opcode_starts(setup_op(s, i))))
+    while (i < s->event_cnt &&
+           (s->event[i].response || s->event[i].damaged || s->event[i].rel <= s->gap ||
+            !roce_opcode_is_request(event_opcode(s, i)) || !roce_opcode_starts(event_opcode(s, i))))
         i++;
     return i;
 }
 
-int stretch_split(const struct setup *s, struct side *head, struct side *rest)
+int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head,
+                 struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
     bool open = true; /* answers after `from` may still belong to the head */
 
-    *head = *s->side;
+    *head = *s->recorded;
     head->pkt = NULL;
     head->cnt = head->cap = 0;
     *rest = *head;
     rest->cm.present = false; /* its PSN and MSN are of the connection's beginning */
-    rest->resumed = true;
-    rest->lacks = roce_psn_add(s->psn, (int32_t)s->gap).v;
-    rest->lacks_after = from ? setup_packet(s, from - 1)->frame : 0;
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    rest->after_gap = true;
+    rest->gap_psn = roce_psn_add(s->psn, (int32_t)s->gap).v;
+    rest->gap_after_frame = from ? event_packet(s, from - 1)->frame : 0;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
         /* What is sent again is played in the rest, if at all, and so are its answers. */
-        open &= !after || step->response || step->rel > s->gap;
-        if ((after ? open && step->response && step->rel < s->gap
-                   : !step->response || step->rel < s->gap) &&
-            !take(head, step->pkt))
+        open &= !after || event->response || event->rel > s->gap;
+        if ((after ? open && event->response && event->rel < s->gap
+                   : !event->response || event->rel < s->gap) &&
+            !add_packet(head, event->pkt))
             return -1;
-        if (after && !take(rest, step->pkt))
+        if (after && !add_packet(rest, event->pkt))
             return -1;
     }
     return 0;

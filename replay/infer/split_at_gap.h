@@ -16,7 +16,9 @@
 
 /* Parts the side of `setup` at its setup.gap. *head receives what comes before, *rest what comes
  * from the next message on; either may turn out empty (cnt 0), and never both together hold more
- * than the side. 0, or -1 without memory; side_free() is wanted for both in any case. */
-int stretch_split(const struct setup *setup, struct side *head, struct side *rest);
+ * than the side. 0, or -1 without memory; recorded_direction_free() is wanted for both in any case.
+ */
+int split_at_gap(const struct inferred_setup *setup, struct recorded_direction *head,
+                 struct recorded_direction *rest);
 
 #endif

@@ -5,95 +5,97 @@
 #include <string.h>
 #include "infer/split_at_gap.h"
 
-static uint32_t device_of(struct drive *d, const struct trace_flow *flow)
+static uint32_t device_of(struct session *session, const struct trace_flow *flow)
 {
-    struct device *dev;
+    struct responder_host *dev;
 
-    for (size_t i = 0; i < d->device_cnt; i++)
-        if (d->device[i].encap == flow->encap &&
-            memcmp(d->device[i].addr, flow->dst, sizeof(flow->dst)) == 0)
+    for (size_t i = 0; i < session->host_cnt; i++)
+        if (session->host[i].encap == flow->encap &&
+            memcmp(session->host[i].addr, flow->dst, sizeof(flow->dst)) == 0)
             return (uint32_t)i;
-    if (!VEC_GROW(d->device, d->device_cnt, d->device_cap))
+    if (!VEC_GROW(session->host, session->host_cnt, session->host_cap))
         return KEYMAP_NONE;
-    dev = &d->device[d->device_cnt];
+    dev = &session->host[session->host_cnt];
     memset(dev, 0, sizeof(*dev));
     memcpy(dev->addr, flow->dst, sizeof(dev->addr));
     dev->encap = flow->encap;
-    memory_init(&dev->memory);
-    return (uint32_t)d->device_cnt++;
+    shadow_init(&dev->memory);
+    return (uint32_t)session->host_cnt++;
 }
 
 /* A run for a side or a stretch of one; `part` is NULL or given over. -1 without memory. */
-static int add_run(struct drive *d, const struct side *side, struct side *part)
+static int add_direction(struct session *session, const struct recorded_direction *recorded,
+                         struct recorded_direction *part)
 {
-    struct run *run;
+    struct rc_direction *dir;
 
-    if (!VEC_GROW(d->run, d->run_cnt, d->run_cap)) {
+    if (!VEC_GROW(session->dir, session->dir_cnt, session->dir_cap)) {
         if (part)
-            side_free(part);
+            recorded_direction_free(part);
         free(part);
         return -1;
     }
-    run = &d->run[d->run_cnt++];
-    *run = (struct run){.part = part, .error_step = STEP_NONE};
-    run->device = device_of(d, &d->trace->flow[side->req_flow]);
-    return run->device == KEYMAP_NONE
+    dir = &session->dir[session->dir_cnt++];
+    *dir = (struct rc_direction){.stretch = part, .error_event = EVENT_NONE};
+    dir->host = device_of(session, &session->trace->flow[recorded->req_flow]);
+    return dir->host == KEYMAP_NONE
                ? -1
-               : setup_derive(&run->setup, d->trace, part ? part : side,
-                              given_conn(d->given, d->run_cnt - 1), &d->device[run->device].memory);
+               : infer_setup(&dir->setup, session->trace, part ? part : recorded,
+                             setup_override_dir(session->override, session->dir_cnt - 1),
+                             &session->host[dir->host].memory);
 }
 
 /* Takes the last run back. */
-static void drop_run(struct drive *d)
+static void drop_direction(struct session *session)
 {
-    struct run *run = &d->run[--d->run_cnt];
+    struct rc_direction *dir = &session->dir[--session->dir_cnt];
 
-    setup_free(&run->setup);
-    if (run->part)
-        side_free(run->part);
-    free(run->part);
+    inferred_setup_free(&dir->setup);
+    if (dir->stretch)
+        recorded_direction_free(dir->stretch);
+    free(dir->stretch);
 }
 
 /* Replaces the last run, whose requests have a gap, by runs of the stretches before and after it.
  */
-static int part_run(struct drive *d, const struct side *side)
+static int split_direction(struct session *session, const struct recorded_direction *recorded)
 {
-    struct side *head = calloc(1, sizeof(*head));
-    struct side *rest = calloc(1, sizeof(*rest));
+    struct recorded_direction *head = calloc(1, sizeof(*head));
+    struct recorded_direction *rest = calloc(1, sizeof(*rest));
     int rc = -1;
 
     if (head && rest)
-        rc = stretch_split(&d->run[d->run_cnt - 1].setup, head, rest);
+        rc = split_at_gap(&session->dir[session->dir_cnt - 1].setup, head, rest);
     if (rc == 0 && (head->cnt > 0 || rest->cnt > 0)) {
-        drop_run(d);
+        drop_direction(session);
         if (head->cnt > 0) {
-            rc = add_run(d, side, head);
+            rc = add_direction(session, recorded, head);
             head = NULL;
         }
         if (rc == 0 && rest->cnt > 0) {
-            rc = add_run(d, side, rest);
+            rc = add_direction(session, recorded, rest);
             rest = NULL;
         }
     }
     if (head)
-        side_free(head);
+        recorded_direction_free(head);
     if (rest)
-        side_free(rest);
+        recorded_direction_free(rest);
     free(head);
     free(rest);
     return rc;
 }
 
-int runs_add_side(struct drive *d, const struct side *side)
+int split_runs_add(struct session *session, const struct recorded_direction *recorded)
 {
-    int rc = add_run(d, side, NULL);
+    int rc = add_direction(session, recorded, NULL);
 
     for (unsigned i = 0; rc == 0 && i < STRETCHES_MAX; i++) {
-        const struct setup *s = &d->run[d->run_cnt - 1].setup;
+        const struct inferred_setup *s = &session->dir[session->dir_cnt - 1].setup;
 
-        if (s->gap == GAP_NONE || d->run_cnt > SIDES_MAX)
+        if (s->gap == GAP_NONE || session->dir_cnt > DIRECTIONS_MAX)
             break;
-        rc = part_run(d, side);
+        rc = split_direction(session, recorded);
     }
     return rc;
 }

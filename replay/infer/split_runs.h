@@ -9,6 +9,6 @@
 #include "engine/rc_responder.h"
 
 /* Adds the runs of a side to drive->run, derived, and its device. 0, or -1 without memory. */
-int runs_add_side(struct drive *drive, const struct side *side);
+int split_runs_add(struct session *session, const struct recorded_direction *recorded);
 
 #endif

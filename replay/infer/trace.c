@@ -32,7 +32,7 @@ struct flow_key {
     uint32_t svc;
 };
 
-static uint8_t *keep(struct trace *trace, const uint8_t *data, size_t len)
+static uint8_t *keep_frame(struct trace *trace, const uint8_t *data, size_t len)
 {
     struct trace_block *block = trace->blocks;
     uint8_t *p;
@@ -75,7 +75,7 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 }
 
 /* The addresses of a native packet without GRH are its LIDs. */
-static void addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
+static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
     roce_pkt_addr(pkt, src, dst);
     if (pkt->encap == ROCE_ENCAP_IB_LOCAL) {
@@ -92,7 +92,7 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     uint32_t cnt = trace->flows.cnt;
     uint32_t flow;
 
-    addresses(pkt, src, dst);
+    packet_addresses(pkt, src, dst);
     key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
     if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
         return KEYMAP_NONE;
@@ -114,7 +114,7 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
 /* Completes a frame of RC, XRC, UC or UD that the snap length cut: zeros for the payload bytes that
  * the capture lacks, and the ICRC of that, so that it can be played. What it carried cannot be
  * compared then, but all that its headers say can. */
-static bool complete(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
+static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
     uint8_t buf[ROCE_FRAME_MAX];
@@ -132,9 +132,9 @@ static bool complete(struct trace *trace, struct trace_packet *p, const struct r
         return true;
     roce_le32_put(buf + pkt.icrc_off, icrc);
     trace->bytes += len - p->cap_len;
-    p->made_up = cut->payload_cap_len < cut->payload_len;
+    p->zero_filled = cut->payload_cap_len < cut->payload_len;
     p->cut = false;
-    p->data = keep(trace, buf, len);
+    p->data = keep_frame(trace, buf, len);
     p->cap_len = p->wire_len = len;
     return p->data != NULL;
 }
@@ -184,7 +184,7 @@ static int replace_macs(struct trace *trace, const struct hosts *h)
 
         if (p->link != ROCE_LINK_ETHERNET || !flow->has_macs)
             continue;
-        copy = keep(trace, p->data, p->cap_len);
+        copy = keep_frame(trace, p->data, p->cap_len);
         if (!copy)
             return -1;
         if (!(copy[0] & 1))
@@ -195,7 +195,7 @@ static int replace_macs(struct trace *trace, const struct hosts *h)
     return 0;
 }
 
-static int settle_macs(struct trace *trace)
+static int unify_macs(struct trace *trace)
 {
     struct hosts h = {0};
     int rc = 0;
@@ -221,7 +221,7 @@ static int settle_macs(struct trace *trace)
     return rc;
 }
 
-static int add(struct trace *trace, const struct captured_frame *frame, struct error *error)
+static int add_packet(struct trace *trace, const struct captured_frame *frame, struct error *error)
 {
     struct roce_pkt pkt;
     struct trace_packet *p;
@@ -263,10 +263,10 @@ static int add(struct trace *trace, const struct captured_frame *frame, struct e
         .ackreq = pkt.bth.ackreq,
         .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
     };
-    if (p->cut && !complete(trace, p, &pkt))
+    if (p->cut && !zero_fill(trace, p, &pkt))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     if (!p->data)
-        p->data = trace->mapped ? pkt.frame : keep(trace, pkt.frame, pkt.cap_len);
+        p->data = trace->mapped ? pkt.frame : keep_frame(trace, pkt.frame, pkt.cap_len);
     if (!p->data)
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
@@ -286,7 +286,7 @@ static int add(struct trace *trace, const struct captured_frame *frame, struct e
  */
 #define DAMAGED_MAX 3u
 
-static int reseal(struct trace *trace)
+static int fix_all_icrcs(struct trace *trace)
 {
     uint32_t bad = 0;
 
@@ -298,9 +298,9 @@ static int reseal(struct trace *trace)
     if (bad <= DAMAGED_MAX)
         return 0;
     for (uint32_t i = 0; i < trace->cnt; i++)
-        if (trace_seal(trace, i) != 0)
+        if (trace_fix_icrc(trace, i) != 0)
             return -1;
-    trace->resealed = bad;
+    trace->icrcs_fixed = bad;
     return 0;
 }
 
@@ -321,10 +321,10 @@ int trace_read(struct trace *trace, const char *path, struct error *error)
     rc = trace->name ? 0 : error_set(error, "%s: no memory", path);
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         trace->frames++;
-        rc = add(trace, &frame, error);
+        rc = add_packet(trace, &frame, error);
     }
     reader_close(reader);
-    if (rc == 0 && (reseal(trace) != 0 || settle_macs(trace) != 0))
+    if (rc == 0 && (fix_all_icrcs(trace) != 0 || unify_macs(trace) != 0))
         rc = error_set(error, "%s: no memory", path);
     for (uint32_t i = 0; i < trace->flows.cnt; i++) {
         struct trace_flow *flow = &trace->flow[i];
@@ -339,7 +339,7 @@ int trace_read(struct trace *trace, const char *path, struct error *error)
     return rc;
 }
 
-int trace_seal(struct trace *trace, uint32_t idx)
+int trace_fix_icrc(struct trace *trace, uint32_t idx)
 {
     struct trace_packet *p = &trace->pkt[idx];
     struct roce_pkt pkt;
@@ -349,7 +349,7 @@ int trace_seal(struct trace *trace, uint32_t idx)
     trace_parse(p, &pkt);
     if (roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_BAD)
         return 0;
-    copy = keep(trace, p->data, p->cap_len);
+    copy = keep_frame(trace, p->data, p->cap_len);
     if (!copy)
         return -1;
     roce_le32_put(copy + pkt.icrc_off, icrc);

@@ -2,7 +2,8 @@
 /*
  * Trace: the RoCE packets of one capture, held in memory and sorted into flows. A flow is what one
  * direction of a conversation shows on every packet: addresses, encapsulation, destination QP and
- * transport service. The source QP is not on the wire; conn.h finds which flows belong together.
+ * transport service. The source QP is not on the wire; connections.h finds which flows belong
+ * together.
  */
 #ifndef REPLAY_INFER_TRACE_H
 #define REPLAY_INFER_TRACE_H
@@ -15,7 +16,7 @@
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
-struct deviation; /* deviations.h */
+struct peer_quirk; /* peer_quirks.h */
 
 struct trace_packet {
     const uint8_t *data; /* the whole frame */
@@ -25,10 +26,11 @@ struct trace_packet {
     uint32_t frame; /* number in the file, from 1 */
     uint32_t flow;
     uint32_t psn;
-    const struct deviation *seal; /* its ICRC was wrong in this known way and was put right */
-    uint32_t msn;                 /* of the AETH, if there is one */
-    uint32_t payload_len;         /* without pad */
-    uint16_t payload_off;         /* in `data` */
+    const struct peer_quirk
+        *icrc_fixed;      /* its ICRC was wrong in this known way and was put right */
+    uint32_t msn;         /* of the AETH, if there is one */
+    uint32_t payload_len; /* without pad */
+    uint16_t payload_off; /* in `data` */
     uint16_t pkey;
     uint8_t opcode;
     uint8_t syndrome; /* of the AETH, if there is one */
@@ -37,7 +39,8 @@ struct trace_packet {
     bool ackreq;
     bool dropped; /* a conformant receiver drops it for its form or its ICRC */
     bool cut;     /* the capture does not hold all of the frame, and it was not completed */
-    bool made_up; /* ... and payload bytes that it lacks stand as zeros, with an ICRC to match */
+    bool
+        zero_filled; /* ... and payload bytes that it lacks stand as zeros, with an ICRC to match */
 };
 
 struct trace_flow {
@@ -65,10 +68,10 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;    /* of the file, RoCE or not */
-    bool macs_vary;     /* one address has several; they were replaced, see trace_read() */
-    uint32_t malformed; /* RoCE frames without a readable BTH */
-    uint32_t resealed;  /* packets put right because no ICRC of the capture was */
+    uint32_t frames;      /* of the file, RoCE or not */
+    bool macs_vary;       /* one address has several; they were replaced, see trace_read() */
+    uint32_t malformed;   /* RoCE frames without a readable BTH */
+    uint32_t icrcs_fixed; /* packets put right because no ICRC of the capture was */
     uint64_t bytes;
     struct trace_block *blocks;
     struct mmap_file *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
@@ -86,7 +89,7 @@ void trace_free(struct trace *trace);
 
 /* Puts the ICRC of a packet right, so that a conformant receiver takes it. 0, or -1 without memory.
  */
-int trace_seal(struct trace *trace, uint32_t pkt);
+int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 
 /* The flow with these addresses, or KEYMAP_NONE. */
 uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],

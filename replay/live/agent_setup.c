@@ -34,7 +34,7 @@ json_t *agent_setup_call(struct live *live, json_t *request, const char **why, s
     json_t *reply = agent_client_call(&live->agent, request, &refused, error);
 
     if (!reply && refused) {
-        struct drive *d = live->drive;
+        struct session *d = live->drive;
         char *text = strdup(error->text);
 
         if (!text || !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap)) {
@@ -58,7 +58,7 @@ static json_int_t json_int(const json_t *reply, const char *name)
 
 static int make_region(struct live *live, uint32_t device, uint32_t idx, struct error *error)
 {
-    const struct memory_region *from = &live->drive->device[device].memory.region[idx];
+    const struct shadow_region *from = &live->drive->host[device].memory.region[idx];
     struct live_region *to = &live->region[device][idx];
     struct rewrite_region *rw = &live->rewrite[device][idx];
     const char *why = NULL;
@@ -71,7 +71,7 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     if (!reply) {
         if (!why)
             return -1;
-        live->drive->device[device].failed = why;
+        live->drive->host[device].failed = why;
         return 0;
     }
     to->mr = (uint32_t)json_int(reply, "mr");
@@ -83,12 +83,12 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
 }
 
 /* What the agent's device cannot do, or NULL. */
-static const char *unsupported_run(const struct live *live, const struct setup *s)
+static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
-    for (size_t i = 0; i < s->entry_cnt; i++) {
-        const struct roce_opcode *op = setup_op(s, s->entry[i].step);
+    for (size_t i = 0; i < s->req_cnt; i++) {
+        const struct roce_opcode *op = event_opcode(s, s->req[i].event);
 
         if (roce_opcode_is_atomic(op) && !live->agent.atomic)
             return "the far device has no atomics";
@@ -104,9 +104,9 @@ static const char *unsupported_run(const struct live *live, const struct setup *
 bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, unsigned access,
                          bool we_request, const char **why, struct error *error)
 {
-    struct run *run = &live->drive->run[idx];
+    struct rc_direction *dir = &live->drive->dir[idx];
     struct live_run *to = &live->run[idx];
-    const struct setup *s = &run->setup;
+    const struct inferred_setup *s = &dir->setup;
     uint32_t psn = 0, atomics = live->agent.rd_atomic < 16 ? live->agent.rd_atomic : 16;
     char dgid[INET6_ADDRSTRLEN];
     json_int_t start;
@@ -123,8 +123,8 @@ bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, uns
     to->rewrite = (struct rewrite){
         .path = &live->path,
         .setup = s,
-        .memory = &live->drive->device[run->device].memory,
-        .region = live->rewrite[run->device],
+        .memory = &live->drive->host[dir->host].memory,
+        .region = live->rewrite[dir->host],
         .we_request = we_request,
         .our_qpn = live->port.qpn + idx,
         .their_qpn = (uint32_t)json_int(reply, "qpn"),
@@ -149,32 +149,32 @@ bool agent_setup_connect(struct live *live, uint32_t idx, uint32_t max_send, uns
 
 static int make_qp(struct live *live, uint32_t idx, struct error *error)
 {
-    struct run *run = &live->drive->run[idx];
-    const char *why = unsupported_run(live, &run->setup);
+    struct rc_direction *dir = &live->drive->dir[idx];
+    const char *why = unsupported_run(live, &dir->setup);
 
-    if (!why && agent_setup_connect(live, idx, 1, run->setup.access, true, &why, error))
+    if (!why && agent_setup_connect(live, idx, 1, dir->setup.access, true, &why, error))
         return 0;
-    run->failed = why;
+    dir->failed = why;
     return why ? 0 : -1;
 }
 
 int agent_setup_all(struct live *live, struct error *error)
 {
-    struct drive *d = live->drive;
+    struct session *d = live->drive;
 
-    for (uint32_t i = 0; i < d->device_cnt; i++)
-        for (uint32_t k = 0; k < d->device[i].memory.keys.cnt && !d->device[i].failed; k++)
+    for (uint32_t i = 0; i < d->host_cnt; i++)
+        for (uint32_t k = 0; k < d->host[i].memory.keys.cnt && !d->host[i].failed; k++)
             if (make_region(live, i, k, error) != 0)
                 return -1;
-    for (uint32_t i = 0; i < d->run_cnt; i++) {
-        struct run *run = &d->run[i];
+    for (uint32_t i = 0; i < d->dir_cnt; i++) {
+        struct rc_direction *dir = &d->dir[i];
 
-        if (run->setup.skip || run->failed)
+        if (dir->setup.skip || dir->failed)
             continue;
-        run->failed = d->device[run->device].failed;
-        if (!run->failed && i >= LIVE_QPNS)
-            run->failed = "more connections than we have QPNs for";
-        if (!run->failed && make_qp(live, i, error) != 0)
+        dir->failed = d->host[dir->host].failed;
+        if (!dir->failed && i >= LIVE_QPNS)
+            dir->failed = "more connections than we have QPNs for";
+        if (!dir->failed && make_qp(live, i, error) != 0)
             return -1;
     }
     return 0;
@@ -184,7 +184,7 @@ int agent_setup_all(struct live *live, struct error *error)
  */
 
 static json_t *store_json(const struct live *live, const struct live_event *e,
-                          const struct memory_region *region, uint32_t mr)
+                          const struct shadow_region *region, uint32_t mr)
 {
     static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * (size_t)e->len + 1);
@@ -208,8 +208,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];
-    const struct memory *memory = &live->drive->device[e->device].memory;
-    const struct memory_region *region = e->kind == LIVE_RECV ? NULL : memory_find(memory, e->rkey);
+    const struct shadow_memory *memory = &live->drive->host[e->device].memory;
+    const struct shadow_region *region = e->kind == LIVE_RECV ? NULL : shadow_find(memory, e->rkey);
     uint32_t idx = region ? (uint32_t)(region - memory->region) : 0;
     uint32_t mr = region ? live->region[e->device][idx].mr : 0;
     json_t *request, *reply;

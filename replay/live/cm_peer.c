@@ -39,15 +39,15 @@ struct cm_peer {
 
 /* The recorded request of the far end that a live one with its PSN stands for, if they are alike.
  */
-static const struct trace_packet *recorded_request(const struct setup *s,
+static const struct trace_packet *recorded_request(const struct inferred_setup *s,
                                                    const struct roce_pkt *pkt)
 {
     int64_t rel =
         s->first + roce_psn_diff(roce_pkt_psn(pkt), roce_psn_add(s->psn, (int32_t)s->first));
-    const struct entry *e = setup_entry(s, rel);
-    const struct trace_packet *p = e && e->rel == rel ? setup_packet(s, e->step) : NULL;
+    const struct request_pkt *e = request_at(s, rel);
+    const struct trace_packet *p = e && e->rel == rel ? event_packet(s, e->event) : NULL;
 
-    return p && p->payload_len && p->payload_len == pkt->payload_len && !p->made_up && !p->cut
+    return p && p->payload_len && p->payload_len == pkt->payload_len && !p->zero_filled && !p->cut
                ? p
                : NULL;
 }
@@ -65,7 +65,7 @@ static void take_request(struct cm_peer *peer, uint32_t exch, struct roce_pkt *p
     uint8_t bytes[ROCE_FRAME_MAX];
 
     rewrite_to_recorded(&peer->live->run[conn->in].rewrite, pkt);
-    p = recorded_request(&peer->live->drive->run[conn->in].setup, pkt);
+    p = recorded_request(&peer->live->drive->dir[conn->in].setup, pkt);
     if (p && pkt->payload_len <= sizeof(bytes)) {
         memcpy(bytes, pkt->payload, pkt->payload_len);
         cm_peer_conns_learn(&peer->conns, exch, trace_payload(p), bytes, pkt->payload_len);
@@ -85,7 +85,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
     struct cm_peer *peer = user;
     struct live *live = peer->live;
     struct roce_pkt pkt;
-    uint32_t exch, run;
+    uint32_t exch, dir;
     bool answer;
 
     if (!live_parse(live, frame, &pkt, &exch))
@@ -96,9 +96,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
         return;
     }
     answer = roce_opcode_is_response(roce_opcode(pkt.bth.opcode));
-    run = exch < peer->cm.cnt ? (answer ? peer->conns.conn[exch].out : peer->conns.conn[exch].in)
+    dir = exch < peer->cm.cnt ? (answer ? peer->conns.conn[exch].out : peer->conns.conn[exch].in)
                               : LIVE_RUN_NONE;
-    if (run == LIVE_RUN_NONE || !peer->cm.exch[exch].up) {
+    if (dir == LIVE_RUN_NONE || !peer->cm.exch[exch].up) {
         live->foreign++;
         return;
     }
@@ -106,7 +106,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
     if (!live_check_icrc(live, &pkt))
         return;
     if (answer)
-        live_take_response(live, run, &pkt);
+        live_take_response(live, dir, &pkt);
     else
         take_request(peer, exch, &pkt);
 }
@@ -143,10 +143,10 @@ static int turn_cmp(const void *a, const void *b)
 static bool list_turns(struct cm_peer *peer)
 {
     const struct live_script *script = &peer->live->script;
-    const struct drive *d = peer->live->drive;
+    const struct session *d = peer->live->drive;
 
     for (uint32_t i = 0; i < peer->cm.cnt; i++) {
-        const struct exchange *x = &peer->cm.exchanges->exchange[peer->cm.exch[i].idx];
+        const struct cm_exchange *x = &peer->cm.exchanges->at[peer->cm.exch[i].idx];
 
         for (uint32_t k = 0; !peer->cm.exch[i].skip && k < x->cnt; k++)
             if (!add_turn(peer, &(struct cm_peer_turn){x->pkt[k], TURN_CM, i, k, 0}))
@@ -164,10 +164,10 @@ static bool list_turns(struct cm_peer *peer)
     }
     for (uint32_t i = 0; i < peer->cm.cnt; i++)
         for (uint32_t k = 0; peer->conns.conn[i].in != LIVE_RUN_NONE &&
-                             k < d->run[peer->conns.conn[i].in].setup.step_cnt;
+                             k < d->dir[peer->conns.conn[i].in].setup.event_cnt;
              k++)
             if (!add_turn(peer,
-                          &(struct cm_peer_turn){d->run[peer->conns.conn[i].in].setup.step[k].pkt,
+                          &(struct cm_peer_turn){d->dir[peer->conns.conn[i].in].setup.event[k].pkt,
                                                  TURN_STEP, i, k, 0}))
                 return false;
     if (peer->turn_cnt)
@@ -194,14 +194,14 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
 
 /* Waits until the far end has sent all that our program had got, or until the step may be. 0, or -1
  * and an error. */
-static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t step,
+static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
     uint64_t limit = live_now() + peer->live->options->tolerance_ns;
 
     while (conn->misses < MISSES_MAX &&
-           !(step == STEP_NONE ? request_tracker_has_reached(&conn->tracker, conn->wanted)
-                               : request_tracker_may_proceed(&conn->tracker, step))) {
+           !(event == EVENT_NONE ? request_tracker_has_reached(&conn->tracker, conn->wanted)
+                                 : request_tracker_may_proceed(&conn->tracker, event))) {
         if (live_now() >= limit) {
             conn->misses++;
             return 0;
@@ -217,15 +217,15 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
     const struct live_cm_exchange *exch = &peer->cm.exch[turn->exch];
     uint64_t time = peer->live->drive->trace->pkt[turn->pkt].time;
     uint64_t patience = peer->live->options->tolerance_ns;
-    const struct exchange *x = &peer->cm.exchanges->exchange[exch->idx];
+    const struct cm_exchange *x = &peer->cm.exchanges->at[exch->idx];
 
-    if (exchange_is_from(peer->cm.exchanges, x, peer->cm.ours, turn->idx)) {
+    if (cm_exchange_is_from(peer->cm.exchanges, x, peer->cm.ours, turn->idx)) {
         if (wait_due(peer, time, error) != 0)
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
         /* The far program is started by somebody. */
-        if (!peer->connected && peer->cm.ours == EXCHANGE_PASSIVE && patience < LISTEN_NS)
+        if (!peer->connected && peer->cm.ours == CM_PASSIVE && patience < LISTEN_NS)
             patience = LISTEN_NS;
         if (live_cm_expect(&peer->cm, turn->exch, turn->idx, patience, learn_private, peer,
                            error) != 0)
@@ -252,7 +252,7 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
         return 0;
     }
     /* Our program sent this after it had got what the far end sent. */
-    if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, STEP_NONE, error) != 0)
+    if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
     if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)
         return -1;
@@ -263,23 +263,23 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
 static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, struct error *error)
 {
     struct cm_peer_conn *conn = &peer->conns.conn[turn->exch];
-    struct asker *a = conn->tracker.asker;
-    const struct setup *s = a->works.setup;
-    const struct step *step = &s->step[turn->idx];
-    const struct trace_packet *p = setup_packet(s, turn->idx);
-    int64_t idx = works_psn_idx(&a->works, step->rel);
+    struct requester_run *a = conn->tracker.asker;
+    const struct inferred_setup *s = a->wrs.setup;
+    const struct pkt_event *event = &s->event[turn->idx];
+    const struct trace_packet *p = event_packet(s, turn->idx);
+    int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
     uint8_t buf[ROCE_FRAME_MAX];
 
     conn->tracker.step = turn->idx;
-    if (!step->response) {
-        if (idx < 0 || a->restart[turn->idx] == RESTART_DUPLICATE)
+    if (!event->response) {
+        if (idx < 0 || a->retransmit[turn->idx] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->idx);
-        if (step->rel > conn->wanted)
-            conn->wanted = step->rel;
+        if (event->rel > conn->wanted)
+            conn->wanted = event->rel;
         return wait_request(peer, conn, turn->idx, error);
     }
-    if (a->fate[turn->idx] != FATE_TAKEN)
+    if (a->outcome[turn->idx] != RESP_ACCEPTED)
         return 0;
     if (wait_request(peer, conn, turn->idx, error) != 0 || wait_due(peer, p->time, error) != 0)
         return -1;
@@ -308,7 +308,7 @@ static int play_turns(struct cm_peer *peer, struct error *error)
         if (rc != 0)
             return -1;
         if (turn->kind == TURN_STEP)
-            conn->tracker.asker->mark_sent[turn->idx] = (uint32_t)conn->tracker.asker->sent_cnt;
+            conn->tracker.asker->tx_cnt_after[turn->idx] = (uint32_t)conn->tracker.asker->tx_cnt;
         if (peer->no_memory || peer->live->no_memory || peer->cm.no_memory)
             return error_set(error, "no memory");
     }
@@ -327,18 +327,18 @@ static void peer_close(struct cm_peer *peer)
     peer->live->tick = NULL;
 }
 
-int cm_peer_play(struct live *live, struct post *post, struct exchanges *exchanges,
+int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error)
 {
     struct cm_peer peer = {.live = live};
-    int rc = live_cm_open(&peer.cm, live, exchanges, error);
+    int rc = live_cm_open(&peer.cm, live, xs, error);
 
     live->take = take_frame;
     live->take_ctx = &peer;
     live->tick = run_cm_timers;
     if (rc == 0 &&
         (!live_drop_simulated(live) || live_script_finish(&live->script, live->drive) != 0 ||
-         cm_peer_conns_open(&peer.conns, live, post, &peer.cm) != 0 || !list_turns(&peer)))
+         cm_peer_conns_open(&peer.conns, live, requester, &peer.cm) != 0 || !list_turns(&peer)))
         rc = error_set(error, "no memory");
     if (rc == 0)
         rc = play_turns(&peer, error);

@@ -14,10 +14,10 @@
 #include "live/live.h"
 #include "engine/rc_requester.h"
 
-/* After drive_all() with the script's watch, post_all() and live_open(); compare_all(),
- * verify_all() and live_compare() come next. 0, or -1 and an error; exchanges_free() is wanted in
- * both cases. */
-int cm_peer_play(struct live *live, struct post *post, struct exchanges *exchanges,
+/* After session_play() with the script's watch, rc_requester_play() and live_open();
+ * rc_compare_responses(), rc_compare_requests() and live_compare() come next. 0, or -1 and an
+ * error; cm_exchanges_free() is wanted in both cases. */
+int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error);
 
 #endif

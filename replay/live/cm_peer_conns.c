@@ -9,9 +9,9 @@
 
 static const char ours_text[] = "we are this end";
 
-static const struct memory *memory_of(const struct cm_peer_conns *conns, uint32_t run)
+static const struct shadow_memory *memory_of(const struct cm_peer_conns *conns, uint32_t dir)
 {
-    return &conns->live->drive->device[conns->live->drive->run[run].device].memory;
+    return &conns->live->drive->host[conns->live->drive->dir[dir].host].memory;
 }
 
 /* What the far end told in `len` bytes of one of its packets. */
@@ -23,7 +23,7 @@ void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8
 
     if (out == LIVE_RUN_NONE)
         return;
-    device = conns->live->drive->run[out].device;
+    device = conns->live->drive->dir[out].host;
     learn_rkeys(memory_of(conns, out), recorded, live, len, conns->live->rewrite[device],
                 conns->rkey_known[device]);
 }
@@ -32,15 +32,15 @@ static void set_rewrite(struct cm_peer_conns *conns, uint32_t exch, uint32_t idx
 {
     struct live *live = conns->live;
     const struct live_cm_exchange *l = &conns->cm->exch[exch];
-    const struct run *run = &live->drive->run[idx];
-    const struct setup *s = &run->setup;
+    const struct rc_direction *dir = &live->drive->dir[idx];
+    const struct inferred_setup *s = &dir->setup;
     uint32_t start = we_request ? l->psn_out : l->psn_in;
 
     live->run[idx].rewrite = (struct rewrite){
         .path = &live->path,
         .setup = s,
         .memory = memory_of(conns, idx),
-        .region = live->rewrite[run->device],
+        .region = live->rewrite[dir->host],
         .we_request = we_request,
         .our_qpn = l->our_qpn,
         .their_qpn = l->their_qpn,
@@ -63,7 +63,7 @@ void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
 }
 
 /* Notes in `told` which keys a stretch of bytes tells. */
-static void mark_rkeys_known(const struct memory *memory, const uint8_t *p, size_t len,
+static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *p, size_t len,
                              bool *rkey_known)
 {
     struct rkey_mention mention[RKEY_MENTIONS_MAX];
@@ -75,16 +75,16 @@ static void mark_rkeys_known(const struct memory *memory, const uint8_t *p, size
 
 /* The first key of the far memory that our requests of this run use before the capture shows it
  * being told, or NULL. */
-static const struct memory_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
+static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)
 {
     const struct trace *trace = conns->live->drive->trace;
     const struct cm_peer_conn *conn = &conns->conn[exch];
-    const struct memory *memory = memory_of(conns, conn->out);
-    const struct setup *s = &conns->live->drive->run[conn->out].setup;
-    const struct setup *in =
-        conn->in == LIVE_RUN_NONE ? NULL : &conns->live->drive->run[conn->in].setup;
-    const struct exchange *x = &conns->cm->exchanges->exchange[conns->cm->exch[exch].idx];
+    const struct shadow_memory *memory = memory_of(conns, conn->out);
+    const struct inferred_setup *s = &conns->live->drive->dir[conn->out].setup;
+    const struct inferred_setup *in =
+        conn->in == LIVE_RUN_NONE ? NULL : &conns->live->drive->dir[conn->in].setup;
+    const struct cm_exchange *x = &conns->cm->exchanges->at[conns->cm->exch[exch].idx];
     size_t next = 0;
 
     for (size_t i = 0; i < x->cnt; i++) {
@@ -92,28 +92,28 @@ static const struct memory_region *find_unknown_rkey(struct cm_peer_conns *conns
         const uint8_t *data;
         size_t len;
 
-        if (exchange_is_from(conns->cm->exchanges, x, conns->cm->ours, i))
+        if (cm_exchange_is_from(conns->cm->exchanges, x, conns->cm->ours, i))
             continue;
-        exchange_message(trace, x->pkt[i], &msg);
+        cm_exchange_message(trace, x->pkt[i], &msg);
         data = roce_cm_private_data(&msg, &len);
         mark_rkeys_known(memory, data, len, rkey_known);
     }
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct memory_region *region;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct shadow_region *region;
         struct roce_pkt pkt;
 
-        if (s->step[i].response || s->step[i].early)
+        if (s->event[i].response || s->event[i].before_first)
             continue;
-        for (; in && next < in->step_cnt && in->step[next].pkt < s->step[i].pkt; next++) {
-            const struct trace_packet *p = setup_packet(in, (uint32_t)next);
+        for (; in && next < in->event_cnt && in->event[next].pkt < s->event[i].pkt; next++) {
+            const struct trace_packet *p = event_packet(in, (uint32_t)next);
 
-            if (!in->step[next].response && p->payload_len && !p->cut && !p->made_up)
+            if (!in->event[next].response && p->payload_len && !p->cut && !p->zero_filled)
                 mark_rkeys_known(memory, trace_payload(p), p->payload_len, rkey_known);
         }
-        trace_parse(setup_packet(s, i), &pkt);
-        region = roce_pkt_has(&pkt, ROCE_HDR_RETH)        ? memory_find(memory, pkt.reth.rkey)
-                 : roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? memory_find(memory, pkt.atomiceth.rkey)
-                 : roce_pkt_has(&pkt, ROCE_HDR_IETH)      ? memory_find(memory, pkt.ieth.rkey)
+        trace_parse(event_packet(s, i), &pkt);
+        region = roce_pkt_has(&pkt, ROCE_HDR_RETH)        ? shadow_find(memory, pkt.reth.rkey)
+                 : roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? shadow_find(memory, pkt.atomiceth.rkey)
+                 : roce_pkt_has(&pkt, ROCE_HDR_IETH)      ? shadow_find(memory, pkt.ieth.rkey)
                                                           : NULL;
         /* Nothing of it is touched by 0 bytes (R085). */
         if (region && region->span && !rkey_known[region - memory->region] &&
@@ -129,7 +129,7 @@ static const struct memory_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* Why a run cannot be played like this, kept with the drive. */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
-    struct drive *d = conns->live->drive;
+    struct session *d = conns->live->drive;
     char *copy = strdup(text);
 
     if (!copy || !VEC_GROW(d->kept, d->kept_cnt, d->kept_cap)) {
@@ -145,15 +145,15 @@ static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t idx,
                                    bool *we_request)
 {
-    const struct setup *s = &conns->live->drive->run[idx].setup;
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = &conns->live->drive->dir[idx].setup;
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     uint32_t found = LIVE_RUN_NONE;
 
     for (uint32_t i = 0; i < conns->cm->cnt; i++) {
         const struct live_cm_exchange *exch = &conns->cm->exch[i];
-        const struct exchange *x = &conns->cm->exchanges->exchange[exch->idx];
+        const struct cm_exchange *x = &conns->cm->exchanges->at[exch->idx];
 
-        if (exch->connected == 0 || s->step_cnt == 0 || exch->connected > s->step[0].pkt)
+        if (exch->connected == 0 || s->event_cnt == 0 || exch->connected > s->event[0].pkt)
             continue;
         for (unsigned asks = 0; asks < 2; asks++)
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
@@ -170,9 +170,9 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
 static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t idx, uint32_t exch,
                                   bool we_request)
 {
-    const struct run *run = &conns->live->drive->run[idx];
-    const struct setup *s = &run->setup;
-    const struct asker *a = &conns->post->asker[idx];
+    const struct rc_direction *dir = &conns->live->drive->dir[idx];
+    const struct inferred_setup *s = &dir->setup;
+    const struct requester_run *a = &conns->post->run[idx];
     uint32_t start;
 
     if (exch == LIVE_RUN_NONE)
@@ -181,22 +181,22 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
         return conns->cm->exch[exch].skip;
     if (s->mtu > conns->live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
-    if (!we_request && (a->works.skip || a->failed))
-        return a->works.skip ? a->works.skip : a->failed;
+    if (!we_request && (a->wrs.skip || a->failed))
+        return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
         return "the capture is cut: what our end sent is not whole";
     /* The responder's message says with which PSN the requester is to begin (R240). */
     start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
-    if (s->side->resumed || roce_psn_add(s->psn, (int32_t)s->first).v != start)
+    if (s->recorded->after_gap || roce_psn_add(s->psn, (int32_t)s->first).v != start)
         return "the capture lacks a request before it";
     return NULL;
 }
 
 /* Whether the path MTU has cut a message of the run. */
-static bool is_cut_by_mtu(const struct setup *s)
+static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct roce_opcode *op = setup_op(s, i);
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct roce_opcode *op = event_opcode(s, i);
 
         if (!roce_opcode_starts(op) || !roce_opcode_ends(op))
             return true;
@@ -206,34 +206,34 @@ static bool is_cut_by_mtu(const struct setup *s)
 
 static int choose_runs(struct cm_peer_conns *conns)
 {
-    struct drive *d = conns->live->drive;
+    struct session *d = conns->live->drive;
 
-    for (uint32_t i = 0; i < d->run_cnt; i++) {
-        struct run *run = &d->run[i];
+    for (uint32_t i = 0; i < d->dir_cnt; i++) {
+        struct rc_direction *dir = &d->dir[i];
         bool we_request = false;
         uint32_t exch = cm_exchange_of_run(conns, i, &we_request);
         const char *why =
-            run->setup.skip ? run->setup.skip : unplayable_run(conns, i, exch, we_request);
+            dir->setup.skip ? dir->setup.skip : unplayable_run(conns, i, exch, we_request);
         struct cm_peer_conn *conn = exch == LIVE_RUN_NONE ? NULL : &conns->conn[exch];
 
         conns->exch_of[i] = LIVE_RUN_NONE;
         if (!why && (we_request ? conn->out : conn->in) != LIVE_RUN_NONE)
             why = "its QPs were connected once and requested twice";
-        run->failed = why ? why : we_request ? NULL : ours_text;
-        conns->post->asker[i].failed = why ? why : we_request ? ours_text : NULL;
-        conns->post->asker[i].unseen = true;
+        dir->failed = why ? why : we_request ? NULL : ours_text;
+        conns->post->run[i].failed = why ? why : we_request ? ours_text : NULL;
+        conns->post->run[i].completions_unseen = true;
         if (why)
             continue;
         conns->exch_of[i] = exch;
-        conns->cm->exch[exch].mtu_matters |= is_cut_by_mtu(&run->setup);
+        conns->cm->exch[exch].mtu_matters |= is_cut_by_mtu(&dir->setup);
         if (we_request) {
             conn->out = i;
             continue;
         }
         conn->in = i;
-        if (request_tracker_open(&conn->tracker, &conns->post->asker[i]) != 0)
+        if (request_tracker_open(&conn->tracker, &conns->post->run[i]) != 0)
             return -1;
-        conn->wanted = run->setup.first - 1;
+        conn->wanted = dir->setup.first - 1;
     }
     return 0;
 }
@@ -241,19 +241,18 @@ static int choose_runs(struct cm_peer_conns *conns)
 /* Runs whose keys nobody tells are left out, and so is the other direction, which they explain. */
 static void choose_by_keys(struct cm_peer_conns *conns)
 {
-    struct drive *d = conns->live->drive;
+    struct session *d = conns->live->drive;
 
     for (uint32_t i = 0; i < conns->cm->cnt; i++) {
         struct cm_peer_conn *conn = &conns->conn[i];
-        const struct memory_region *region;
+        const struct shadow_region *region;
         char text[160];
         const char *why;
 
         if (conn->out == LIVE_RUN_NONE)
             continue;
-        region = find_unknown_rkey(conns, i, conns->rkey_known[d->run[conn->out].device]);
-        memset(conns->rkey_known[d->run[conn->out].device], 0,
-               memory_of(conns, conn->out)->keys.cnt);
+        region = find_unknown_rkey(conns, i, conns->rkey_known[d->dir[conn->out].host]);
+        memset(conns->rkey_known[d->dir[conn->out].host], 0, memory_of(conns, conn->out)->keys.cnt);
         if (!region)
             continue;
         snprintf(text, sizeof(text),
@@ -261,11 +260,11 @@ static void choose_by_keys(struct cm_peer_conns *conns)
                  " of the far memory and its address: --agent sets such a target up",
                  region->rkey);
         why = keep_reason(conns, text);
-        d->run[conn->out].failed = why;
-        conns->post->asker[conn->out].failed = why;
+        d->dir[conn->out].failed = why;
+        conns->post->run[conn->out].failed = why;
         if (conn->in != LIVE_RUN_NONE) {
-            d->run[conn->in].failed = why;
-            conns->post->asker[conn->in].failed = why;
+            d->dir[conn->in].failed = why;
+            conns->post->run[conn->in].failed = why;
             request_tracker_close(&conn->tracker);
         }
         conn->out = conn->in = LIVE_RUN_NONE;
@@ -275,17 +274,17 @@ static void choose_by_keys(struct cm_peer_conns *conns)
 
 static bool allocate_conns(struct cm_peer_conns *conns)
 {
-    const struct drive *d = conns->live->drive;
+    const struct session *d = conns->live->drive;
     bool fine;
 
     conns->conn = calloc(conns->cm->cnt + 1, sizeof(*conns->conn));
-    conns->exch_of = calloc(d->run_cnt + 1, sizeof(*conns->exch_of));
-    conns->rkey_known = calloc(d->device_cnt + 1, sizeof(*conns->rkey_known));
+    conns->exch_of = calloc(d->dir_cnt + 1, sizeof(*conns->exch_of));
+    conns->rkey_known = calloc(d->host_cnt + 1, sizeof(*conns->rkey_known));
     fine = conns->conn && conns->exch_of && conns->rkey_known;
     for (uint32_t i = 0; fine && i < conns->cm->cnt; i++)
         conns->conn[i].out = conns->conn[i].in = LIVE_RUN_NONE;
-    for (size_t i = 0; fine && i < d->device_cnt; i++) {
-        conns->rkey_known[i] = calloc(d->device[i].memory.keys.cnt + 1, sizeof(bool));
+    for (size_t i = 0; fine && i < d->host_cnt; i++) {
+        conns->rkey_known[i] = calloc(d->host[i].memory.keys.cnt + 1, sizeof(bool));
         fine = conns->rkey_known[i] != NULL;
     }
     return fine;
@@ -301,19 +300,19 @@ void cm_peer_conns_leave_out(struct cm_peer_conns *conns)
         if (conns->cm->exch[i].up)
             continue;
         if (conn->out != LIVE_RUN_NONE)
-            conns->live->drive->run[conn->out].failed = why;
+            conns->live->drive->dir[conn->out].failed = why;
         if (conn->in != LIVE_RUN_NONE)
-            conns->post->asker[conn->in].failed = why;
+            conns->post->run[conn->in].failed = why;
     }
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live, struct post *post,
-                       struct live_cm *cm)
+int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
+                       struct rc_requester *requester, struct live_cm *cm)
 {
-    *conns = (struct cm_peer_conns){.live = live, .post = post, .cm = cm};
+    *conns = (struct cm_peer_conns){.live = live, .post = requester, .cm = cm};
     if (!allocate_conns(conns) || choose_runs(conns) != 0)
         return -1;
     choose_by_keys(conns);
@@ -324,7 +323,7 @@ void cm_peer_conns_close(struct cm_peer_conns *conns)
 {
     for (uint32_t i = 0; conns->conn && i < conns->cm->cnt; i++)
         request_tracker_close(&conns->conn[i].tracker);
-    for (size_t i = 0; conns->rkey_known && i < conns->live->drive->device_cnt; i++)
+    for (size_t i = 0; conns->rkey_known && i < conns->live->drive->host_cnt; i++)
         free(conns->rkey_known[i]);
     free(conns->conn);
     free(conns->rkey_known);

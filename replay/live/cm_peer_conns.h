@@ -23,7 +23,7 @@ struct cm_peer_conn {
 
 struct cm_peer_conns {
     struct live *live;
-    struct post *post;
+    struct rc_requester *post;
     struct live_cm *cm;
     struct cm_peer_conn *conn; /* of cm.exch */
     uint32_t *exch_of;         /* of drive.run; LIVE_RUN_NONE */
@@ -32,8 +32,8 @@ struct cm_peer_conns {
 
 /* Chooses what is played; the reason of each other run and exchange is set. 0, or -1 without
  * memory. cm_peer_conns_close() is wanted in both cases. */
-int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live, struct post *post,
-                       struct live_cm *cm);
+int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
+                       struct rc_requester *requester, struct live_cm *cm);
 void cm_peer_conns_close(struct cm_peer_conns *conns);
 
 /* What the far end told in `len` bytes of one of its packets, see learn_rkeys(). */

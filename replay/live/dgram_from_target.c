@@ -26,8 +26,8 @@ struct dgram_from_target {
     int32_t psn_add; /* recorded against live */
     uint64_t at, recorded;
     /* Of the message that is on its way. */
-    const struct transmit_message *message;
-    transmit_take_fn *take;
+    const struct dgram_sender_message *message;
+    dgram_sender_take_fn *take;
     void *user;
     uint32_t came;
 };
@@ -83,7 +83,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
  */
 
 /* A QPN of ours for each QP of the target's: what comes late is not taken for the next one's. */
-static const char *open_qp(void *ctx, struct stream *stream, const struct roce_pkt *first)
+static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;
     uint32_t psn = 0;
@@ -109,7 +109,7 @@ static const char *op_name(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_WRITE ? (imm ? "write_imm" : "write") : imm ? "send_imm" : "send";
 }
 
-static json_t *request_of(const struct dgram_from_target *tx, const struct transmit_message *m)
+static json_t *request_of(const struct dgram_from_target *tx, const struct dgram_sender_message *m)
 {
     static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * m->len + 1);
@@ -159,8 +159,8 @@ static const char *mark_broken(struct dgram_from_target *tx)
     return FAULTY;
 }
 
-static const char *post_message(void *ctx, const struct transmit_message *m,
-                                transmit_take_fn *take_packet, void *user, int *status)
+static const char *post_message(void *ctx, const struct dgram_sender_message *m,
+                                dgram_sender_take_fn *take_packet, void *user, int *status)
 {
     struct dgram_from_target *tx = ctx;
     double speed = tx->live->options->speed;
@@ -200,15 +200,15 @@ static const char *post_message(void *ctx, const struct transmit_message *m,
     return NULL;
 }
 
-int dgram_from_target_play(struct live *live, struct streams *streams, struct error *error)
+int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error)
 {
     struct dgram_from_target tx = {.live = live, .error = error, .at = live_now()};
-    const struct transmit_device device = {.ctx = &tx, .open = open_qp, .post = post_message};
+    const struct dgram_sender_device device = {.ctx = &tx, .open = open_qp, .post = post_message};
     int rc;
 
     live->take = take_frame;
     live->take_ctx = &tx;
-    rc = transmit_with(streams, &device);
+    rc = dgram_senders_play_with(streams, &device);
     live->take = NULL;
     if (tx.broken)
         return -1;

@@ -22,20 +22,20 @@ struct expected_recv {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct deviation_delivery after; /* UC: what was lost before it */
+    struct delivery_case after; /* UC: what was lost before it */
 };
 
 struct dgram_target {
-    struct stream *stream;
+    struct dgram_stream *stream;
     uint32_t idx;
     uint32_t qp; /* the agent's number */
     bool made;
     struct rewrite_dgram rewrite;
-    struct delivery delivery;
-    struct deviation_delivery after; /* of the message that is open */
-    bool broken;                     /* the latest message lost a packet */
-    bool write_broken;               /* ... or an earlier WRITE did */
-    uint32_t crc32;                  /* of the SEND so far */
+    struct expected_delivery delivery;
+    struct delivery_case after; /* of the message that is open */
+    bool broken;                /* the latest message lost a packet */
+    bool write_broken;          /* ... or an earlier WRITE did */
+    uint32_t crc32;             /* of the SEND so far */
     uint32_t recv_len;
     uint32_t latest; /* index into trace.pkt of its packet that was sent last */
     size_t total;    /* completions of the whole stream */
@@ -47,10 +47,10 @@ struct dgram_target {
 
 struct dgram_to_target {
     struct live *live;
-    struct streams *streams;
+    struct dgram_streams *streams;
     const char *peer;              /* profile whose deviations are known, or NULL */
     struct dgram_target *receiver; /* of streams.stream */
-    struct memory memory;          /* what WRITEs go to: of all recorded receivers, by key */
+    struct shadow_memory memory;   /* what WRITEs go to: of all recorded receivers, by key */
     struct rewrite_region *region;
     uint32_t *mr;          /* the agent's numbers */
     uint32_t *last_writer; /* of each region: index into trace.pkt */
@@ -58,9 +58,9 @@ struct dgram_to_target {
     uint32_t *last_stream; /* ... and the stream */
 };
 
-static bool is_played(const struct stream *s)
+static bool is_played(const struct dgram_stream *s)
 {
-    return s->role == STREAM_RECEIVER && !s->skip;
+    return s->role == DGRAM_RECEIVER && !s->skip;
 }
 
 /* ---- setting up --------------------------------------------------------------------------------
@@ -70,23 +70,23 @@ static bool is_played(const struct stream *s)
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
-    struct delivery d;
+    struct expected_delivery d;
 
-    delivery_init(&d, r->stream);
+    expected_delivery_init(&d, r->stream);
     for (size_t i = 0; i < r->stream->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[r->stream->pkt[i]];
-        struct delivered got;
+        struct rx_result got;
         struct roce_pkt pkt;
 
         if (p->dropped)
             continue;
         trace_parse(p, &pkt);
-        got = delivery_take(&d, &pkt);
-        if (got.fate == DELIVERY_DROPPED)
+        got = expected_delivery_next(&d, &pkt);
+        if (got.outcome == RX_DROPPED)
             continue;
-        r->total += got.fate == DELIVERY_COMPLETED;
+        r->total += got.outcome == RX_COMPLETED;
         if (got.write) {
-            if (memory_claim(&rx->memory, got.rkey, got.va, p->payload_len,
+            if (shadow_claim(&rx->memory, got.rkey, got.va, p->payload_len,
                              RNIC_ACCESS_REMOTE_WRITE) != 0)
                 return -1;
         } else if (d.off + p->payload_len > r->recv_len) {
@@ -104,7 +104,7 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct err
     rx->mr = calloc(cnt + 1, sizeof(*rx->mr));
     rx->last_writer = calloc(cnt + 1, sizeof(*rx->last_writer));
     rx->last_stream = calloc(cnt + 1, sizeof(*rx->last_stream));
-    *why = memory_map(&rx->memory);
+    *why = shadow_map(&rx->memory);
     if (!rx->region || !rx->mr || !rx->last_writer || !rx->last_stream)
         return error_set(error, "no memory");
     for (uint32_t i = 0; i < cnt && !*why; i++) {
@@ -149,7 +149,7 @@ static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, str
 static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     const struct trace *trace = rx->streams->trace;
-    struct stream *s = r->stream;
+    struct dgram_stream *s = r->stream;
     uint32_t psn = 0, first = 0;
     size_t i = 0;
 
@@ -167,7 +167,7 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
                                               0, error) != 0)
         return -1;
     r->made = !s->skip;
-    delivery_init(&r->delivery, s);
+    expected_delivery_init(&r->delivery, s);
     return r->made ? post_receives(rx, r, error) : 0;
 }
 
@@ -196,16 +196,16 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         agent_client_describe(a, sizeof(a), "success", json_u32(c, "len"), json_u32(c, "crc32"),
                               imm != NULL, (uint32_t)json_integer_value(imm));
     if (strcmp(e, a) != 0)
-        fields_differ(d, "completion", e, a);
+        field_diff_add(d, "completion", e, a);
     else if (r->stream->svc == ROCE_SVC_UD)
-        fields_differ_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
+        field_diff_add_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
 }
 
 /* The next completion of a receiver; `c` NULL: there is none. A message that is known to be lost by
  * the target's like has none, and it may be the next one's. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
-    const struct deviation *known = NULL;
+    const struct peer_quirk *known = NULL;
     struct field_diffs d;
 
     do {
@@ -214,12 +214,13 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         if (r->done >= r->wanted_cnt)
             return 0; /* flushed in the end */
         compare_wanted(r, w, c, &d);
-        known = d.cnt ? deviation_find_delivery(rx->peer, &w->after) : NULL;
+        known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;
         if (known)
             compare_wanted(r, w, NULL, &d);
-        if (streams_report_known(rx->streams, r->idx, w->pkt, &d,
-                                 "the target's receive request completes otherwise", known) != 0)
+        if (dgram_streams_report_known(rx->streams, r->idx, w->pkt, &d,
+                                       "the target's receive request completes otherwise",
+                                       known) != 0)
             return -1;
     } while (known && c);
     return 0;
@@ -245,12 +246,13 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
                          struct error *error)
 {
     uint32_t stream = rx->last_stream[idx];
-    struct deviation_delivery after = {.write = true, .later = rx->receiver[stream].write_broken};
+    struct delivery_case after = {.write = true, .later = rx->receiver[stream].write_broken};
 
-    return streams_report_known(rx->streams, stream, rx->last_writer[idx], d,
-                                "the target's memory in the end is not what the WRITEs up to this "
-                                "one put there",
-                                deviation_find_delivery(rx->peer, &after)) == 0
+    return dgram_streams_report_known(
+               rx->streams, stream, rx->last_writer[idx], d,
+               "the target's memory in the end is not what the WRITEs up to this "
+               "one put there",
+               peer_quirk_of_delivery(rx->peer, &after)) == 0
                ? 0
                : error_set(error, "no memory");
 }
@@ -258,7 +260,7 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
 /* What is in a region of the far memory against what WRITEs put there; the first difference. */
 static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error *error)
 {
-    const struct memory_region *region = &rx->memory.region[idx];
+    const struct shadow_region *region = &rx->memory.region[idx];
     uint8_t bytes[LOAD_MAX];
 
     for (uint64_t off = 0; off < region->span; off += LOAD_MAX) {
@@ -275,7 +277,7 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error
             snprintf(e, sizeof(e), "0x%02x at 0x%llx", region->image[off + i],
                      (unsigned long long)(region->low + off + i));
             snprintf(a, sizeof(a), "0x%02x", bytes[i]);
-            fields_differ(&d, "memory", e, a);
+            field_diff_add(&d, "memory", e, a);
         }
         if (d.cnt)
             return report_memory(rx, idx, &d, error);
@@ -294,9 +296,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
     if (!live_parse(rx->live, frame, &pkt, &idx) || idx >= rx->streams->cnt ||
         !rx->receiver[idx].made || !rx->receiver[idx].stream->compared)
         return;
-    fields_differ(&d, "answer", "none", roce_opcode(pkt.bth.opcode)->name);
-    if (streams_report(rx->streams, idx, rx->receiver[idx].latest, &d,
-                       "the target answers a packet of a service without answers") != 0)
+    field_diff_add(&d, "answer", "none", roce_opcode(pkt.bth.opcode)->name);
+    if (dgram_streams_report(rx->streams, idx, rx->receiver[idx].latest, &d,
+                             "the target answers a packet of a service without answers") != 0)
         rx->no_memory = true;
 }
 
@@ -305,17 +307,17 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 
 /* Notes whether messages of UC lost packets; `was` is the delivery before this packet. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
-                      const struct delivery *was, enum delivery_fate fate)
+                      const struct expected_delivery *was, enum rx_outcome fate)
 {
     bool starts = roce_opcode_starts(pkt->op);
 
-    if (starts ? was->open : fate == DELIVERY_DROPPED) {
+    if (starts ? was->open : fate == RX_DROPPED) {
         r->broken = true;
         r->write_broken |= (starts ? was->kind : pkt->op->kind) == ROCE_KIND_WRITE;
     }
     if (!starts)
         return;
-    r->after = (struct deviation_delivery){
+    r->after = (struct delivery_case){
         .next = r->broken, .later = r->write_broken, .write = pkt->op->kind == ROCE_KIND_WRITE};
     r->broken = false;
 }
@@ -324,10 +326,10 @@ static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
 static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
-    struct stream *s = r->stream;
-    struct delivery was = r->delivery;
-    struct memory_region *region;
-    struct delivered got;
+    struct dgram_stream *s = r->stream;
+    struct expected_delivery was = r->delivery;
+    struct shadow_region *region;
+    struct rx_result got;
     struct roce_pkt pkt;
 
     s->compared++;
@@ -337,14 +339,14 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
         return 0;
     }
     trace_parse(p, &pkt);
-    got = delivery_take(&r->delivery, &pkt);
+    got = expected_delivery_next(&r->delivery, &pkt);
     if (s->svc == ROCE_SVC_UC)
-        note_loss(r, &pkt, &was, got.fate);
-    s->dropped += got.fate == DELIVERY_DROPPED;
-    if (got.fate == DELIVERY_DROPPED)
+        note_loss(r, &pkt, &was, got.outcome);
+    s->dropped += got.outcome == RX_DROPPED;
+    if (got.outcome == RX_DROPPED)
         return 0;
-    region = got.write ? memory_find(&rx->memory, got.rkey) : NULL;
-    if (region && memory_covers(region, got.va, p->payload_len, 0)) {
+    region = got.write ? shadow_find(&rx->memory, got.rkey) : NULL;
+    if (region && shadow_covers(region, got.va, p->payload_len, 0)) {
         memcpy(region->image + (got.va - region->low), trace_payload(p), p->payload_len);
         rx->last_writer[region - rx->memory.region] = pkt_idx;
         rx->last_stream[region - rx->memory.region] = r->idx;
@@ -352,11 +354,11 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     if (!got.write)
         r->crc32 =
             roce_crc32(roce_opcode_starts(pkt.op) ? 0 : r->crc32, trace_payload(p), p->payload_len);
-    if (got.fate == DELIVERY_TAKEN)
+    if (got.outcome == RX_STORED)
         return 0;
     s->messages++;
     s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : p->payload_len;
-    if (got.fate != DELIVERY_COMPLETED)
+    if (got.outcome != RX_COMPLETED)
         return 0;
     if (!VEC_GROW(r->wanted, r->wanted_cnt, r->wanted_cap))
         return -1;
@@ -446,14 +448,14 @@ static int compare_results(struct dgram_to_target *rx, struct error *error)
     return 0;
 }
 
-int dgram_to_target_play(struct live *live, struct streams *streams, const char *peer,
+int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error)
 {
     struct dgram_to_target rx = {.live = live, .streams = streams, .peer = peer};
     const char *why = NULL;
     int rc = 0;
 
-    memory_init(&rx.memory);
+    shadow_init(&rx.memory);
     live->take = take_frame;
     live->take_ctx = &rx;
     rx.receiver = calloc(streams->cnt + 1, sizeof(*rx.receiver));
@@ -485,7 +487,7 @@ int dgram_to_target_play(struct live *live, struct streams *streams, const char 
     free(rx.mr);
     free(rx.last_writer);
     free(rx.last_stream);
-    memory_free(&rx.memory);
+    shadow_free(&rx.memory);
     live->take = NULL;
     return rc;
 }

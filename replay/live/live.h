@@ -66,7 +66,7 @@ struct live_late {
 
 struct live {
     const struct live_options *options;
-    struct drive *drive;
+    struct session *drive;
     struct live_script script;
     struct live_port port;
     struct agent_client agent;
@@ -87,20 +87,21 @@ struct live {
 
 /* Opens interface and agent, and makes room for the drive's runs. 0, or -1 and an error.
  * live_close() is wanted in both cases. */
-int live_open(struct live *live, const struct live_options *options, struct drive *drive,
+int live_open(struct live *live, const struct live_options *options, struct session *session,
               struct error *error);
 
-/* Judged replay of a capture that drive_all() played with the script's watch. compare_all()
- * comes next, then live_compare(). After live_open(). 0, or -1 and an error. */
+/* Judged replay of a capture that session_play() played with the script's watch.
+ * rc_compare_responses() comes next, then live_compare(). After live_open(). 0, or -1 and an error.
+ */
 int live_play(struct live *live, struct error *error);
 
 /* The rest: late answers, completions, memory. */
-int live_compare(struct live *live, struct comparison *cmp, struct error *error);
+int live_compare(struct live *live, struct response_comparison *all, struct error *error);
 void live_close(struct live *live);
 
-/* The other way round, see live_requester.c: after post_all() with our RNIC and live_open();
- * verify_all() comes next. 0, or -1 and an error. */
-int live_requester_play(struct live *live, struct post *post, struct error *error);
+/* The other way round, see live_requester.c: after rc_requester_play() with our RNIC and
+ * live_open(); rc_compare_requests() comes next. 0, or -1 and an error. */
+int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error);
 
 /* live_responder.c, for those who play: reads a frame that came in; *idx is how far its DestQP is
  * above the first of our QPNs. */
@@ -128,10 +129,10 @@ int live_send_frame(struct live *live, const struct live_event *e, struct error 
 bool live_drop_simulated(struct live *live);
 
 /* Whether an answer is of the kind of the recorded one. */
-bool live_same_kind(const struct trace_packet *recorded, const struct answer *answer);
+bool live_same_kind(const struct trace_packet *recorded, const struct tx_response *answer);
 
 /* Whether the responder has answered what the recorded one has by `step`, an answer. */
-bool live_has_responded(const struct live *live, uint32_t run, uint32_t step);
+bool live_has_responded(const struct live *live, uint32_t dir, uint32_t event);
 
 /* agent_setup.c: asks the agent; what it refuses becomes *why, kept with the drive, and no error.
  */
@@ -139,7 +140,7 @@ json_t *agent_setup_call(struct live *live, json_t *request, const char **why, s
 
 /* agent_setup.c: connects the run's QP, with what the request has so far: a reference given over.
  * True if it is made; else run's reason is in *why, or there is an error and it is NULL. */
-bool agent_setup_connect(struct live *live, uint32_t run, uint32_t max_send, unsigned access,
+bool agent_setup_connect(struct live *live, uint32_t dir, uint32_t max_send, unsigned access,
                          bool we_request, const char **why, struct error *error);
 
 /* agent_setup.c: sets the far device up, and does what a script's event says. */

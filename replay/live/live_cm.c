@@ -10,14 +10,14 @@
 /* R171. */
 #define GSI_QKEY UINT32_C(0x80010000)
 
-static const struct exchange *exchange_of(const struct live_cm *cm, uint32_t exch)
+static const struct cm_exchange *exchange_of(const struct live_cm *cm, uint32_t exch)
 {
-    return &cm->exchanges->exchange[cm->exch[exch].idx];
+    return &cm->exchanges->at[cm->exch[exch].idx];
 }
 
-static struct exchange_end *peer_result(const struct live_cm *cm, uint32_t exch)
+static struct cm_exchange_end *peer_result(const struct live_cm *cm, uint32_t exch)
 {
-    return &cm->exchanges->exchange[cm->exch[exch].idx].end[!cm->ours];
+    return &cm->exchanges->at[cm->exch[exch].idx].end[!cm->ours];
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -36,27 +36,27 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
 /* What the recorded messages tell of an exchange. */
 static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
-    const struct exchange *x = &cm->exchanges->exchange[exch->idx];
+    const struct cm_exchange *x = &cm->exchanges->at[exch->idx];
     const struct trace *trace = cm->exchanges->trace;
     bool theirs = false, ours = false;
     struct roce_cm_msg msg;
 
     for (size_t i = 0; i < x->cnt; i++) {
-        bool far = exchange_is_from(cm->exchanges, x, !cm->ours, i);
+        bool far = cm_exchange_is_from(cm->exchanges, x, !cm->ours, i);
 
-        exchange_message(trace, x->pkt[i], &msg);
+        cm_exchange_message(trace, x->pkt[i], &msg);
         theirs |= far;
         ours |= !far;
-        if (trace->pkt[x->pkt[i]].cut || trace->pkt[x->pkt[i]].made_up)
+        if (trace->pkt[x->pkt[i]].cut || trace->pkt[x->pkt[i]].zero_filled)
             exch->skip = "the capture is cut: its messages are not whole";
         if (msg.kind == ROCE_CM_REQ) {
-            exch->rec_qpn[EXCHANGE_ACTIVE] = msg.req.local_qpn;
-            exch->rec_psn[EXCHANGE_ACTIVE] = msg.req.starting_psn;
+            exch->rec_qpn[CM_ACTIVE] = msg.req.local_qpn;
+            exch->rec_psn[CM_ACTIVE] = msg.req.starting_psn;
             if (msg.req.transport != ROCE_CM_TRANSPORT_RC)
                 exch->skip = "its connection is not RC";
         } else if (msg.kind == ROCE_CM_REP) {
-            exch->rec_qpn[EXCHANGE_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
-            exch->rec_psn[EXCHANGE_PASSIVE] = msg.rep.starting_psn;
+            exch->rec_qpn[CM_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
+            exch->rec_psn[CM_PASSIVE] = msg.rep.starting_psn;
             exch->connected = x->pkt[i];
         }
     }
@@ -81,17 +81,16 @@ static int listen_for(struct live_cm *cm, uint64_t service, struct error *error)
     return rc == 0 || rc == RNIC_ERR_EXISTS ? 0 : error_set(error, "%s", rnic_error_text(rc));
 }
 
-int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchanges,
+int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
                  struct error *error)
 {
     struct rnic_cm_attr attr = {.ca_guid = 0};
     uint32_t random[5];
 
     *cm = (struct live_cm){.live = live,
-                           .exchanges = exchanges,
-                           .ours = live->options->cm == LIVE_CM_CONNECT ? EXCHANGE_ACTIVE
-                                                                        : EXCHANGE_PASSIVE};
-    if (exchanges_replay(exchanges, live->drive->trace, false, false) != 0)
+                           .exchanges = xs,
+                           .ours = live->options->cm == LIVE_CM_CONNECT ? CM_ACTIVE : CM_PASSIVE};
+    if (cm_exchanges_replay(xs, live->drive->trace, false, false) != 0)
         return error_set(error, "no memory");
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return error_set(error, "no random numbers");
@@ -100,11 +99,11 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
     attr.ca_guid = UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* local */
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
-    cm->exch = calloc(exchanges->cnt + 1, sizeof(*cm->exch));
-    cm->listener = calloc(exchanges->cnt + 1, sizeof(struct rnic_cm_id *));
+    cm->exch = calloc(xs->cnt + 1, sizeof(*cm->exch));
+    cm->listener = calloc(xs->cnt + 1, sizeof(struct rnic_cm_id *));
     if (!cm->cm || !cm->exch || !cm->listener)
         return error_set(error, "no memory");
-    for (uint32_t i = 0; i < exchanges->cnt; i++) {
+    for (uint32_t i = 0; i < xs->cnt; i++) {
         struct live_cm_exchange *exch = &cm->exch[cm->cnt++];
 
         exch->idx = i;
@@ -113,8 +112,8 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchan
         read_recorded(cm, exch);
         if (!exch->skip && i >= LIVE_QPNS)
             exch->skip = "more connections than we have QPNs for";
-        if (!exch->skip && cm->ours == EXCHANGE_PASSIVE &&
-            listen_for(cm, live_service(cm, exchanges->exchange[i].service_id), error) != 0)
+        if (!exch->skip && cm->ours == CM_PASSIVE &&
+            listen_for(cm, live_service(cm, xs->at[i].service_id), error) != 0)
             return -1;
     }
     return 0;
@@ -299,7 +298,7 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     uint64_t now = live_now();
     size_t len;
 
-    exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
+    cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
     /* Our CM repeats by itself. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
@@ -373,12 +372,12 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         expected = roce_field_get(field, recorded + ROCE_MAD_LEN);
         if (field->name[0] == 's')
             expected = live_service(cm, expected);
-        fields_differ_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
-                          roce_field_get(field, live + ROCE_MAD_LEN));
+        field_diff_add_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
+                           roce_field_get(field, live + ROCE_MAD_LEN));
     }
     /* Our packets are as long as the recorded path MTU made them. */
     if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
-        fields_differ_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
+        field_diff_add_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
 }
 
 /* Private data: what it tells is learnt, the rest is compared. */
@@ -402,7 +401,7 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
         return;
     snprintf(e, sizeof(e), "0x%02x in byte %zu", recorded[from], from);
     snprintf(o, sizeof(o), "0x%02x", live[from]);
-    fields_differ(d, "private_data", e, o);
+    field_diff_add(d, "private_data", e, o);
 }
 
 /* The other answer to the same message: what is expected will not come then. */
@@ -428,16 +427,16 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
                    void *ctx, struct error *error)
 {
     struct live_cm_exchange *exch = &cm->exch[idx];
-    struct exchange_end *end = peer_result(cm, idx);
+    struct cm_exchange_end *end = peer_result(cm, idx);
     uint64_t limit = live_now() + ns;
     uint32_t pkt = exchange_of(cm, idx)->pkt[i];
     struct field_diffs d = {.cnt = 0};
     struct roce_cm_msg want;
     char text[96];
 
-    exchange_message(cm->exchanges->trace, pkt, &want);
+    cm_exchange_message(cm->exchanges->trace, pkt, &want);
     if (want.kind == ROCE_CM_MRA || want.kind == ROCE_CM_LAP || want.kind == ROCE_CM_APR) {
-        end->unasked++;
+        end->optional++;
         return 0;
     }
     if (exch->compared[want.kind] || end->stopped)
@@ -456,13 +455,13 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         learn_private(cm, idx, &want, learn, ctx, &d);
     } else {
         describe_received(exch, want.kind, text, sizeof(text));
-        fields_differ(&d, "message", roce_cm_name(want.kind), text);
+        field_diff_add(&d, "message", roce_cm_name(want.kind), text);
         end->stopped = "the far end went another way";
     }
-    return exchange_report(cm->exchanges, exch->idx, !cm->ours, pkt, &d,
-                           d.cnt && exch->received[want.kind]
-                               ? "the far end sends this message differently"
-                               : "the far end does not send it") == 0
+    return cm_exchange_report(cm->exchanges, exch->idx, !cm->ours, pkt, &d,
+                              d.cnt && exch->received[want.kind]
+                                  ? "the far end sends this message differently"
+                                  : "the far end does not send it") == 0
                ? 0
                : error_set(error, "no memory");
 }
@@ -470,7 +469,7 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
 void live_cm_judge(struct live_cm *cm)
 {
     for (uint32_t i = 0; i < cm->cnt; i++) {
-        struct exchange_end *end = peer_result(cm, i);
+        struct cm_exchange_end *end = peer_result(cm, i);
 
         end->skip = cm->exch[i].skip;
         if (!end->skip && !end->compared)

@@ -36,8 +36,8 @@ struct live_cm_exchange {
 
 struct live_cm {
     struct live *live;
-    struct exchanges *exchanges;
-    enum exchange_role ours;
+    struct cm_exchanges *exchanges;
+    enum cm_role ours;
     struct rnic_cm *cm;
     struct rnic_cm_id **listener;
     size_t listener_cnt;
@@ -53,7 +53,7 @@ typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, 
 
 /* Finds the exchanges of the live drive's trace, of which we are end `ours`, and listens where that
  * is the passive one. 0, or -1 and an error; live_cm_close() is wanted in both cases. */
-int live_cm_open(struct live_cm *cm, struct live *live, struct exchanges *exchanges,
+int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
                  struct error *error);
 
 /* Ends what is connected, and waits for the far end to say so too, for the tolerance. */

@@ -13,13 +13,13 @@
 #define LOAD_MAX 65536u
 #define SHOWN    16u /* bytes of a difference that are printed */
 
-static int add_diff(struct comparison *cmp, uint32_t run, const struct diff *diff)
+static int add_diff(struct response_comparison *all, uint32_t dir, const struct diff *diff)
 {
-    struct result *res = &cmp->result[run];
+    struct response_result *res = &all->result[dir];
 
     res->diff_frames++;
     res->verdict = VERDICT_FAIL;
-    return comparison_add(cmp, diff);
+    return response_comparison_add(all, diff);
 }
 
 /* ---- time -------------------------------------------------------------------------------------
@@ -29,29 +29,29 @@ static int add_diff(struct comparison *cmp, uint32_t run, const struct diff *dif
  */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
-    const struct run *run = &live->drive->run[late->run];
-    const struct trace_packet *p = setup_packet(&run->setup, late->step);
+    const struct rc_direction *dir = &live->drive->dir[late->run];
+    const struct trace_packet *p = event_packet(&dir->setup, late->step);
 
     if (!live_has_responded(live, late->run, late->step))
         return false;
-    for (size_t i = run->answer_cnt; i-- > 0;) {
-        const struct answer *a = &run->answer[i];
+    for (size_t i = dir->response_cnt; i-- > 0;) {
+        const struct tx_response *a = &dir->response[i];
 
-        if (a->rel == run->setup.step[late->step].rel && live_same_kind(p, a) &&
-            a->time - live->run[late->run].sent_at[a->step] > live->options->tolerance_ns)
+        if (a->rel == dir->setup.event[late->step].rel && live_same_kind(p, a) &&
+            a->time - live->run[late->run].sent_at[a->event] > live->options->tolerance_ns)
             return true;
     }
     return false;
 }
 
-static int compare_late(struct live *live, struct comparison *cmp)
+static int compare_late(struct live *live, struct response_comparison *all)
 {
     for (size_t i = 0; i < live->late_cnt; i++) {
         const struct live_late *late = &live->late[i];
-        const struct result *res = &cmp->result[late->run];
-        struct diff diff = {.run = late->run,
-                            .pkt = live->drive->run[late->run].setup.step[late->step].pkt,
-                            .request = STEP_NONE,
+        const struct response_result *res = &all->result[late->run];
+        struct diff diff = {.dir = late->run,
+                            .pkt = live->drive->dir[late->run].setup.event[late->step].pkt,
+                            .request = EVENT_NONE,
                             .field = "time"};
 
         if (res->verdict == VERDICT_SKIPPED || res->mark[late->step] != MARK_OK ||
@@ -61,7 +61,7 @@ static int compare_late(struct live *live, struct comparison *cmp)
                  live->options->tolerance_ns / 1000000);
         snprintf(diff.actual, sizeof(diff.actual), "later");
         snprintf(diff.reason, sizeof(diff.reason), "the target answers too late");
-        if (add_diff(cmp, late->run, &diff) != 0)
+        if (add_diff(all, late->run, &diff) != 0)
             return -1;
     }
     return 0;
@@ -82,24 +82,24 @@ struct expected_completion {
 /* The next message that consumes a receive WQE. */
 static void next_expected(const struct live_run *lr, struct expected_completion *x)
 {
-    const struct setup *s = lr->rewrite.setup;
+    const struct inferred_setup *s = lr->rewrite.setup;
 
     x->any = x->unknown = x->imm_present = false;
     x->len = x->crc32 = 0;
-    for (; x->entry < s->entry_cnt && !x->any; x->entry++) {
-        const struct entry *e = &s->entry[x->entry];
-        const struct trace_packet *p = setup_packet(s, e->step);
+    for (; x->entry < s->req_cnt && !x->any; x->entry++) {
+        const struct request_pkt *e = &s->req[x->entry];
+        const struct trace_packet *p = event_packet(s, e->event);
         const struct roce_opcode *op = roce_opcode(p->opcode);
         struct roce_pkt pkt;
 
         if (e->rel + e->cnt > lr->executed) {
-            x->entry = s->entry_cnt;
+            x->entry = s->req_cnt;
             return;
         }
         if (op->kind == ROCE_KIND_SEND) {
             x->crc32 = roce_crc32(e->off ? x->crc32 : 0, trace_payload(p), p->payload_len);
             x->len = e->off + p->payload_len;
-            x->unknown = (e->off && x->unknown) || p->made_up || p->cut;
+            x->unknown = (e->off && x->unknown) || p->zero_filled || p->cut;
         }
         x->any = roce_opcode_uses_rq(op) && roce_opcode_ends(op);
         if (!x->any)
@@ -109,12 +109,12 @@ static void next_expected(const struct live_run *lr, struct expected_completion 
         trace_parse(p, &pkt);
         x->imm_present = roce_pkt_has(&pkt, ROCE_HDR_IMMDT);
         x->imm = pkt.immdt.imm;
-        x->pkt = s->step[e->step].pkt;
+        x->pkt = s->event[e->event].pkt;
     }
 }
 
-static int compare_completion(struct comparison *cmp, uint32_t run, struct expected_completion *x,
-                              const json_t *c)
+static int compare_completion(struct response_comparison *all, uint32_t dir,
+                              struct expected_completion *x, const json_t *c)
 {
     const char *text = c ? json_string_value(json_object_get(c, "text")) : NULL;
     bool success = c && json_integer_value(json_object_get(c, "status")) == 0;
@@ -122,7 +122,7 @@ static int compare_completion(struct comparison *cmp, uint32_t run, struct expec
     uint32_t crc = (uint32_t)json_integer_value(json_object_get(c, "crc32"));
     const json_t *imm = json_object_get(c, "imm");
     uint32_t imm_value = (uint32_t)json_integer_value(imm);
-    struct diff diff = {.run = run, .request = STEP_NONE, .field = "completion"};
+    struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
         return 0; /* flushed when it was over, or after an error that is judged by its NAK */
@@ -140,13 +140,13 @@ static int compare_completion(struct comparison *cmp, uint32_t run, struct expec
         agent_client_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
                               imm_value);
     snprintf(diff.reason, sizeof(diff.reason), "the target's receive request completes otherwise");
-    return add_diff(cmp, run, &diff);
+    return add_diff(all, dir, &diff);
 }
 
 /* The completions of all runs while they come. */
 struct live_comparison {
     struct live *live;
-    struct comparison *cmp;
+    struct response_comparison *cmp;
     struct expected_completion *x; /* of each run: its next */
 };
 
@@ -155,7 +155,7 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     struct live_comparison *j = ctx;
     json_int_t qp = json_integer_value(json_object_get(c, "qp"));
 
-    for (uint32_t i = 0; i < j->live->drive->run_cnt; i++) {
+    for (uint32_t i = 0; i < j->live->drive->dir_cnt; i++) {
         if (!j->live->run[i].made || j->live->run[i].qp != qp)
             continue;
         if (compare_completion(j->cmp, i, &j->x[i], c) != 0)
@@ -165,10 +165,11 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-static int compare_completions(struct live *live, struct comparison *cmp, struct error *error)
+static int compare_completions(struct live *live, struct response_comparison *all,
+                               struct error *error)
 {
-    size_t runs = live->drive->run_cnt, cnt;
-    struct live_comparison j = {.live = live, .cmp = cmp, .x = calloc(runs + 1, sizeof(*j.x))};
+    size_t runs = live->drive->dir_cnt, cnt;
+    struct live_comparison j = {.live = live, .cmp = all, .x = calloc(runs + 1, sizeof(*j.x))};
     uint64_t limit = live_now() + live->options->tolerance_ns;
     int rc = j.x ? 0 : error_set(error, "no memory");
     bool wanted = true;
@@ -185,8 +186,8 @@ static int compare_completions(struct live *live, struct comparison *cmp, struct
             wanted = wanted && live_now() < limit;
     }
     for (uint32_t i = 0; i < runs && rc == 0; i++)
-        if (j.x[i].any && cmp->result[i].verdict != VERDICT_SKIPPED &&
-            compare_completion(cmp, i, &j.x[i], NULL) != 0)
+        if (j.x[i].any && all->result[i].verdict != VERDICT_SKIPPED &&
+            compare_completion(all, i, &j.x[i], NULL) != 0)
             rc = error_set(error, "no memory");
     free(j.x);
     return rc;
@@ -197,25 +198,25 @@ static int compare_completions(struct live *live, struct comparison *cmp, struct
 
 /* Compares `len` bytes at `off` of a region with what the agent says; the first difference, if
  * there was none before. */
-static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                         uint64_t off, const uint8_t *bytes, size_t len, bool *found)
+static int compare_bytes(struct live *live, struct response_comparison *all, uint32_t device,
+                         uint32_t idx, uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {
-    struct memory *memory = &live->drive->device[device].memory;
-    const struct memory_region *region = &memory->region[idx];
+    struct shadow_memory *memory = &live->drive->host[device].memory;
+    const struct shadow_region *region = &memory->region[idx];
 
     for (size_t i = 0; i < len && !*found; i++) {
         uint64_t va = region->low + off + i;
-        const struct memory_write *w;
+        const struct shadow_write *w;
         struct strbuf e, a;
-        struct diff diff = {.request = STEP_NONE, .field = "memory"};
+        struct diff diff = {.request = EVENT_NONE, .field = "memory"};
 
-        if (bytes[i] == region->image[off + i] || !memory_is_written(region, va))
+        if (bytes[i] == region->image[off + i] || !shadow_is_written(region, va))
             continue;
-        w = memory_writer(memory, region->rkey, va, UINT32_MAX);
-        if (!w || cmp->result[w->side].verdict == VERDICT_SKIPPED)
+        w = shadow_writer(memory, region->rkey, va, UINT32_MAX);
+        if (!w || all->result[w->dir].verdict == VERDICT_SKIPPED)
             continue;
         *found = true;
-        diff.run = w->side;
+        diff.dir = w->dir;
         diff.pkt = w->pkt;
         e = strbuf_of(diff.expected, sizeof(diff.expected));
         a = strbuf_of(diff.actual, sizeof(diff.actual));
@@ -227,16 +228,16 @@ static int compare_bytes(struct live *live, struct comparison *cmp, uint32_t dev
                  "this request wrote what the target's memory at 0x%" PRIx64
                  " of key 0x%08x should hold in the end",
                  va, region->rkey);
-        if (add_diff(cmp, w->side, &diff) != 0)
+        if (add_diff(all, w->dir, &diff) != 0)
             return -1;
     }
     return 0;
 }
 
-static int compare_region(struct live *live, struct comparison *cmp, uint32_t device, uint32_t idx,
-                          struct error *error)
+static int compare_region(struct live *live, struct response_comparison *all, uint32_t device,
+                          uint32_t idx, struct error *error)
 {
-    const struct memory_region *region = &live->drive->device[device].memory.region[idx];
+    const struct shadow_region *region = &live->drive->host[device].memory.region[idx];
     const struct live_region *far = &live->region[device][idx];
     uint8_t bytes[LOAD_MAX];
     bool found = false;
@@ -245,31 +246,31 @@ static int compare_region(struct live *live, struct comparison *cmp, uint32_t de
         uint64_t len = region->span - off < LOAD_MAX ? region->span - off : LOAD_MAX;
         uint64_t any = 0;
 
-        while (any < len && !memory_is_written(region, region->low + off + any))
+        while (any < len && !shadow_is_written(region, region->low + off + any))
             any++;
         if (any == len)
             continue;
         if (agent_client_read(&live->agent, far->mr, off, bytes, len, error) != 0)
             return -1;
-        if (compare_bytes(live, cmp, device, idx, off, bytes, len, &found) != 0)
+        if (compare_bytes(live, all, device, idx, off, bytes, len, &found) != 0)
             return error_set(error, "no memory");
     }
     return 0;
 }
 
-int live_compare(struct live *live, struct comparison *cmp, struct error *error)
+int live_compare(struct live *live, struct response_comparison *all, struct error *error)
 {
-    const struct drive *d = live->drive;
+    const struct session *d = live->drive;
 
     error_set(error, "no memory");
-    if (compare_late(live, cmp) != 0)
+    if (compare_late(live, all) != 0)
         return -1;
     /* Only an agent tells of completions and memory. */
-    if (live->options->agent && compare_completions(live, cmp, error) != 0)
+    if (live->options->agent && compare_completions(live, all, error) != 0)
         return -1;
-    for (uint32_t i = 0; live->options->agent && i < d->device_cnt; i++)
-        for (uint32_t k = 0; k < d->device[i].memory.keys.cnt; k++)
-            if (live->region[i][k].made && compare_region(live, cmp, i, k, error) != 0)
+    for (uint32_t i = 0; live->options->agent && i < d->host_cnt; i++)
+        for (uint32_t k = 0; k < d->host[i].memory.keys.cnt; k++)
+            if (live->region[i][k].made && compare_region(live, all, i, k, error) != 0)
                 return -1;
     error->text[0] = '\0';
     return 0;

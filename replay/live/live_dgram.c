@@ -3,7 +3,7 @@
 
 #include <arpa/inet.h>
 
-static const char *unplayable_stream(const struct live *live, const struct stream *s)
+static const char *unplayable_stream(const struct live *live, const struct dgram_stream *s)
 {
     if (s->qpn == ROCE_QP_GSI)
         return "QP 1 of the far host is its own: --cm plays the connection manager's messages";
@@ -17,7 +17,7 @@ static const char *unplayable_stream(const struct live *live, const struct strea
 }
 
 /* The far manager's own datagrams are no part of what is played here. */
-static bool any_but_gsi(const struct streams *streams)
+static bool any_but_gsi(const struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++)
         if (streams->stream[i].qpn != ROCE_QP_GSI)
@@ -33,15 +33,15 @@ static void poll_while_waiting(void *ctx)
     live_port_wait(&live->port, 0, live->take, live->take_ctx);
 }
 
-int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, const char *peer,
-                    struct error *error)
+int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
+                    const char *peer, struct error *error)
 {
     bool receivers = sides & REPLAY_RESPONDER, senders = sides & REPLAY_REQUESTER;
 
-    if (streams_find(streams, live->drive->trace, receivers, senders) != 0)
+    if (dgram_streams_find(streams, live->drive->trace, receivers, senders) != 0)
         return error_set(error, "no memory");
     if (!any_but_gsi(streams)) {
-        streams_free(streams);
+        dgram_streams_free(streams);
         return 0;
     }
     live->agent.idle = poll_while_waiting;
@@ -52,11 +52,11 @@ int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, 
     if ((receivers && dgram_to_target_play(live, streams, peer, error) != 0) ||
         (senders && dgram_from_target_play(live, streams, error) != 0))
         return -1;
-    streams_judge(streams);
+    dgram_streams_judge(streams);
     return 0;
 }
 
-int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_send,
+int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
                          uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error)
 {
     const char *why = NULL;
@@ -76,8 +76,8 @@ int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_
     return 0;
 }
 
-int agent_setup_dgram_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
-                              uint32_t rq_psn, uint32_t sq_psn, struct error *error)
+int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
+                              uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error)
 {
     char dgid[INET6_ADDRSTRLEN];
     const char *why = NULL;

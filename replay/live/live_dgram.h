@@ -15,24 +15,25 @@
 #include "engine/dgram_stream.h"
 
 /* Finds the streams of the trace and plays those ends, of enum replay_side; only those of an agent.
- * `peer` is the profile whose deviations are known, or NULL. After live_open(). streams_judge() has
- * been called then. 0, or -1 and an error; streams_free() is wanted in both cases. */
-int live_dgram_play(struct live *live, struct streams *streams, unsigned sides, const char *peer,
-                    struct error *error);
+ * `peer` is the profile whose deviations are known, or NULL. After live_open().
+ * dgram_streams_judge() has been called then. 0, or -1 and an error; dgram_streams_free() is wanted
+ * in both cases. */
+int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
+                    const char *peer, struct error *error);
 
 /* dgram_to_target.c, dgram_from_target.c: plays all streams of that role that have no reason not to
  * be. */
-int dgram_to_target_play(struct live *live, struct streams *streams, const char *peer,
+int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error);
-int dgram_from_target_play(struct live *live, struct streams *streams, struct error *error);
+int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);
 
 /* Makes a QP of the stream's service at the far end. *qp and *qpn, or the stream's reason, or -1
  * and an error. */
-int agent_setup_dgram_qp(struct live *live, struct stream *stream, uint32_t max_send,
+int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
                          uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error);
 
 /* Connects it with our QPN `ours`; PSNs are live. As above. */
-int agent_setup_dgram_connect(struct live *live, struct stream *stream, uint32_t qp, uint32_t ours,
-                              uint32_t rq_psn, uint32_t sq_psn, struct error *error);
+int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
+                              uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error);
 
 #endif

@@ -10,11 +10,12 @@
 static int replay_responder(struct replay *replay, const struct replay_options *options,
                             struct live *live, struct error *error)
 {
-    if (live_open(live, options->live, &replay->drive, error) != 0 || live_play(live, error) != 0)
+    if (live_open(live, options->live, &replay->session, error) != 0 || live_play(live, error) != 0)
         return -1;
-    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0)
+    if (rc_compare_responses(&replay->responses, &replay->session, &replay->connections,
+                             options->quirks) != 0)
         return error_set(error, "%s: no memory", replay->trace.name);
-    return live_compare(live, &replay->comparison, error);
+    return live_compare(live, &replay->responses, error);
 }
 
 /* The target asks. */
@@ -24,10 +25,10 @@ static int replay_requester(struct replay *replay, const struct replay_options *
     struct live live = {0};
     int rc = -1;
 
-    if (post_all(&replay->post, &replay->drive, error) == 0 &&
-        live_open(&live, options->live, &replay->drive, error) == 0 &&
-        live_requester_play(&live, &replay->post, error) == 0)
-        rc = verify_all(&replay->verification, &replay->post, options->peer) == 0
+    if (rc_requester_play(&replay->requester, &replay->session, error) == 0 &&
+        live_open(&live, options->live, &replay->session, error) == 0 &&
+        live_requester_play(&live, &replay->requester, error) == 0)
+        rc = rc_compare_requests(&replay->requests, &replay->requester, options->quirks) == 0
                  ? 0
                  : error_set(error, "%s: no memory", replay->trace.name);
     live_close(&live);
@@ -38,14 +39,15 @@ static int replay_requester(struct replay *replay, const struct replay_options *
 static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
                           struct live *live, struct error *error)
 {
-    if (post_all(&replay->post, &replay->drive, error) != 0 ||
-        live_open(live, options->live, &replay->drive, error) != 0 ||
-        cm_peer_play(live, &replay->post, &replay->exchanges, error) != 0)
+    if (rc_requester_play(&replay->requester, &replay->session, error) != 0 ||
+        live_open(live, options->live, &replay->session, error) != 0 ||
+        cm_peer_play(live, &replay->requester, &replay->cm_exchanges, error) != 0)
         return -1;
-    if (compare_all(&replay->comparison, &replay->drive, &replay->conns, options->peer) != 0 ||
-        verify_all(&replay->verification, &replay->post, options->peer) != 0)
+    if (rc_compare_responses(&replay->responses, &replay->session, &replay->connections,
+                             options->quirks) != 0 ||
+        rc_compare_requests(&replay->requests, &replay->requester, options->quirks) != 0)
         return error_set(error, "%s: no memory", replay->trace.name);
-    return live_compare(live, &replay->comparison, error);
+    return live_compare(live, &replay->responses, error);
 }
 
 /* UC and UD: an agent serves one session at a time, so after the connections. */
@@ -59,8 +61,9 @@ static int replay_dgrams(struct replay *replay, const struct replay_options *opt
     for (uint32_t i = 0; i < replay->trace.flows.cnt; i++)
         any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
                replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
-    if (any && (live_open(&live, options->live, &replay->drive, error) != 0 ||
-                live_dgram_play(&live, &replay->streams, replay->sides, options->peer, error) != 0))
+    if (any &&
+        (live_open(&live, options->live, &replay->session, error) != 0 ||
+         live_dgram_play(&live, &replay->dgrams, replay->roles, options->quirks, error) != 0))
         rc = -1;
     live_close(&live);
     return rc;
@@ -69,21 +72,21 @@ static int replay_dgrams(struct replay *replay, const struct replay_options *opt
 int live_replay(struct replay *replay, const struct replay_options *options, struct error *error)
 {
     struct live live = {0};
-    const struct drive_watch watch = live_script_watch(&live.script);
-    int rc = drive_all(&replay->drive, &replay->trace, &replay->conns,
-                       &(struct drive_options){.watch = &watch}, error);
-    bool any = replay->drive.run_cnt > 0; /* else there is nothing to ask an agent for */
+    const struct session_watch watch = live_script_watch(&live.script);
+    int rc = session_play(&replay->session, &replay->trace, &replay->connections,
+                          &(struct session_options){.watch = &watch}, error);
+    bool any = replay->session.dir_cnt > 0; /* else there is nothing to ask an agent for */
 
-    replay->drive.watch = NULL;
+    replay->session.watch = NULL;
     if (rc == 0 && options->live->cm) {
         rc = replay_cm_peer(replay, options, &live, error);
         live_close(&live);
         return rc;
     }
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
-    if (rc == 0 && any && replay->sides & REPLAY_REQUESTER)
+    if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
         rc = replay_requester(replay, options, error);
-    if (rc == 0 && any && replay->sides & REPLAY_RESPONDER)
+    if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)
         rc = replay_responder(replay, options, &live, error);
     live_close(&live);
     if (rc == 0)

@@ -49,7 +49,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 
     if (!live_parse(live, frame, &pkt, &idx))
         return;
-    if (idx >= live->drive->run_cnt || !live->run[idx].made ||
+    if (idx >= live->drive->dir_cnt || !live->run[idx].made ||
         !roce_opcode_is_request(roce_opcode(pkt.bth.opcode))) {
         live->foreign++;
         return;
@@ -101,18 +101,18 @@ static bool is_fetch(enum roce_kind kind)
 }
 
 /* Why the agent cannot post all of this, or NULL. */
-static const char *unsupported_work(const struct live *live, const struct works *w)
+static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
         return "its path MTU does not fit through the interface";
     for (size_t i = 0; i < w->cnt; i++) {
-        const struct work *work = &w->work[i];
+        const struct work_request *wr = &w->wr[i];
 
-        if (!op_name(setup_op(w->setup, work->step)))
+        if (!op_name(event_opcode(w->setup, wr->event)))
             return "the agent does not post FLUSH, ATOMIC WRITE and such";
-        if (!is_fetch(work->kind) && work->len > DATA_MAX)
+        if (!is_fetch(wr->kind) && wr->len > DATA_MAX)
             return "a message is longer than the agent takes";
-        if ((work->kind == ROCE_KIND_CMP_SWAP || work->kind == ROCE_KIND_FETCH_ADD) &&
+        if ((wr->kind == ROCE_KIND_CMP_SWAP || wr->kind == ROCE_KIND_FETCH_ADD) &&
             !live->agent.atomic)
             return "the far device has no atomics";
     }
@@ -120,27 +120,27 @@ static const char *unsupported_work(const struct live *live, const struct works 
 }
 
 /* The bytes that the packets of a work show, as the agent wants them. */
-static json_t *data_json(const struct works *w, const struct work *work)
+static json_t *data_json(const struct work_requests *w, const struct work_request *wr)
 {
     static const char digits[] = "0123456789abcdef";
-    char *hex = malloc(2 * (size_t)work->len + 1);
+    char *hex = malloc(2 * (size_t)wr->len + 1);
     size_t off = 0;
     json_t *out;
 
     if (!hex)
         return NULL;
-    memset(hex, '0', 2 * (size_t)work->len);
-    for (uint32_t i = 0; i < work->part_cnt; i++) {
-        const struct trace_packet *p = setup_packet(w->setup, w->part[work->part + i]);
+    memset(hex, '0', 2 * (size_t)wr->len);
+    for (uint32_t i = 0; i < wr->part_cnt; i++) {
+        const struct trace_packet *p = event_packet(w->setup, w->part[wr->part + i]);
 
-        if (off + p->payload_len > work->len)
+        if (off + p->payload_len > wr->len)
             break;
         for (uint32_t k = 0; k < p->payload_len; k++, off++) {
             hex[2 * off] = digits[trace_payload(p)[k] >> 4];
             hex[2 * off + 1] = digits[trace_payload(p)[k] & 15];
         }
     }
-    out = json_stringn(hex, 2 * (size_t)work->len);
+    out = json_stringn(hex, 2 * (size_t)wr->len);
     free(hex);
     return out;
 }
@@ -148,22 +148,21 @@ static json_t *data_json(const struct works *w, const struct work *work)
 /* What the far device does not take leaves nothing to compare. */
 static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct error *error)
 {
-    struct asker *a = req->conn[idx].tracker.asker;
-    const struct works *w = &a->works;
-    const struct work *work = &w->work[at];
+    struct requester_run *a = req->conn[idx].tracker.asker;
+    const struct work_requests *w = &a->wrs;
+    const struct work_request *wr = &w->wr[at];
     const char *why = NULL;
     struct roce_pkt first, end;
     json_t *request, *reply;
 
-    trace_parse(setup_packet(w->setup, work->step), &first);
-    trace_parse(setup_packet(w->setup, w->part[work->part + work->part_cnt - 1]), &end);
-    request =
-        json_pack("{s:s, s:I, s:I, s:s, s:b, s:I, s:I}", "op", "send", "qp",
-                  (json_int_t)req->live->run[idx].qp, "id", (json_int_t)at, "opcode",
-                  op_name(work->open ? first.op : end.op), "solicited", end.bth.se && !work->open,
-                  "imm", (json_int_t)end.immdt.imm, "invalidate", (json_int_t)end.ieth.rkey);
+    trace_parse(event_packet(w->setup, wr->event), &first);
+    trace_parse(event_packet(w->setup, w->part[wr->part + wr->part_cnt - 1]), &end);
+    request = json_pack("{s:s, s:I, s:I, s:s, s:b, s:I, s:I}", "op", "send", "qp",
+                        (json_int_t)req->live->run[idx].qp, "id", (json_int_t)at, "opcode",
+                        op_name(wr->open ? first.op : end.op), "solicited", end.bth.se && !wr->open,
+                        "imm", (json_int_t)end.immdt.imm, "invalidate", (json_int_t)end.ieth.rkey);
     if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
-        bool swap = work->kind == ROCE_KIND_CMP_SWAP;
+        bool swap = wr->kind == ROCE_KIND_CMP_SWAP;
 
         json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.atomiceth.va));
         json_object_set_new(request, "rkey", json_integer(first.atomiceth.rkey));
@@ -175,10 +174,10 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
         json_object_set_new(request, "remote_addr", json_integer((json_int_t)first.reth.va));
         json_object_set_new(request, "rkey", json_integer(first.reth.rkey));
     }
-    if (is_fetch(work->kind))
-        json_object_set_new(request, "len", json_integer(work->len));
+    if (is_fetch(wr->kind))
+        json_object_set_new(request, "len", json_integer(wr->len));
     else
-        json_object_set_new(request, "hex", data_json(w, work));
+        json_object_set_new(request, "hex", data_json(w, wr));
     reply = agent_setup_call(req->live, request, &why, error);
     json_decref(reply);
     a->failed = why;
@@ -189,20 +188,20 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
  */
 
 /* CRC-32 of what the recorded answers brought a READ; false if the capture does not show it all. */
-static bool read_crc(const struct asker *a, const struct work *work, uint32_t *crc)
+static bool read_crc(const struct requester_run *a, const struct work_request *wr, uint32_t *crc)
 {
-    const struct setup *s = a->works.setup;
+    const struct inferred_setup *s = a->wrs.setup;
 
     *crc = 0;
-    for (uint32_t i = 0; i < work->cnt; i++) {
+    for (uint32_t i = 0; i < wr->cnt; i++) {
         const struct trace_packet *found = NULL;
 
-        for (uint32_t k = work->post; k < s->step_cnt && !found; k++)
-            if (s->step[k].response && s->step[k].rel == work->rel + i &&
-                a->fate[k] == FATE_TAKEN && !s->step[k].damaged &&
-                setup_op(s, k)->kind == ROCE_KIND_READ_RESP)
-                found = setup_packet(s, k);
-        if (!found || found->made_up || found->cut)
+        for (uint32_t k = wr->posted_by; k < s->event_cnt && !found; k++)
+            if (s->event[k].response && s->event[k].rel == wr->rel + i &&
+                a->outcome[k] == RESP_ACCEPTED && !s->event[k].damaged &&
+                event_opcode(s, k)->kind == ROCE_KIND_READ_RESP)
+                found = event_packet(s, k);
+        if (!found || found->zero_filled || found->cut)
             return false;
         *crc = roce_crc32(*crc, trace_payload(found), found->payload_len);
     }
@@ -210,18 +209,19 @@ static bool read_crc(const struct asker *a, const struct work *work, uint32_t *c
 }
 
 /* Whether an atomic's result is one that a recorded answer has. */
-static bool atomic_right(const struct asker *a, const struct work *work, const char *hex)
+static bool atomic_right(const struct requester_run *a, const struct work_request *wr,
+                         const char *hex)
 {
-    const struct setup *s = a->works.setup;
+    const struct inferred_setup *s = a->wrs.setup;
 
-    for (uint32_t k = work->post; k < s->step_cnt; k++) {
+    for (uint32_t k = wr->posted_by; k < s->event_cnt; k++) {
         struct roce_pkt pkt;
         uint8_t value[8];
         char text[17];
 
-        if (!s->step[k].response || s->step[k].rel != work->rel || a->fate[k] != FATE_TAKEN)
+        if (!s->event[k].response || s->event[k].rel != wr->rel || a->outcome[k] != RESP_ACCEPTED)
             continue;
-        trace_parse(setup_packet(s, k), &pkt);
+        trace_parse(event_packet(s, k), &pkt);
         memcpy(value, &pkt.atomicacketh.orig, 8); /* atomics are numbers in the host's order */
         for (unsigned i = 0; i < 8; i++)
             snprintf(text + 2 * i, 3, "%02x", value[i]);
@@ -241,24 +241,24 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     enum rnic_wc_status status =
         (enum rnic_wc_status)json_integer_value(json_object_get(c, "status"));
 
-    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++) {
-        struct asker *a = req->conn[i].tracker.asker;
-        const struct work *work;
+    for (uint32_t i = 0; i < req->live->drive->dir_cnt; i++) {
+        struct requester_run *a = req->conn[i].tracker.asker;
+        const struct work_request *wr;
 
-        if (!req->live->run[i].made || req->live->run[i].qp != qp || id >= a->works.cnt)
+        if (!req->live->run[i].made || req->live->run[i].qp != qp || id >= a->wrs.cnt)
             continue;
-        if (!VEC_GROW(a->done, a->done_cnt, a->done_cap))
+        if (!VEC_GROW(a->completion, a->completion_cnt, a->completion_cap))
             return error_set(error, "no memory");
-        a->done[a->done_cnt++] = (struct done){
-            .step = req->conn[i].tracker.step, .work = (uint32_t)id, .status = status};
-        if (status != RNIC_WC_SUCCESS && a->error_step == STEP_NONE)
-            a->error_step = req->conn[i].tracker.step;
-        work = &a->works.work[id];
-        if (status == RNIC_WC_SUCCESS && is_fetch(work->kind) &&
-            (work->kind == ROCE_KIND_READ ? read_crc(a, work, &crc) && crc != got
-                                          : !atomic_right(a, work, first ? first : "")) &&
+        a->completion[a->completion_cnt++] = (struct completion){
+            .event = req->conn[i].tracker.step, .wr = (uint32_t)id, .status = status};
+        if (status != RNIC_WC_SUCCESS && a->error_event == EVENT_NONE)
+            a->error_event = req->conn[i].tracker.step;
+        wr = &a->wrs.wr[id];
+        if (status == RNIC_WC_SUCCESS && is_fetch(wr->kind) &&
+            (wr->kind == ROCE_KIND_READ ? read_crc(a, wr, &crc) && crc != got
+                                        : !atomic_right(a, wr, first ? first : "")) &&
             a->wrong_data++ == 0)
-            a->wrong_work = (uint32_t)id;
+            a->wrong_wr = (uint32_t)id;
     }
     return 0;
 }
@@ -270,11 +270,11 @@ static int wait_completions(struct live_requester *req, struct requester_conn *c
     uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
     for (;;) {
-        size_t wanted = conn->tracker.expect.done + conn->tracker.expect.over;
+        size_t wanted = conn->tracker.expect.done_cnt + conn->tracker.expect.over;
 
         if (agent_client_poll(&req->live->agent, take_completion, req, NULL, error) != 0)
             return -1;
-        if (conn->tracker.asker->done_cnt >= wanted || live_now() >= limit)
+        if (conn->tracker.asker->completion_cnt >= wanted || live_now() >= limit)
             return 0;
         if (poll_frames_until(req, live_now() + POLL_NS, error) != 0)
             return -1;
@@ -287,24 +287,24 @@ static int wait_completions(struct live_requester *req, struct requester_conn *c
 static int post_due(struct live_requester *req, uint32_t idx, struct error *error)
 {
     struct requester_conn *conn = &req->conn[idx];
-    const struct works *w = &conn->tracker.asker->works;
+    const struct work_requests *w = &conn->tracker.asker->wrs;
 
     /* Once it failed a requester is given no more: nor was the recorded one. */
-    while (conn->posted < w->cnt && w->work[conn->posted].post <= conn->tracker.step &&
-           conn->posted - conn->tracker.asker->done_cnt < SEND_DEPTH &&
-           conn->tracker.asker->error_step == STEP_NONE && !conn->tracker.asker->failed)
+    while (conn->posted < w->cnt && w->wr[conn->posted].posted_by <= conn->tracker.step &&
+           conn->posted - conn->tracker.asker->completion_cnt < SEND_DEPTH &&
+           conn->tracker.asker->error_event == EVENT_NONE && !conn->tracker.asker->failed)
         if (post_work(req, idx, conn->posted++, error) != 0)
             return -1;
     return 0;
 }
 
 /* Until the step may be, or the tolerance is over. 0, or -1 and an error. */
-static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t step,
+static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {
     uint64_t limit = live_now() + req->live->options->tolerance_ns;
 
-    while (!request_tracker_may_proceed(&conn->tracker, step) && live_now() < limit)
+    while (!request_tracker_may_proceed(&conn->tracker, event) && live_now() < limit)
         if (poll_frames(req, limit, error) != 0)
             return -1;
     return 0;
@@ -315,11 +315,11 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
 {
     struct live *live = req->live;
     struct requester_conn *conn = &req->conn[turn->conn];
-    struct asker *a = conn->tracker.asker;
-    const struct setup *s = a->works.setup;
-    const struct step *step = &s->step[turn->step];
-    const struct trace_packet *p = setup_packet(s, turn->step);
-    int64_t idx = works_psn_idx(&a->works, step->rel);
+    struct requester_run *a = conn->tracker.asker;
+    const struct inferred_setup *s = a->wrs.setup;
+    const struct pkt_event *event = &s->event[turn->step];
+    const struct trace_packet *p = event_packet(s, turn->step);
+    int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
     uint8_t buf[ROCE_FRAME_MAX];
 
     conn->tracker.step = turn->step;
@@ -329,14 +329,14 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         return -1;
     if (a->failed)
         return 0;
-    if (!step->response) {
-        if (idx < 0 || a->restart[turn->step] == RESTART_DUPLICATE)
+    if (!event->response) {
+        if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
         /* How far a requester runs ahead is its own affair, but where it goes back is not. */
         return wait_step(req, conn, turn->step, error);
     }
-    if (a->fate[turn->step] != FATE_TAKEN)
+    if (a->outcome[turn->step] != RESP_ACCEPTED)
         return 0;
     if (wait_step(req, conn, turn->step, error) != 0)
         return -1;
@@ -366,16 +366,16 @@ static int list_turns(struct live_requester *req, struct error *error)
 {
     size_t cap = 0;
 
-    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++)
-        cap += req->live->drive->run[i].setup.step_cnt;
+    for (uint32_t i = 0; i < req->live->drive->dir_cnt; i++)
+        cap += req->live->drive->dir[i].setup.event_cnt;
     req->turn = malloc((cap + 1) * sizeof(*req->turn));
     if (!req->turn)
         return error_set(error, "no memory");
-    for (uint32_t i = 0; i < req->live->drive->run_cnt; i++) {
-        const struct setup *s = &req->live->drive->run[i].setup;
+    for (uint32_t i = 0; i < req->live->drive->dir_cnt; i++) {
+        const struct inferred_setup *s = &req->live->drive->dir[i].setup;
 
-        for (uint32_t k = 0; req->live->run[i].made && k < s->step_cnt; k++)
-            req->turn[req->turn_cnt++] = (struct requester_turn){s->step[k].pkt, i, k};
+        for (uint32_t k = 0; req->live->run[i].made && k < s->event_cnt; k++)
+            req->turn[req->turn_cnt++] = (struct requester_turn){s->event[k].pkt, i, k};
     }
     if (req->turn_cnt)
         qsort(req->turn, req->turn_cnt, sizeof(*req->turn), turn_cmp);
@@ -383,21 +383,22 @@ static int list_turns(struct live_requester *req, struct error *error)
 }
 
 /* Connects the runs that can be asked for, and forgets what our RNIC did. */
-static int connect_qps(struct live_requester *req, struct post *post, struct error *error)
+static int connect_qps(struct live_requester *req, struct rc_requester *requester,
+                       struct error *error)
 {
-    for (uint32_t i = 0; i < post->cnt; i++) {
-        struct asker *a = &post->asker[i];
+    for (uint32_t i = 0; i < requester->run_cnt; i++) {
+        struct requester_run *a = &requester->run[i];
         struct requester_conn *conn = &req->conn[i];
         const char *why = NULL;
 
         conn->tracker.asker = a;
-        if (a->run->setup.skip || a->works.skip || a->failed)
+        if (a->dir->setup.skip || a->wrs.skip || a->failed)
             continue;
-        why = i < LIVE_QPNS ? unsupported_work(req->live, &a->works)
+        why = i < LIVE_QPNS ? unsupported_work(req->live, &a->wrs)
                             : "more connections than we have QPNs for";
         if (!why &&
             !agent_setup_connect(req->live, i,
-                                 a->works.cnt < SEND_DEPTH ? (uint32_t)a->works.cnt : SEND_DEPTH, 0,
+                                 a->wrs.cnt < SEND_DEPTH ? (uint32_t)a->wrs.cnt : SEND_DEPTH, 0,
                                  false, &why, error) &&
             !why)
             return -1;
@@ -410,14 +411,14 @@ static int connect_qps(struct live_requester *req, struct post *post, struct err
     return list_turns(req, error);
 }
 
-int live_requester_play(struct live *live, struct post *post, struct error *error)
+int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error)
 {
     struct live_requester req = {.live = live};
     uint64_t at = live_now(), recorded = 0;
     int rc;
 
-    req.conn = calloc(post->cnt + 1, sizeof(*req.conn));
-    rc = req.conn ? connect_qps(&req, post, error) : error_set(error, "no memory");
+    req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
+    rc = req.conn ? connect_qps(&req, requester, error) : error_set(error, "no memory");
     live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
     live->take = take_frame;
     live->take_ctx = &req;
@@ -425,14 +426,14 @@ int live_requester_play(struct live *live, struct post *post, struct error *erro
         struct requester_conn *conn = &req.conn[req.turn[i].conn];
 
         rc = play_turn(&req, &req.turn[i], &at, &recorded, error);
-        conn->tracker.asker->mark_sent[conn->tracker.step] =
-            (uint32_t)conn->tracker.asker->sent_cnt;
+        conn->tracker.asker->tx_cnt_after[conn->tracker.step] =
+            (uint32_t)conn->tracker.asker->tx_cnt;
     }
     if (rc == 0)
         rc = poll_frames_until(&req, live_now() + QUIET_NS, error);
     if (rc == 0)
         rc = agent_client_poll(&live->agent, take_completion, &req, NULL, error);
-    for (size_t i = 0; req.conn && i < post->cnt; i++)
+    for (size_t i = 0; req.conn && i < requester->run_cnt; i++)
         request_tracker_close(&req.conn[i].tracker);
     free(req.conn);
     free(req.turn);

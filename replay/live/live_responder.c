@@ -24,26 +24,26 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
 }
 
 /* PSNs that a request takes. */
-static int64_t psn_count(const struct setup *s, uint32_t step)
+static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
-    const struct entry *e = setup_entry(s, s->step[step].rel);
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
 
-    return e && e->rel == s->step[step].rel ? e->cnt : 1;
+    return e && e->rel == s->event[event].rel ? e->cnt : 1;
 }
 
 /* The latest request sent that an answer with this PSN can be to; else the latest of all. */
 static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
-    const struct setup *s = lr->rewrite.setup;
+    const struct inferred_setup *s = lr->rewrite.setup;
 
     for (uint32_t i = lr->last + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++)
-        if (!s->step[i].response && !s->step[i].lost && !s->step[i].early &&
-            s->step[i].rel <= rel && rel < s->step[i].rel + psn_count(s, i))
+        if (!s->event[i].response && !s->event[i].lost && !s->event[i].before_first &&
+            s->event[i].rel <= rel && rel < s->event[i].rel + psn_count(s, i))
             return i;
     return lr->last;
 }
 
-static const uint8_t *keep_payload(struct drive *d, const struct roce_pkt *pkt)
+static const uint8_t *keep_payload(struct session *d, const struct roce_pkt *pkt)
 {
     uint8_t *p;
 
@@ -55,33 +55,34 @@ static const uint8_t *keep_payload(struct drive *d, const struct roce_pkt *pkt)
 }
 
 /* The responder tells how far it is: what it acknowledges it has executed, message by message. */
-static bool note_progress(struct live_run *lr, struct run *run, const struct answer *a)
+static bool note_progress(struct live_run *lr, struct rc_direction *dir,
+                          const struct tx_response *a)
 {
-    const struct setup *s = lr->rewrite.setup;
-    int64_t from = run->progress_cnt ? run->progress[run->progress_cnt - 1].epsn : s->first;
+    const struct inferred_setup *s = lr->rewrite.setup;
+    int64_t from = dir->advance_cnt ? dir->advance[dir->advance_cnt - 1].epsn : s->first;
     bool acks = roce_opcode(a->opcode)->kind != ROCE_KIND_ACK || is_ack(a->opcode, a->syndrome);
     int64_t to = acks ? a->rel + 1 : a->rel;
-    const struct entry *last = setup_entry(s, to - 1);
+    const struct request_pkt *last = request_at(s, to - 1);
 
     /* The MSN of a READ response before the last may be of before the READ (R103). */
     if (roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP &&
         !roce_opcode_ends(roce_opcode(a->opcode)))
         return true;
-    for (const struct entry *e = setup_entry(s, from);
-         e && e < s->entry + s->entry_cnt && e->rel + e->cnt <= to; e++) {
-        const struct progress *before =
-            run->progress_cnt ? &run->progress[run->progress_cnt - 1] : NULL;
+    for (const struct request_pkt *e = request_at(s, from);
+         e && e < s->req + s->req_cnt && e->rel + e->cnt <= to; e++) {
+        const struct epsn_advance *before =
+            dir->advance_cnt ? &dir->advance[dir->advance_cnt - 1] : NULL;
         /* It was executed when it came, whenever it was acknowledged. */
-        uint32_t step = s->step[e->step].lost ? request_of_response(lr, e->rel) : e->step;
+        uint32_t event = s->event[e->event].lost ? request_of_response(lr, e->rel) : e->event;
 
-        if (before && before->step > step)
-            step = before->step;
-        if (!VEC_GROW(run->progress, run->progress_cnt, run->progress_cap))
+        if (before && before->event > event)
+            event = before->event;
+        if (!VEC_GROW(dir->advance, dir->advance_cnt, dir->advance_cap))
             return false;
-        run->progress[run->progress_cnt++] =
-            (struct progress){.step = step < a->step ? step : a->step,
-                              .epsn = e->rel + e->cnt,
-                              .msn = (a->msn - (last ? last->done : e->done) + e->done) & 0xFFFFFF};
+        dir->advance[dir->advance_cnt++] = (struct epsn_advance){
+            .event = event < a->event ? event : a->event,
+            .epsn = e->rel + e->cnt,
+            .msn = (a->msn - (last ? last->msgs_done : e->msgs_done) + e->msgs_done) & 0xFFFFFF};
     }
     return true;
 }
@@ -112,7 +113,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 
     if (!live_parse(live, frame, &pkt, &idx))
         return;
-    if (idx >= live->drive->run_cnt || !live->run[idx].made ||
+    if (idx >= live->drive->dir_cnt || !live->run[idx].made ||
         !roce_opcode_is_response(roce_opcode(pkt.bth.opcode))) {
         live->foreign++;
         return;
@@ -124,18 +125,18 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
 {
     struct live_run *lr = &live->run[idx];
-    struct run *run = &live->drive->run[idx];
-    struct answer *a;
-    uint32_t step;
+    struct rc_direction *dir = &live->drive->dir[idx];
+    struct tx_response *a;
+    uint32_t event;
     int64_t rel;
 
     rewrite_to_recorded(&lr->rewrite, pkt);
-    rel = run->setup.step[lr->last].rel +
-          roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(setup_packet(&run->setup, lr->last)->psn));
-    step = request_of_response(lr, rel);
-    if (run->answer_cnt && run->answer[run->answer_cnt - 1].step > step)
-        step = run->answer[run->answer_cnt - 1].step; /* they stay in order */
-    a = drive_add_answer(run, pkt, step, live_now(), rel);
+    rel = dir->setup.event[lr->last].rel +
+          roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(event_packet(&dir->setup, lr->last)->psn));
+    event = request_of_response(lr, rel);
+    if (dir->response_cnt && dir->response[dir->response_cnt - 1].event > event)
+        event = dir->response[dir->response_cnt - 1].event; /* they stay in order */
+    a = session_add_response(dir, pkt, event, live_now(), rel);
     if (!a) {
         live->no_memory = true;
         return;
@@ -144,12 +145,12 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
         a->payload = keep_payload(live->drive, pkt);
     if (roce_syndrome_kind(a->syndrome) == ROCE_SYN_NAK &&
         roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && (a->syndrome & 0x1F) != ROCE_NAK_PSN_SEQ &&
-        run->error_step == STEP_NONE)
-        run->error_step = step;
+        dir->error_event == EVENT_NONE)
+        dir->error_event = event;
     rel -= roce_opcode(a->opcode)->kind == ROCE_KIND_ACK && !is_ack(a->opcode, a->syndrome);
     if (rel > lr->acked)
         lr->acked = rel;
-    if (!note_progress(lr, run, a))
+    if (!note_progress(lr, dir, a))
         live->no_memory = true;
 }
 
@@ -173,31 +174,31 @@ int live_wait_until(struct live *live, uint64_t until, struct error *error)
     return 0;
 }
 
-bool live_same_kind(const struct trace_packet *p, const struct answer *a)
+bool live_same_kind(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
            is_ack(p->opcode, p->syndrome) == is_ack(a->opcode, a->syndrome);
 }
 
-bool live_has_responded(const struct live *live, uint32_t run_idx, uint32_t step)
+bool live_has_responded(const struct live *live, uint32_t dir_idx, uint32_t event)
 {
-    const struct run *run = &live->drive->run[run_idx];
-    const struct setup *s = &run->setup;
-    const struct trace_packet *p = setup_packet(s, step);
-    int64_t rel = s->step[step].rel;
+    const struct rc_direction *dir = &live->drive->dir[dir_idx];
+    const struct inferred_setup *s = &dir->setup;
+    const struct trace_packet *p = event_packet(s, event);
+    int64_t rel = s->event[event].rel;
     unsigned wanted = 0, have = 0;
 
     if (is_ack(p->opcode, p->syndrome))
-        return live->run[run_idx].acked >= rel;
-    for (uint32_t i = step + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++) {
-        const struct trace_packet *q = setup_packet(s, i);
+        return live->run[dir_idx].acked >= rel;
+    for (uint32_t i = event + 1, tries = 0; i-- > 0 && tries < LOOK_BACK; tries++) {
+        const struct trace_packet *q = event_packet(s, i);
 
-        wanted += s->step[i].response && s->step[i].usable && s->step[i].rel == rel &&
+        wanted += s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&
                   roce_opcode(q->opcode)->kind == roce_opcode(p->opcode)->kind &&
                   is_ack(q->opcode, q->syndrome) == is_ack(p->opcode, p->syndrome);
     }
-    for (size_t i = run->answer_cnt; i-- > 0 && run->answer_cnt - i <= 2 * LOOK_BACK;)
-        have += run->answer[i].rel == rel && live_same_kind(p, &run->answer[i]);
+    for (size_t i = dir->response_cnt; i-- > 0 && dir->response_cnt - i <= 2 * LOOK_BACK;)
+        have += dir->response[i].rel == rel && live_same_kind(p, &dir->response[i]);
     return have >= wanted;
 }
 
@@ -211,8 +212,8 @@ int live_wait_response(struct live *live, const struct live_event *e, bool *wait
     *waited = false;
     if (!lr->made || lr->misses >= MISSES_MAX)
         return 0;
-    p = setup_packet(lr->rewrite.setup, e->step);
-    if (is_ack(p->opcode, p->syndrome) && lr->owed < lr->rewrite.setup->step[e->step].rel)
+    p = event_packet(lr->rewrite.setup, e->step);
+    if (is_ack(p->opcode, p->syndrome) && lr->owed < lr->rewrite.setup->event[e->step].rel)
         return 0;
     *waited = true;
     while (!live_has_responded(live, e->run, e->step)) {
@@ -247,16 +248,16 @@ int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int
 int live_send_frame(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *lr = &live->run[e->run];
-    const struct setup *s = lr->rewrite.setup;
-    const struct trace_packet *p = setup_packet(s, e->step);
+    const struct inferred_setup *s = lr->rewrite.setup;
+    const struct trace_packet *p = event_packet(s, e->step);
     const struct roce_opcode *op = roce_opcode(p->opcode);
     uint8_t buf[ROCE_FRAME_MAX];
     int len = rewrite_to_live(&lr->rewrite, p, buf, sizeof(buf));
-    int64_t last = s->step[e->step].rel + psn_count(s, e->step) - 1;
+    int64_t last = s->event[e->step].rel + psn_count(s, e->step) - 1;
 
     lr->last = e->when;
     lr->sent_at[e->when] = live_now();
-    if (!s->step[e->step].damaged && last > lr->owed &&
+    if (!s->event[e->step].damaged && last > lr->owed &&
         (p->ackreq || op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op)))
         lr->owed = last;
     return live_send(live, p, buf, len, error);
@@ -304,18 +305,18 @@ static int play_event(struct live *live, struct error *error)
 
 bool live_drop_simulated(struct live *live)
 {
-    for (size_t i = 0; i < live->drive->run_cnt; i++) {
-        struct run *run = &live->drive->run[i];
+    for (size_t i = 0; i < live->drive->dir_cnt; i++) {
+        struct rc_direction *dir = &live->drive->dir[i];
 
-        live->run[i] = (struct live_run){.acked = run->setup.first - 1,
-                                         .owed = run->setup.first - 1,
-                                         .executed = run->progress_cnt
-                                                         ? run->progress[run->progress_cnt - 1].epsn
-                                                         : run->setup.first};
-        run->answer_cnt = 0;
-        run->progress_cnt = 0;
-        run->error_step = STEP_NONE;
-        live->run[i].sent_at = calloc(run->setup.step_cnt + 1, sizeof(uint64_t));
+        live->run[i] =
+            (struct live_run){.acked = dir->setup.first - 1,
+                              .owed = dir->setup.first - 1,
+                              .executed = dir->advance_cnt ? dir->advance[dir->advance_cnt - 1].epsn
+                                                           : dir->setup.first};
+        dir->response_cnt = 0;
+        dir->advance_cnt = 0;
+        dir->error_event = EVENT_NONE;
+        live->run[i].sent_at = calloc(dir->setup.event_cnt + 1, sizeof(uint64_t));
         if (!live->run[i].sent_at)
             return false;
     }
@@ -324,15 +325,15 @@ bool live_drop_simulated(struct live *live)
 
 static bool allocate_tables(struct live *live)
 {
-    struct drive *d = live->drive;
+    struct session *d = live->drive;
     bool fine;
 
-    live->run = calloc(d->run_cnt + 1, sizeof(*live->run));
-    live->region = calloc(d->device_cnt + 1, sizeof(*live->region));
-    live->rewrite = calloc(d->device_cnt + 1, sizeof(*live->rewrite));
+    live->run = calloc(d->dir_cnt + 1, sizeof(*live->run));
+    live->region = calloc(d->host_cnt + 1, sizeof(*live->region));
+    live->rewrite = calloc(d->host_cnt + 1, sizeof(*live->rewrite));
     fine = live->run && live->region && live->rewrite;
-    for (size_t i = 0; fine && i < d->device_cnt; i++) {
-        size_t cnt = d->device[i].memory.keys.cnt + 1;
+    for (size_t i = 0; fine && i < d->host_cnt; i++) {
+        size_t cnt = d->host[i].memory.keys.cnt + 1;
 
         live->region[i] = calloc(cnt, sizeof(*live->region[i]));
         live->rewrite[i] = calloc(cnt, sizeof(*live->rewrite[i]));
@@ -347,13 +348,13 @@ static void serve_neighbours(void *ctx)
     live_port_wait(ctx, 0, NULL, NULL);
 }
 
-int live_open(struct live *live, const struct live_options *options, struct drive *drive,
+int live_open(struct live *live, const struct live_options *options, struct session *session,
               struct error *error)
 {
     uint8_t target[16], ours[16];
 
     live->options = options;
-    live->drive = drive;
+    live->drive = session;
     live->agent.fd = -1;
     if (!live_address(options->target, target))
         return error_set(error, "--target %s: not an IPv4 or IPv6 address", options->target);
@@ -390,9 +391,9 @@ int live_play(struct live *live, struct error *error)
 
 void live_close(struct live *live)
 {
-    for (size_t i = 0; live->run && i < live->drive->run_cnt; i++)
+    for (size_t i = 0; live->run && i < live->drive->dir_cnt; i++)
         free(live->run[i].sent_at);
-    for (size_t i = 0; live->drive && i < live->drive->device_cnt; i++) {
+    for (size_t i = 0; live->drive && i < live->drive->host_cnt; i++) {
         if (live->region)
             free(live->region[i]);
         if (live->rewrite)

@@ -19,13 +19,13 @@ static struct live_event *add_event(struct live_script *script, enum live_event_
     return e;
 }
 
-static int on_recv(void *ctx, uint32_t run, uint32_t len)
+static int on_recv(void *ctx, uint32_t dir, uint32_t len)
 {
     struct live_event *e = add_event(ctx, LIVE_RECV);
 
     if (!e)
         return -1;
-    e->run = run;
+    e->run = dir;
     e->len = len;
     return 0;
 }
@@ -68,25 +68,25 @@ static int on_store(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint
     return 0;
 }
 
-static int on_frame(void *ctx, uint32_t run, uint32_t step, uint32_t when, uint32_t pkt)
+static int on_frame(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt)
 {
     struct live_script *script = ctx;
     struct live_event *e = add_event(script, LIVE_FRAME);
 
     if (!e)
         return -1;
-    e->run = run;
-    e->step = step;
+    e->run = dir;
+    e->step = event;
     e->when = when;
     for (; script->pending < script->cnt; script->pending++)
         script->event[script->pending].pkt = pkt;
     return 0;
 }
 
-struct drive_watch live_script_watch(struct live_script *script)
+struct session_watch live_script_watch(struct live_script *script)
 {
     memset(script, 0, sizeof(*script));
-    return (struct drive_watch){
+    return (struct session_watch){
         .ctx = script, .recv = on_recv, .store = on_store, .key = on_key, .frame = on_frame};
 }
 
@@ -106,23 +106,23 @@ static int event_cmp(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-int live_script_finish(struct live_script *script, const struct drive *drive)
+int live_script_finish(struct live_script *script, const struct session *session)
 {
     script->cnt = script->pending; /* what no frame came after, nobody sees */
-    for (uint32_t run = 0; run < drive->run_cnt; run++) {
-        const struct setup *s = &drive->run[run].setup;
+    for (uint32_t dir = 0; dir < session->dir_cnt; dir++) {
+        const struct inferred_setup *s = &session->dir[dir].setup;
 
-        for (uint32_t i = 0; !s->skip && i < s->step_cnt; i++) {
+        for (uint32_t i = 0; !s->skip && i < s->event_cnt; i++) {
             struct live_event *e;
 
-            if (!s->step[i].response || s->step[i].early || !s->step[i].usable)
+            if (!s->event[i].response || s->event[i].before_first || !s->event[i].usable)
                 continue;
             e = add_event(script, LIVE_ANSWER);
             if (!e)
                 return -1;
-            e->run = run;
+            e->run = dir;
             e->step = e->when = i;
-            e->pkt = s->step[i].pkt;
+            e->pkt = s->event[i].pkt;
         }
     }
     if (script->cnt)

@@ -40,11 +40,11 @@ struct live_script {
     size_t byte_cnt, byte_cap;
 };
 
-/* A watch that writes the script, for drive_all(). live_script_free() is wanted. */
-struct drive_watch live_script_watch(struct live_script *script);
+/* A watch that writes the script, for session_play(). live_script_free() is wanted. */
+struct session_watch live_script_watch(struct live_script *script);
 
 /* Adds the recorded answers and puts all in order. 0, or -1 without memory. */
-int live_script_finish(struct live_script *script, const struct drive *drive);
+int live_script_finish(struct live_script *script, const struct session *session);
 void live_script_free(struct live_script *script);
 
 #endif

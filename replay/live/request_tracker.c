@@ -5,18 +5,18 @@
 
 #define NAK_NONE INT64_MIN
 
-int request_tracker_open(struct request_tracker *tracker, struct asker *asker)
+int request_tracker_open(struct request_tracker *tracker, struct requester_run *run)
 {
-    size_t psns = (size_t)(asker->works.end - asker->works.setup->first);
+    size_t psns = (size_t)(run->wrs.end - run->wrs.setup->first);
 
-    *tracker = (struct request_tracker){.asker = asker, .nak = NAK_NONE};
-    tracker->high = tracker->last = tracker->reached = asker->works.setup->first - 1;
-    expect_init(&tracker->expect, asker);
+    *tracker = (struct request_tracker){.asker = run, .nak = NAK_NONE};
+    tracker->high = tracker->last = tracker->reached = run->wrs.setup->first - 1;
+    expected_wc_init(&tracker->expect, run);
     tracker->recorded = calloc(psns + 1, sizeof(*tracker->recorded));
     tracker->arrived = calloc(psns + 1, sizeof(*tracker->arrived));
-    asker->sent_cnt = asker->done_cnt = 0;
-    asker->error_step = STEP_NONE;
-    asker->wrong_data = 0;
+    run->tx_cnt = run->completion_cnt = 0;
+    run->error_event = EVENT_NONE;
+    run->wrong_data = 0;
     return tracker->recorded && tracker->arrived ? 0 : -1;
 }
 
@@ -29,13 +29,13 @@ void request_tracker_close(struct request_tracker *tracker)
 
 int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt)
 {
-    struct asker *a = tracker->asker;
-    const struct setup *s = a->works.setup;
+    struct requester_run *a = tracker->asker;
+    const struct inferred_setup *s = a->wrs.setup;
     int64_t rel, last;
 
-    if (post_take(a, pkt, tracker->step, tracker->arrived) != 0)
+    if (rc_requester_note_tx(a, pkt, tracker->step, tracker->arrived) != 0)
         return -1;
-    rel = last = a->sent[a->sent_cnt - 1].rel;
+    rel = last = a->tx[a->tx_cnt - 1].rel;
     if (pkt->op->kind == ROCE_KIND_READ)
         last += roce_psn_cnt(pkt->reth.dma_len, s->mtu) - 1;
     if (rel <= tracker->last) {
@@ -50,39 +50,39 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
     return 0;
 }
 
-void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t step)
+void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t event)
 {
-    const struct asker *a = tracker->asker;
-    int64_t rel = a->works.setup->step[step].rel, at = works_psn_idx(&a->works, rel);
+    const struct requester_run *a = tracker->asker;
+    int64_t rel = a->wrs.setup->event[event].rel, at = work_requests_psn_idx(&a->wrs, rel);
 
     if (at >= 0)
         tracker->recorded[at] += tracker->recorded[at] < UINT16_MAX;
     if (rel <= tracker->nak)
         tracker->nak = NAK_NONE;
-    else if (a->restart[step] == RESTART_BEGINS && rel > tracker->expect.acked)
+    else if (a->retransmit[event] == RETX_GO_BACK && rel > tracker->expect.acked)
         tracker->recorded_restarts++;
 }
 
 /* Of a step that is an answer: whether it refuses its PSN, which is to be sent again. */
-static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t step)
+static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t event)
 {
-    const struct setup *s = tracker->asker->works.setup;
-    const struct trace_packet *p = setup_packet(s, step);
+    const struct inferred_setup *s = tracker->asker->wrs.setup;
+    const struct trace_packet *p = event_packet(s, event);
     enum roce_syndrome_kind kind = roce_syndrome_kind(p->syndrome);
 
-    return !s->step[step].damaged && roce_opcode(p->opcode)->kind == ROCE_KIND_ACK &&
+    return !s->event[event].damaged && roce_opcode(p->opcode)->kind == ROCE_KIND_ACK &&
            (kind == ROCE_SYN_RNR ||
             (kind == ROCE_SYN_NAK && roce_syndrome_code(p->syndrome) == ROCE_NAK_PSN_SEQ));
 }
 
-void request_tracker_add_response(struct request_tracker *tracker, uint32_t step)
+void request_tracker_add_response(struct request_tracker *tracker, uint32_t event)
 {
-    int64_t rel = tracker->asker->works.setup->step[step].rel, acked = tracker->expect.acked;
+    int64_t rel = tracker->asker->wrs.setup->event[event].rel, acked = tracker->expect.acked;
 
-    expect_answer(&tracker->expect, step);
+    expected_wc_on_response(&tracker->expect, event);
     if (tracker->expect.acked > acked)
         tracker->restarts = tracker->recorded_restarts = 0;
-    if (!is_retransmit_nak(tracker, step))
+    if (!is_retransmit_nak(tracker, event))
         return;
     tracker->nak = rel;
     if (rel <= tracker->reached) {
@@ -91,13 +91,13 @@ void request_tracker_add_response(struct request_tracker *tracker, uint32_t step
     }
 }
 
-bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t step)
+bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t event)
 {
-    const struct asker *a = tracker->asker;
-    const struct step *at = &a->works.setup->step[step];
-    int64_t idx = works_psn_idx(&a->works, at->rel);
+    const struct requester_run *a = tracker->asker;
+    const struct pkt_event *at = &a->wrs.setup->event[event];
+    int64_t idx = work_requests_psn_idx(&a->wrs, at->rel);
 
-    if (!at->response && (a->restart[step] != RESTART_BEGINS || idx < 0))
+    if (!at->response && (a->retransmit[event] != RETX_GO_BACK || idx < 0))
         return true;
     if (!at->response)
         return at->rel > tracker->expect.acked
@@ -106,7 +106,7 @@ bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t
     /* Refused once more: for what else was on its way. */
     return at->rel <= tracker->expect.acked || at->rel <= tracker->reached ||
            (tracker->refused && at->rel == tracker->reached + 1 &&
-            is_retransmit_nak(tracker, step));
+            is_retransmit_nak(tracker, event));
 }
 
 bool request_tracker_has_reached(const struct request_tracker *tracker, int64_t rel)

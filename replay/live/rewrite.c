@@ -81,10 +81,10 @@ int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet
     return build_frame(&out, &recorded, buf, cap);
 }
 
-static void set_remote_memory(const struct memory *memory, const struct rewrite_region *regions,
-                              uint32_t *rkey, uint64_t *va)
+static void set_remote_memory(const struct shadow_memory *memory,
+                              const struct rewrite_region *regions, uint32_t *rkey, uint64_t *va)
 {
-    const struct memory_region *region = memory_find(memory, *rkey);
+    const struct shadow_region *region = shadow_find(memory, *rkey);
 
     if (region) {
         const struct rewrite_region *live = &regions[region - memory->region];
@@ -105,7 +105,7 @@ static void set_remote_memory(const struct memory *memory, const struct rewrite_
 int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
                     size_t cap)
 {
-    const struct setup *s = rw->setup;
+    const struct inferred_setup *s = rw->setup;
     struct roce_pkt recorded, out;
 
     trace_parse(packet, &recorded);
@@ -152,7 +152,7 @@ int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_pack
 
 void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt)
 {
-    const struct setup *s = rw->setup;
+    const struct inferred_setup *s = rw->setup;
 
     if (pkt->bth.dest_qp == rw->our_qpn)
         pkt->bth.dest_qp = rw->we_request ? s->peer_qpn : s->qpn;

@@ -27,8 +27,8 @@ struct rewrite_region {
 /* One connection. `rel` as in derive.h is the same in both worlds. */
 struct rewrite {
     const struct rewrite_path *path;
-    const struct setup *setup;
-    const struct memory *memory;
+    const struct inferred_setup *setup;
+    const struct shadow_memory *memory;
     const struct rewrite_region *region;
     bool we_request;    /* else the target does */
     uint32_t our_qpn;   /* live */
@@ -44,7 +44,7 @@ int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet,
 /* A direction of UC or UD, whose packets nobody answers. */
 struct rewrite_dgram {
     const struct rewrite_path *path;
-    const struct memory *memory; /* what WRITEs go to, in the order of `region` */
+    const struct shadow_memory *memory; /* what WRITEs go to, in the order of `region` */
     const struct rewrite_region *region;
     uint16_t pkey;      /* the capture's */
     uint32_t their_qpn; /* live */

@@ -21,14 +21,14 @@ static uint64_t read_number(const uint8_t *p, unsigned bytes, bool big)
     return value;
 }
 
-static bool is_address_in(const struct memory_region *region, uint64_t value)
+static bool is_address_in(const struct shadow_region *region, uint64_t value)
 {
     return value >= ADDR_MIN && value < region->low + region->span &&
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
 /* The address nearest to the key, which stands at `tell->key_off`. */
-static bool find_address_near(const struct memory_region *region, const uint8_t *p, size_t len,
+static bool find_address_near(const struct shadow_region *region, const uint8_t *p, size_t len,
                               struct rkey_mention *mention)
 {
     uint32_t best = UINT32_MAX;
@@ -52,7 +52,7 @@ static bool find_address_near(const struct memory_region *region, const uint8_t 
     return best != UINT32_MAX;
 }
 
-unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t len,
+unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, size_t len,
                     struct rkey_mention *out)
 {
     unsigned cnt = 0;
@@ -60,7 +60,7 @@ unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t
     for (uint32_t at = 0; at + 4 <= len && cnt < RKEY_MENTIONS_MAX; at++)
         for (unsigned big = 0; big < 2; big++) {
             uint32_t rkey = (uint32_t)read_number(recorded + at, 4, big);
-            const struct memory_region *region = rkey ? memory_find(memory, rkey) : NULL;
+            const struct shadow_region *region = rkey ? shadow_find(memory, rkey) : NULL;
             struct rkey_mention mention = {.key_off = at, .key_big = big};
 
             if (!region || region->span == 0 || !find_address_near(region, recorded, len, &mention))
@@ -73,8 +73,8 @@ unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t
     return cnt;
 }
 
-void learn_rkeys(const struct memory *memory, const uint8_t *recorded, uint8_t *live, size_t len,
-                 struct rewrite_region *region, bool *rkey_known)
+void learn_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, uint8_t *live,
+                 size_t len, struct rewrite_region *region, bool *rkey_known)
 {
     struct rkey_mention mention[RKEY_MENTIONS_MAX];
     unsigned cnt = find_rkeys(memory, recorded, len, mention);

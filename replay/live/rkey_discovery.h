@@ -21,13 +21,13 @@ struct rkey_mention {
 };
 
 /* What recorded bytes tell of the regions of `memory`. How many, up to RKEY_MENTIONS_MAX. */
-unsigned find_rkeys(const struct memory *memory, const uint8_t *recorded, size_t len,
+unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, size_t len,
                     struct rkey_mention *out);
 
 /* Learns from live bytes what the recorded ones told: region[i] gets its live key and address, and
  * told[i] is set; the places in the live bytes then get what is recorded, so that they can be
  * compared. */
-void learn_rkeys(const struct memory *memory, const uint8_t *recorded, uint8_t *live, size_t len,
-                 struct rewrite_region *region, bool *rkey_known);
+void learn_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, uint8_t *live,
+                 size_t len, struct rewrite_region *region, bool *rkey_known);
 
 #endif

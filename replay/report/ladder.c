@@ -23,7 +23,7 @@ static void line_of(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-static const char *mark_text(enum mark mark)
+static const char *mark_text(enum event_mark mark)
 {
     switch (mark) {
     case MARK_OK: return " ✓";
@@ -57,29 +57,29 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
         for (size_t i = 0; i < l->view[v].diff_cnt; i++) {
             const struct diff *d = &l->view[v].diff[i];
 
-            if (d->run == l->run && d->pkt == pkt)
+            if (d->dir == l->run && d->pkt == pkt)
                 fprintf(out, "%20s│    %s: expected %s, actual %s\n", "", d->field, d->expected,
                         d->actual);
         }
 }
 
 /* Of what both found, that which weighs more. */
-static enum mark mark_of(const struct ladder *l, uint32_t step)
+static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {
         [MARK_NONE] = 0, [MARK_OK] = 1, [MARK_NOTE] = 2, [MARK_KNOWN] = 3, [MARK_DIFF] = 4};
-    enum mark mark = MARK_NONE;
+    enum event_mark mark = MARK_NONE;
 
     for (unsigned v = 0; v < 2; v++)
-        if (l->view[v].mark && weight[l->view[v].mark[step]] > weight[mark])
-            mark = (enum mark)l->view[v].mark[step];
+        if (l->view[v].mark && weight[l->view[v].mark[event]] > weight[mark])
+            mark = (enum event_mark)l->view[v].mark[event];
     return mark;
 }
 
 void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to)
 {
-    const struct setup *s = ladder->setup;
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = ladder->setup;
+    const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
     char left[96], right[96];
     struct strbuf l = strbuf_of(left, sizeof(left)), r = strbuf_of(right, sizeof(right));
     uint64_t start = s->trace->pkt[0].time;
@@ -91,29 +91,29 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
     fprintf(out, "%9s %9s ", "frame", "seconds");
     fprintf(out, "%s%*s%s\n", left,
             (int)(WIDTH + 2 > l.len + r.len ? WIDTH + 2 - l.len - r.len : 1), "", right);
-    if (to > s->step_cnt)
-        to = (uint32_t)s->step_cnt;
+    if (to > s->event_cnt)
+        to = (uint32_t)s->event_cnt;
     if (from > 0)
         fprintf(out, "%20s⋮\n", "");
     for (uint32_t i = from; i < to; i++) {
-        const struct step *step = &s->step[i];
-        const struct trace_packet *p = setup_packet(s, i);
+        const struct pkt_event *event = &s->event[i];
+        const struct trace_packet *p = event_packet(s, i);
         char buf[256];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
-        enum mark mark = mark_of(ladder, i);
+        enum event_mark mark = mark_of(ladder, i);
         struct roce_pkt pkt;
 
         trace_parse(p, &pkt);
-        packet_text_short(&t, &pkt, step->rel);
-        if (step->damaged)
+        packet_text_short(&t, &pkt, event->rel);
+        if (event->damaged)
             strbuf_addf(&t, " DAMAGED");
-        if (step->lost)
+        if (event->lost)
             strbuf_addf(&t, " (lost after here)");
         fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
-        print_arrow(out, buf, !step->response, mark_text(mark));
+        print_arrow(out, buf, !event->response, mark_text(mark));
         if (mark == MARK_DIFF || mark == MARK_KNOWN)
-            print_differences(out, ladder, step->pkt);
+            print_differences(out, ladder, event->pkt);
     }
-    if (to < s->step_cnt)
+    if (to < s->event_cnt)
         fprintf(out, "%20s⋮\n", "");
 }

@@ -20,7 +20,7 @@ struct ladder_view {
 };
 
 struct ladder {
-    const struct setup *setup;
+    const struct inferred_setup *setup;
     uint32_t run;               /* whose of the differences */
     struct ladder_view view[2]; /* with our RNIC as responder, as requester */
 };

@@ -19,7 +19,7 @@ struct report_options {
 enum verdict report_verdict(const struct replay *replay);
 
 /* Of one run of the drive, both ends. */
-enum verdict report_run_verdict(const struct replay *replay, uint32_t run);
+enum verdict report_run_verdict(const struct replay *replay, uint32_t dir);
 
 /* Why nothing could be replayed: the reason of the first side or flow that was skipped. */
 const char *report_skip_reason(const struct replay *replay);

@@ -6,16 +6,15 @@
 #include "engine/diff_rule.h"
 #include "report/report_requester.h"
 
-static const char *const role_names[] = {
-    [EXCHANGE_ACTIVE] = "active", [EXCHANGE_PASSIVE] = "passive"};
+static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 
 /* Whether the end was asked for. */
-static bool was_played(const struct exchange_end *end)
+static bool was_played(const struct cm_exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;
 }
 
-enum verdict report_exchange_verdict(const struct exchange *x)
+enum verdict report_exchange_verdict(const struct cm_exchange *x)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
@@ -25,7 +24,7 @@ enum verdict report_exchange_verdict(const struct exchange *x)
     return verdict;
 }
 
-static void print_end(FILE *out, const struct exchange_end *end, unsigned role)
+static void print_end(FILE *out, const struct cm_exchange_end *end, unsigned role)
 {
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -42,8 +41,8 @@ static void print_end(FILE *out, const struct exchange_end *end, unsigned role)
     if (end->diff_cnt)
         fprintf(out, ", %u differ%s", end->diff_cnt, end->diff_cnt == 1 ? "s" : "");
     report_count(&t, &sep, end->lost, "that it cannot have got");
-    report_count(&t, &sep, end->beyond, "only ours sent");
-    report_count(&t, &sep, end->unasked, "sent at will, not compared");
+    report_count(&t, &sep, end->only_ours, "only ours sent");
+    report_count(&t, &sep, end->optional, "sent at will, not compared");
     if (t.len)
         fprintf(out, " (free: %s)", buf);
     if (end->stopped)
@@ -51,15 +50,15 @@ static void print_end(FILE *out, const struct exchange_end *end, unsigned role)
     fputc('\n', out);
 }
 
-void report_exchange_text(FILE *out, const struct exchanges *xs, uint32_t idx)
+void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx)
 {
-    const struct exchange *x = &xs->exchange[idx];
+    const struct cm_exchange *x = &xs->at[idx];
     char buf[160];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    strbuf_add_addr(&t, x->addr[CM_ACTIVE]);
     strbuf_addf(&t, " → ");
-    strbuf_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    strbuf_add_addr(&t, x->addr[CM_PASSIVE]);
     fprintf(out, "exchange %u: %s, %s, service 0x%016" PRIx64 ", frames %u..%u\n", idx + 1, buf,
             x->sidr ? "SIDR" : "connection", x->service_id, xs->trace->pkt[x->pkt[0]].frame,
             xs->trace->pkt[x->pkt[x->cnt - 1]].frame);
@@ -68,15 +67,15 @@ void report_exchange_text(FILE *out, const struct exchanges *xs, uint32_t idx)
     for (size_t i = 0; i < xs->diff_cnt; i++) {
         const struct diff *d = &xs->diff[i];
 
-        if (d->run == idx)
+        if (d->dir == idx)
             report_diff(out, xs->trace, d, diff_rule_exchange(xs, d),
-                        d->request == EXCHANGE_ACTIVE ? " (active end)" : " (passive end)");
+                        d->request == CM_ACTIVE ? " (active end)" : " (passive end)");
     }
 }
 
-static json_t *end_json(const struct exchanges *xs, const struct exchange *x, unsigned role)
+static json_t *end_json(const struct cm_exchanges *xs, const struct cm_exchange *x, unsigned role)
 {
-    const struct exchange_end *end = &x->end[role];
+    const struct cm_exchange_end *end = &x->end[role];
     json_t *out = json_pack(
         "{s:s, s:s, s:o, s:o, s:i, s:I, s:i, s:i, s:i, s:s}", "as", role_names[role], "service",
         x->sidr ? "SIDR" : "CM", "address", report_addr_json(x->addr[role]), "peer",
@@ -93,23 +92,24 @@ static json_t *end_json(const struct exchanges *xs, const struct exchange *x, un
     json_object_set_new(out, "found",
                         json_pack("{s:i, s:i, s:i, s:i, s:i}", "compared", (int)end->compared,
                                   "differing_messages", (int)end->diff_cnt, "lost", (int)end->lost,
-                                  "beyond", (int)end->beyond, "not_compared", (int)end->unasked));
+                                  "beyond", (int)end->only_ours, "not_compared",
+                                  (int)end->optional));
     if (end->stopped)
         json_object_set_new(out, "ended_early", json_string(end->stopped));
     return out;
 }
 
-void report_exchange_json(json_t *out, json_t *diffs, const struct exchanges *xs)
+void report_exchange_json(json_t *out, json_t *diffs, const struct cm_exchanges *xs)
 {
     for (uint32_t i = 0; i < xs->cnt; i++)
         for (unsigned role = 0; role < 2; role++) {
-            if (!was_played(&xs->exchange[i].end[role]))
+            if (!was_played(&xs->at[i].end[role]))
                 continue;
-            json_array_append_new(out, end_json(xs, &xs->exchange[i], role));
+            json_array_append_new(out, end_json(xs, &xs->at[i], role));
             for (size_t k = 0; k < xs->diff_cnt; k++) {
                 const struct diff *d = &xs->diff[k];
 
-                if (d->run == i && d->request == role)
+                if (d->dir == i && d->request == role)
                     json_array_append_new(
                         diffs, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s, s:s*}", "exchange",
                                          (int)json_array_size(out), "as", role_names[role], "frame",

@@ -19,11 +19,11 @@ json_t *report_addr_json(const uint8_t addr[16])
 }
 
 /* Where our RNIC stood for the responder. */
-static json_t *responder_json(const struct comparison *cmp, uint32_t idx)
+static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
-    const struct run *run = &cmp->drive->run[idx];
-    const struct setup *s = &run->setup;
-    const struct result *res = &cmp->result[idx];
+    const struct rc_direction *dir = &all->session->dir[idx];
+    const struct inferred_setup *s = &dir->setup;
+    const struct response_result *res = &all->result[idx];
     json_t *side;
 
     if (res->verdict == VERDICT_SKIPPED)
@@ -31,66 +31,67 @@ static json_t *responder_json(const struct comparison *cmp, uint32_t idx)
     side = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "verdict", verdict_name(res->verdict),
                      "compared", (int)res->compared, "differing_answers", (int)res->diff_frames,
                      "known_deviations", (int)res->known_frames, "cut_payloads", (int)s->cut,
-                     "executed_before_captured", (int)s->ahead_cnt);
+                     "executed_before_captured", (int)s->executed_unseen_cnt);
     if (res->inconclusive)
-        json_object_set_new(side, "inconclusive",
-                            json_pack("{s:i, s:i, s:i, s:s}", "answers", (int)res->inconclusive,
-                                      "first_frame", (int)setup_packet(s, res->doubt_from)->frame,
-                                      "last_frame", (int)setup_packet(s, res->doubt_to)->frame,
-                                      "the_capture", res->doubt));
+        json_object_set_new(
+            side, "inconclusive",
+            json_pack("{s:i, s:i, s:i, s:s}", "answers", (int)res->inconclusive, "first_frame",
+                      (int)event_packet(s, res->inconclusive_from)->frame, "last_frame",
+                      (int)event_packet(s, res->inconclusive_to)->frame, "the_capture",
+                      res->why_inconclusive));
     json_object_set_new(side, "derived",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
                                   "path_mtu_known", s->mtu_known, "first_psn",
                                   (int)roce_psn_add(s->psn, (int32_t)s->first).v, "msn",
                                   (int)s->msn, "pkey", (int)s->pkey, "access", (int)s->access,
-                                  "receive_wqes", (int)run->recv_posted));
+                                  "receive_wqes", (int)dir->recv_posted));
     json_object_set_new(side, "free",
                         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unasked",
-                                  (int)res->unasked, "acks_more", (int)res->acks_more, "acks_fewer",
-                                  (int)res->acks_fewer, "credits", (int)res->credits, "read_msn",
-                                  (int)res->read_msn, "unseen", (int)res->unseen, "early",
-                                  (int)res->early, "repeated", (int)res->repeated, "damaged",
-                                  (int)res->damaged));
+                                  (int)res->unsolicited, "acks_more", (int)res->acks_more,
+                                  "acks_fewer", (int)res->acks_fewer, "credits", (int)res->credits,
+                                  "read_msn", (int)res->read_msn, "unseen", (int)res->not_captured,
+                                  "early", (int)res->before_first, "repeated",
+                                  (int)res->wire_duplicates, "damaged", (int)res->damaged));
     return side;
 }
 
 static json_t *connection_json(const struct replay *r, uint32_t idx)
 {
-    const struct setup *s = &r->drive.run[idx].setup;
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = &r->session.dir[idx].setup;
+    const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
     json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
                           "address", report_addr_json(req->src), "qpn", (int)s->peer_qpn,
                           "responder", "address", report_addr_json(req->dst), "qpn", (int)s->qpn,
                           "encapsulation", packet_text_encap(req->encap), "connection_manager",
-                          s->side->cm.present, "first_frame", (int)setup_packet(s, 0)->frame,
-                          "last_frame", (int)setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
+                          s->recorded->cm.present, "first_frame", (int)event_packet(s, 0)->frame,
+                          "last_frame", (int)event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
                           "verdict", verdict_name(report_run_verdict(r, idx)));
 
     if (!c)
         return NULL;
-    if (s->side->resumed)
+    if (s->recorded->after_gap)
         json_object_set_new(c, "lacks",
-                            json_pack("{s:i, s:i}", "psn", (int)s->side->lacks, "after_frame",
-                                      (int)s->side->lacks_after));
+                            json_pack("{s:i, s:i}", "psn", (int)s->recorded->gap_psn, "after_frame",
+                                      (int)s->recorded->gap_after_frame));
     json_object_set_new(c, "requests",
                         json_pack("{s:i, s:i, s:I, s:I, s:i}", "packets", (int)s->requests,
                                   "messages", (int)s->messages, "bytes_in", (json_int_t)s->bytes_in,
                                   "bytes_read", (json_int_t)s->bytes_out, "retransmitted",
                                   (int)s->retransmitted));
-    if (r->comparison.result)
-        json_object_set_new(c, "as_responder", responder_json(&r->comparison, idx));
-    if (r->verification.result)
-        json_object_set_new(c, "as_requester", report_requester_json(&r->verification, idx));
+    if (r->responses.result)
+        json_object_set_new(c, "as_responder", responder_json(&r->responses, idx));
+    if (r->requests.result)
+        json_object_set_new(c, "as_requester", report_requester_json(&r->requests, idx));
     return c;
 }
 
 static json_t *diff_json(const struct trace *trace, const struct diff *d, const char *side)
 {
-    json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->run + 1,
+    json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->dir + 1,
                              "as", side, "frame", (int)trace->pkt[d->pkt].frame, "field", d->field,
                              "expected", d->expected, "actual", d->actual, "reason", d->reason);
 
-    if (diff && d->request != STEP_NONE)
+    if (diff && d->request != EVENT_NONE)
         json_object_set_new(diff, "request_frame", json_integer(trace->pkt[d->request].frame));
     if (diff && diff_rule(trace, d))
         json_object_set_new(diff, "rule", json_string(diff_rule(trace, d)));
@@ -104,29 +105,29 @@ json_t *report_json(const struct replay *r)
     json_t *connections = json_array(), *diffs = json_array(), *skips = json_array();
     json_t *streams = json_array(), *exchanges = json_array();
 
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++)
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
         json_array_append_new(connections, connection_json(r, i));
-    for (size_t i = 0; i < r->comparison.diff_cnt; i++)
-        json_array_append_new(diffs, diff_json(&r->trace, &r->comparison.diff[i], "responder"));
-    for (size_t i = 0; i < r->verification.diff_cnt; i++)
-        json_array_append_new(diffs, diff_json(&r->trace, &r->verification.diff[i], "requester"));
-    for (size_t i = 0; i < r->streams.diff_cnt; i++) {
-        const struct diff *d = &r->streams.diff[i];
-        json_t *diff = diff_json(&r->trace, d, stream_role_name(r->streams.stream[d->run].role));
-        const char *rule = diff_rule_stream(&r->streams, d);
+    for (size_t i = 0; i < r->responses.diff_cnt; i++)
+        json_array_append_new(diffs, diff_json(&r->trace, &r->responses.diff[i], "responder"));
+    for (size_t i = 0; i < r->requests.diff_cnt; i++)
+        json_array_append_new(diffs, diff_json(&r->trace, &r->requests.diff[i], "requester"));
+    for (size_t i = 0; i < r->dgrams.diff_cnt; i++) {
+        const struct diff *d = &r->dgrams.diff[i];
+        json_t *diff = diff_json(&r->trace, d, stream_role_name(r->dgrams.stream[d->dir].role));
+        const char *rule = diff_rule_stream(&r->dgrams, d);
 
         json_object_del(diff, "connection");
         json_object_del(diff, "rule"); /* that is of RC */
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));
-        json_object_set_new(diff, "stream", json_integer(d->run + 1));
+        json_object_set_new(diff, "stream", json_integer(d->dir + 1));
         json_array_append_new(diffs, diff);
     }
-    report_exchange_json(exchanges, diffs, &r->exchanges);
-    for (uint32_t i = 0; i < r->streams.cnt; i++)
-        json_array_append_new(streams, report_stream_json(&r->streams, i));
-    for (size_t i = 0; i < r->conns.skip_cnt; i++) {
-        const struct conn_skip *skip = &r->conns.skip[i];
+    report_exchange_json(exchanges, diffs, &r->cm_exchanges);
+    for (uint32_t i = 0; i < r->dgrams.cnt; i++)
+        json_array_append_new(streams, report_stream_json(&r->dgrams, i));
+    for (size_t i = 0; i < r->connections.skip_cnt; i++) {
+        const struct skipped_flow *skip = &r->connections.skip[i];
         const struct trace_flow *flow = &r->trace.flow[skip->flow];
 
         json_array_append_new(skips,

@@ -46,14 +46,14 @@ static int add_exchanges(struct loop_summary *sum, const struct closed_loop *clo
 }
 
 /* The first of its differences in words. */
-static void tell_diff(char *out, size_t size, const struct streams *streams, uint32_t idx)
+static void tell_diff(char *out, size_t size, const struct dgram_streams *streams, uint32_t idx)
 {
     struct strbuf t = strbuf_of(out, size);
 
     for (size_t i = 0; i < streams->diff_cnt; i++) {
         const struct diff *d = &streams->diff[i];
 
-        if (d->run != idx)
+        if (d->dir != idx)
             continue;
         strbuf_addf(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
                     d->field, d->expected, d->actual, d->reason);
@@ -108,43 +108,43 @@ static int add_play(struct loop_summary *sum, const struct closed_loop *closed)
     return add_exchanges(sum, closed) != 0 ? -1 : add_streams(sum, closed);
 }
 
-static int run_play(struct loop_summary *sum, const struct drive *drive,
+static int run_play(struct loop_summary *sum, const struct session *session,
                     const struct loop_options *options, uint64_t seed, struct sim_pcap *record,
                     struct error *error)
 {
     struct closed_loop closed;
-    int rc = closed_loop_play(&closed, drive, &sum->ends, &options->edits, seed, record, error);
+    int rc = closed_loop_play(&closed, session, &sum->ends, &options->edits, seed, record, error);
 
     if (rc == 0) {
         closed_loop_compare(&closed, &sum->clean);
         sum->plays++;
         sum->failed += closed_loop_verdict(&closed) == VERDICT_FAIL;
         if (add_play(sum, &closed) != 0)
-            rc = error_set(error, "%s: no memory", drive->trace->name);
+            rc = error_set(error, "%s: no memory", session->trace->name);
     }
     closed_loop_free(&closed);
     return rc;
 }
 
-int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
+int closed_sum_run(struct loop_summary *sum, const struct session *session,
                    const struct loop_options *options, struct error *error)
 {
     static const struct impair_rules none = {.cnt = 0};
     int rc;
 
     memset(sum, 0, sizeof(*sum));
-    sum->failed_of = calloc(drive->run_cnt + (options->exchanges ? options->exchanges->cnt : 0) +
+    sum->failed_of = calloc(session->dir_cnt + (options->exchanges ? options->exchanges->cnt : 0) +
                                 (options->streams ? options->streams->cnt : 0) + 1,
                             sizeof(*sum->failed_of));
     if (!sum->failed_of)
-        return error_set(error, "%s: no memory", drive->trace->name);
+        return error_set(error, "%s: no memory", session->trace->name);
     sum->ends = (struct closed_loop_sides){.sides = options->sides ? options->sides : REPLAY_BOTH,
                                            .exchanges = options->exchanges,
                                            .streams = options->streams,
                                            .post = &sum->post};
-    if (sum->ends.sides == REPLAY_REQUESTER && post_all(&sum->post, drive, error) != 0)
+    if (sum->ends.sides == REPLAY_REQUESTER && rc_requester_play(&sum->post, session, error) != 0)
         return -1;
-    rc = closed_loop_play(&sum->clean, drive, &sum->ends, &none, options->seed, NULL, error);
+    rc = closed_loop_play(&sum->clean, session, &sum->ends, &none, options->seed, NULL, error);
     if (rc == 0)
         closed_loop_compare(&sum->clean, &sum->clean);
     for (uint32_t i = 0; rc == 0 && i < options->repeat; i++) {
@@ -155,7 +155,8 @@ int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
         if (recorded)
             rc = sim_pcap_open(&record, options->record, error);
         if (rc == 0)
-            rc = run_play(sum, drive, options, options->seed + i, recorded ? &record : NULL, error);
+            rc = run_play(sum, session, options, options->seed + i, recorded ? &record : NULL,
+                          error);
         if (sim_pcap_close(&record, rc == 0 ? error : &ignored) != 0)
             rc = -1;
     }
@@ -165,7 +166,7 @@ int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
 void loop_summary_free(struct loop_summary *sum)
 {
     closed_loop_free(&sum->clean);
-    post_free(&sum->post);
+    rc_requester_free(&sum->post);
     free(sum->failure);
     free(sum->failed_of);
     memset(sum, 0, sizeof(*sum));
@@ -201,8 +202,8 @@ static enum verdict conn_verdict(const struct loop_summary *sum, size_t i)
 static void print_conn(FILE *out, const struct loop_summary *sum, size_t i)
 {
     const struct rc_loop_result *conn = &sum->clean.conn[i];
-    const struct setup *s = &conn->run->setup;
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -228,13 +229,13 @@ static enum verdict exchange_verdict(const struct loop_summary *sum, size_t i)
 static void print_exchange(FILE *out, const struct loop_summary *sum, size_t i)
 {
     const struct cm_loop_result *cm = &sum->clean.cm[i];
-    const struct exchange *x = &sum->ends.exchanges->exchange[i];
+    const struct cm_exchange *x = &sum->ends.exchanges->at[i];
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_add_addr(&t, x->addr[EXCHANGE_ACTIVE]);
+    strbuf_add_addr(&t, x->addr[CM_ACTIVE]);
     strbuf_addf(&t, " → ");
-    strbuf_add_addr(&t, x->addr[EXCHANGE_PASSIVE]);
+    strbuf_add_addr(&t, x->addr[CM_PASSIVE]);
     fprintf(out, "exchange %zu: %s: %s", i + 1, buf, verdict_name(exchange_verdict(sum, i)));
     if (cm->verdict == VERDICT_SKIPPED)
         fprintf(out, ": %s\n", cm->reason);
@@ -253,7 +254,7 @@ static enum verdict stream_verdict(const struct loop_summary *sum, uint32_t i)
 
 static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
 {
-    const struct stream *s = &sum->clean.streams.streams.stream[i];
+    const struct dgram_stream *s = &sum->clean.streams.streams.stream[i];
     char ends[256], why[CLOSED_LOOP_REASON_MAX] = "";
     struct strbuf t = strbuf_of(ends, sizeof(ends));
 
@@ -336,8 +337,8 @@ static json_t *end_json(const uint8_t addr[16], uint32_t qpn)
 static json_t *conn_json(const struct loop_summary *sum, size_t i)
 {
     const struct rc_loop_result *conn = &sum->clean.conn[i];
-    const struct setup *s = &conn->run->setup;
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = &conn->run->setup;
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     json_t *json = json_pack(
         "{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "requester", end_json(flow->src, s->peer_qpn),
         "responder", end_json(flow->dst, s->qpn), "verdict", verdict_name(conn_verdict(sum, i)),

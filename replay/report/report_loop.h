@@ -19,8 +19,8 @@ struct loop_failure {
 /* What all plays of a capture came to. */
 struct loop_summary {
     struct closed_loop_sides ends;
-    struct post post;       /* if ours requests from a recorded responder */
-    uint32_t plays, failed; /* plays with edits; 0: only the one without */
+    struct rc_requester post; /* if ours requests from a recorded responder */
+    uint32_t plays, failed;   /* plays with edits; 0: only the one without */
     struct closed_loop clean;
     uint64_t frames, lost, damaged, forged, repeated;
     uint64_t doubtful; /* ERRORs after forged packets */
@@ -35,17 +35,17 @@ struct loop_summary {
 /* How plays are asked for. */
 struct loop_options {
     struct impair_rules edits;
-    const struct exchanges *exchanges; /* of the capture, or NULL */
-    const struct streams *streams;     /* likewise */
-    unsigned sides;                    /* our RNIC's, of enum replay_side; 0 is both */
-    uint64_t seed;                     /* of the first play */
-    uint32_t repeat;                   /* plays, each with the next seed; >= 1 */
-    const char *record;                /* the last play is written there, or NULL */
+    const struct cm_exchanges *exchanges; /* of the capture, or NULL */
+    const struct dgram_streams *streams;  /* likewise */
+    unsigned sides;                       /* our RNIC's, of enum replay_side; 0 is both */
+    uint64_t seed;                        /* of the first play */
+    uint32_t repeat;                      /* plays, each with the next seed; >= 1 */
+    const char *record;                   /* the last play is written there, or NULL */
 };
 
 /* Plays a derived capture without edits, then `repeat` times with them. 0, or -1 and an error.
  * loop_summary_free() is wanted in both cases. */
-int closed_sum_run(struct loop_summary *sum, const struct drive *drive,
+int closed_sum_run(struct loop_summary *sum, const struct session *session,
                    const struct loop_options *options, struct error *error);
 void loop_summary_free(struct loop_summary *sum);
 

@@ -13,16 +13,16 @@ void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *
     *sep = ", ";
 }
 
-static void print_posted(FILE *out, const struct asker *a, const struct verify_result *res)
+static void print_posted(FILE *out, const struct requester_run *a, const struct request_result *res)
 {
     char buf[512];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    strbuf_addf(&t, "%zu work request%s; %zu packets sent, ", a->works.cnt,
-                a->works.cnt == 1 ? "" : "s", a->sent_cnt);
-    strbuf_addf(&t, "went back %u time%s; ", res->restarts, res->restarts == 1 ? "" : "s");
-    if (a->unseen)
+    strbuf_addf(&t, "%zu work request%s; %zu packets sent, ", a->wrs.cnt,
+                a->wrs.cnt == 1 ? "" : "s", a->tx_cnt);
+    strbuf_addf(&t, "went back %u time%s; ", res->go_backs, res->go_backs == 1 ? "" : "s");
+    if (a->completions_unseen)
         strbuf_addf(&t, "its completions are its program's");
     else
         strbuf_addf(&t, "%u completed", res->completed);
@@ -34,11 +34,11 @@ static void print_posted(FILE *out, const struct asker *a, const struct verify_r
     report_count(&t, &sep, a->other_payload, "payloads with other bytes");
     report_count(&t, &sep, res->more, "requests that only ours sent again");
     report_count(&t, &sep, res->fewer, "requests that only the recorded one sent again");
-    report_count(&t, &sep, res->unseen, "requests of ours after the capture's last");
-    report_count(&t, &sep, res->duplicate, "requests the wire repeated");
+    report_count(&t, &sep, res->not_captured, "requests of ours after the capture's last");
+    report_count(&t, &sep, res->wire_duplicates, "requests the wire repeated");
     report_count(&t, &sep, res->damaged, "requests damaged on the wire");
     report_count(&t, &sep, res->lost, "answers that were lost after here");
-    report_count(&t, &sep, res->beyond, "requests after one that the capture lacks");
+    report_count(&t, &sep, res->after_gap, "requests after one that the capture lacks");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
 }
@@ -59,14 +59,14 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
             rule ? "]" : "");
 }
 
-static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
+static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t idx)
 {
-    const struct trace *trace = v->post->asker[idx].run->setup.trace;
+    const struct trace *trace = v->requester->run[idx].dir->setup.trace;
 
     for (size_t i = 0; i < v->diff_cnt; i++) {
         const struct diff *d = &v->diff[i];
 
-        if (d->run == idx)
+        if (d->dir == idx)
             report_diff(out, trace, d, diff_rule(trace, d), "");
     }
     if (v->result[idx].diff_frames > DIFFS_MAX)
@@ -79,10 +79,10 @@ static void print_diffs(FILE *out, const struct verification *v, uint32_t idx)
                 v->result[idx].not_compared);
 }
 
-void report_requester_text(FILE *out, const struct verification *v, uint32_t idx)
+void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx)
 {
-    const struct verify_result *res = &v->result[idx];
-    const struct asker *a = &v->post->asker[idx];
+    const struct request_result *res = &v->result[idx];
+    const struct requester_run *a = &v->requester->run[idx];
 
     if (res->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  requester SKIPPED: %s\n", res->skip);
@@ -102,22 +102,22 @@ void report_requester_text(FILE *out, const struct verification *v, uint32_t idx
     fputc('\n', out);
 }
 
-json_t *report_requester_json(const struct verification *v, uint32_t idx)
+json_t *report_requester_json(const struct request_comparison *v, uint32_t idx)
 {
-    const struct verify_result *res = &v->result[idx];
-    const struct asker *a = &v->post->asker[idx];
+    const struct request_result *res = &v->result[idx];
+    const struct requester_run *a = &v->requester->run[idx];
 
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
                      "s:i, s:i, s:i, s:i}}",
-                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->works.cnt,
-                     "packets", (int)a->sent_cnt, "compared", (int)res->compared, "went_back",
-                     (int)res->restarts, "completed", (int)res->completed, "completed_with_error",
+                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt,
+                     "packets", (int)a->tx_cnt, "compared", (int)res->compared, "went_back",
+                     (int)res->go_backs, "completed", (int)res->completed, "completed_with_error",
                      (int)res->failed, "differing_frames", (int)res->diff_frames,
                      "known_deviations", (int)res->known_frames, "inconclusive",
                      (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
-                     (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->unseen,
-                     "repeated", (int)res->duplicate, "damaged", (int)res->damaged, "lost",
-                     (int)res->lost, "beyond", (int)res->beyond);
+                     (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->not_captured,
+                     "repeated", (int)res->wire_duplicates, "damaged", (int)res->damaged, "lost",
+                     (int)res->lost, "beyond", (int)res->after_gap);
 }

@@ -6,10 +6,10 @@
 #include "report/report.h"
 
 /* The lines of connection `idx`. */
-void report_requester_text(FILE *out, const struct verification *v, uint32_t idx);
+void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);
 
 /* A new reference, or NULL without memory. */
-json_t *report_requester_json(const struct verification *v, uint32_t idx);
+json_t *report_requester_json(const struct request_comparison *v, uint32_t idx);
 
 /* "  difference FILE: frame N: ...", a line: `rule` is its id or NULL, `end` comes before that. */
 void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, const char *rule,

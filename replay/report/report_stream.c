@@ -7,21 +7,21 @@
 #include "report/report.h"
 #include "report/report_requester.h"
 
-const char *stream_role_name(enum stream_role role)
+const char *stream_role_name(enum dgram_role role)
 {
-    return role == STREAM_RECEIVER ? "receiver" : "sender";
+    return role == DGRAM_RECEIVER ? "receiver" : "sender";
 }
 
-static const char *stream_service(const struct stream *s)
+static const char *stream_service(const struct dgram_stream *s)
 {
     if (s->svc == ROCE_SVC_UC)
         return "UC";
     return s->qpn == ROCE_QP_GSI ? "UD to and from QP 1 (management)" : "UD";
 }
 
-void report_stream_ends(struct strbuf *t, const struct stream *s)
+void report_stream_ends(struct strbuf *t, const struct dgram_stream *s)
 {
-    if (s->role == STREAM_RECEIVER && s->svc == ROCE_SVC_UD) {
+    if (s->role == DGRAM_RECEIVER && s->svc == ROCE_SVC_UD) {
         strbuf_addf(t, "to ");
         strbuf_add_addr(t, s->addr);
         if (s->multicast)
@@ -30,19 +30,19 @@ void report_stream_ends(struct strbuf *t, const struct stream *s)
             strbuf_addf(t, " QP 0x%06x", s->qpn);
         return;
     }
-    if (s->role == STREAM_SENDER && s->svc == ROCE_SVC_UD) {
+    if (s->role == DGRAM_SENDER && s->svc == ROCE_SVC_UD) {
         strbuf_addf(t, "from ");
         strbuf_add_addr(t, s->addr);
         strbuf_addf(t, " QP 0x%06x", s->qpn);
         return;
     }
-    strbuf_add_addr(t, s->role == STREAM_SENDER ? s->addr : s->peer);
+    strbuf_add_addr(t, s->role == DGRAM_SENDER ? s->addr : s->peer);
     strbuf_addf(t, " → ");
-    strbuf_add_addr(t, s->role == STREAM_SENDER ? s->peer : s->addr);
+    strbuf_add_addr(t, s->role == DGRAM_SENDER ? s->peer : s->addr);
     strbuf_addf(t, " QP 0x%06x", s->qpn);
 }
 
-static void print_found(FILE *out, const struct stream *s)
+static void print_found(FILE *out, const struct dgram_stream *s)
 {
     char buf[512];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -53,11 +53,11 @@ static void print_found(FILE *out, const struct stream *s)
     else
         strbuf_addf(&t, "Q_Key 0x%08x, P_Key 0x%04x", s->qkey, s->pkey);
     fprintf(out, "  derived   %s; %u message%s %s, %" PRIu64 " bytes\n", buf, s->messages,
-            s->messages == 1 ? "" : "s", s->role == STREAM_RECEIVER ? "whole" : "posted", s->bytes);
+            s->messages == 1 ? "" : "s", s->role == DGRAM_RECEIVER ? "whole" : "posted", s->bytes);
     t = strbuf_of(buf, sizeof(buf));
-    report_count(&t, &sep, s->unseen, "packets of ours the capture lacks");
+    report_count(&t, &sep, s->not_captured, "packets of ours the capture lacks");
     report_count(&t, &sep, s->resumed, "gaps between messages");
-    report_count(&t, &sep, s->repeated, "packets the wire repeated");
+    report_count(&t, &sep, s->wire_duplicates, "packets the wire repeated");
     report_count(&t, &sep, s->damaged, "packets damaged on the wire");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
@@ -68,14 +68,14 @@ static void print_found(FILE *out, const struct stream *s)
                 s->not_posted);
 }
 
-static void print_diffs(FILE *out, const struct streams *streams, uint32_t idx)
+static void print_diffs(FILE *out, const struct dgram_streams *streams, uint32_t idx)
 {
     const struct trace *trace = streams->trace;
 
     for (size_t i = 0; i < streams->diff_cnt; i++) {
         const struct diff *d = &streams->diff[i];
 
-        if (d->run == idx)
+        if (d->dir == idx)
             report_diff(out, trace, d, diff_rule_stream(streams, d), "");
     }
     if (streams->stream[idx].diff_frames > DIFFS_MAX)
@@ -83,9 +83,9 @@ static void print_diffs(FILE *out, const struct streams *streams, uint32_t idx)
                 streams->stream[idx].diff_frames - DIFFS_MAX);
 }
 
-void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, bool brief)
+void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t idx, bool brief)
 {
-    const struct stream *s = &streams->stream[idx];
+    const struct dgram_stream *s = &streams->stream[idx];
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -118,9 +118,9 @@ void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, 
     fputc('\n', out);
 }
 
-json_t *report_stream_json(const struct streams *streams, uint32_t idx)
+json_t *report_stream_json(const struct dgram_streams *streams, uint32_t idx)
 {
-    const struct stream *s = &streams->stream[idx];
+    const struct dgram_stream *s = &streams->stream[idx];
     json_t *out = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s}", "as", stream_role_name(s->role),
         "service", s->svc == ROCE_SVC_UC ? "UC" : "UD", "encapsulation",
@@ -139,13 +139,13 @@ json_t *report_stream_json(const struct streams *streams, uint32_t idx)
         s->svc == ROCE_SVC_UC
             ? json_pack("{s:i, s:i}", "path_mtu", (int)s->mtu, "pkey", (int)s->pkey)
             : json_pack("{s:I, s:i}", "qkey", (json_int_t)s->qkey, "pkey", (int)s->pkey));
-    json_object_set_new(out, "found",
-                        json_pack("{s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}",
-                                  "compared", (int)s->compared, "messages", (int)s->messages,
-                                  "bytes", (json_int_t)s->bytes, "dropped", (int)s->dropped,
-                                  "damaged", (int)s->damaged, "unseen", (int)s->unseen, "repeated",
-                                  (int)s->repeated, "not_posted", (int)s->not_posted, "resumed",
-                                  (int)s->resumed, "differing_frames", (int)s->diff_frames,
-                                  "known_deviations", (int)s->known_frames));
+    json_object_set_new(
+        out, "found",
+        json_pack("{s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "compared",
+                  (int)s->compared, "messages", (int)s->messages, "bytes", (json_int_t)s->bytes,
+                  "dropped", (int)s->dropped, "damaged", (int)s->damaged, "unseen",
+                  (int)s->not_captured, "repeated", (int)s->wire_duplicates, "not_posted",
+                  (int)s->not_posted, "resumed", (int)s->resumed, "differing_frames",
+                  (int)s->diff_frames, "known_deviations", (int)s->known_frames));
     return out;
 }

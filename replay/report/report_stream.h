@@ -10,15 +10,15 @@
 #include "engine/dgram_stream.h"
 
 /* "receiver" or "sender". */
-const char *stream_role_name(enum stream_role role);
+const char *stream_role_name(enum dgram_role role);
 
 /* "192.0.2.1 → 192.0.2.2 QP 0x000011" and the like: what belongs together in it. */
-void report_stream_ends(struct strbuf *text, const struct stream *stream);
+void report_stream_ends(struct strbuf *text, const struct dgram_stream *stream);
 
 /* `brief`: one line if it holds. */
-void report_stream_text(FILE *out, const struct streams *streams, uint32_t idx, bool brief);
+void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t idx, bool brief);
 
 /* A new reference, or NULL without memory. */
-json_t *report_stream_json(const struct streams *streams, uint32_t idx);
+json_t *report_stream_json(const struct dgram_streams *streams, uint32_t idx);
 
 #endif

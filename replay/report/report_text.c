@@ -25,39 +25,39 @@ enum verdict report_run_verdict(const struct replay *r, uint32_t idx)
 {
     enum verdict verdict = VERDICT_SKIPPED;
 
-    if (r->comparison.result)
-        add_verdict(&verdict, r->comparison.result[idx].verdict);
-    if (r->verification.result)
-        add_verdict(&verdict, r->verification.result[idx].verdict);
+    if (r->responses.result)
+        add_verdict(&verdict, r->responses.result[idx].verdict);
+    if (r->requests.result)
+        add_verdict(&verdict, r->requests.result[idx].verdict);
     return verdict;
 }
 
 /* Management datagrams that come in beside data: that they hold says nothing about the data. */
-static bool is_aside(const struct replay *r, const struct stream *s)
+static bool is_aside(const struct replay *r, const struct dgram_stream *s)
 {
     if (s->qpn != ROCE_QP_GSI || s->verdict == VERDICT_FAIL)
         return false;
-    for (size_t i = 0; i < r->streams.cnt; i++)
-        if (r->streams.stream[i].qpn != ROCE_QP_GSI)
+    for (size_t i = 0; i < r->dgrams.cnt; i++)
+        if (r->dgrams.stream[i].qpn != ROCE_QP_GSI)
             return true;
-    return r->drive.run_cnt > 0 || r->conns.skip_cnt > 0;
+    return r->session.dir_cnt > 0 || r->connections.skip_cnt > 0;
 }
 
 /* What fails weighs more than what passes, and that more than what is skipped. */
 enum verdict report_verdict(const struct replay *r)
 {
     enum verdict verdict = VERDICT_SKIPPED;
-    bool data = r->drive.run_cnt || r->streams.cnt || r->conns.skip_cnt;
+    bool data = r->session.dir_cnt || r->dgrams.cnt || r->connections.skip_cnt;
 
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++)
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
         add_verdict(&verdict, report_run_verdict(r, i));
-    for (size_t i = 0; i < r->streams.cnt; i++)
-        if (!is_aside(r, &r->streams.stream[i]))
-            add_verdict(&verdict, r->streams.stream[i].verdict);
+    for (size_t i = 0; i < r->dgrams.cnt; i++)
+        if (!is_aside(r, &r->dgrams.stream[i]))
+            add_verdict(&verdict, r->dgrams.stream[i].verdict);
     /* That an exchange holds says as little about the data, where there is any. */
-    for (size_t i = 0; i < r->exchanges.cnt; i++)
-        if (!data || report_exchange_verdict(&r->exchanges.exchange[i]) == VERDICT_FAIL)
-            add_verdict(&verdict, report_exchange_verdict(&r->exchanges.exchange[i]));
+    for (size_t i = 0; i < r->cm_exchanges.cnt; i++)
+        if (!data || report_exchange_verdict(&r->cm_exchanges.at[i]) == VERDICT_FAIL)
+            add_verdict(&verdict, report_exchange_verdict(&r->cm_exchanges.at[i]));
     return verdict;
 }
 
@@ -65,25 +65,25 @@ const char *report_skip_reason(const struct replay *r)
 {
     const struct trace *trace = &r->trace;
 
-    for (size_t i = 0; i < r->drive.run_cnt; i++) {
-        if (r->comparison.result && r->comparison.result[i].skip)
-            return r->comparison.result[i].skip;
-        if (r->verification.result && r->verification.result[i].skip)
-            return r->verification.result[i].skip;
+    for (size_t i = 0; i < r->session.dir_cnt; i++) {
+        if (r->responses.result && r->responses.result[i].skip)
+            return r->responses.result[i].skip;
+        if (r->requests.result && r->requests.result[i].skip)
+            return r->requests.result[i].skip;
     }
-    for (size_t i = 0; i < r->streams.cnt; i++)
-        if (r->streams.stream[i].skip)
-            return r->streams.stream[i].skip;
+    for (size_t i = 0; i < r->dgrams.cnt; i++)
+        if (r->dgrams.stream[i].skip)
+            return r->dgrams.stream[i].skip;
     /* Data says more about a capture than the connection management around it. */
-    for (size_t i = 0; i < r->conns.skip_cnt; i++)
-        if (trace->flow[r->conns.skip[i].flow].dest_qp != ROCE_QP_GSI)
-            return r->conns.skip[i].reason;
-    return r->conns.skip_cnt ? r->conns.skip[0].reason : "no RoCE packet in it";
+    for (size_t i = 0; i < r->connections.skip_cnt; i++)
+        if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
+            return r->connections.skip[i].reason;
+    return r->connections.skip_cnt ? r->connections.skip[0].reason : "no RoCE packet in it";
 }
 
-static void add_ends(struct strbuf *t, const struct setup *s)
+static void add_ends(struct strbuf *t, const struct inferred_setup *s)
 {
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
 
     strbuf_addf(t, "requester ");
     strbuf_add_addr(t, req->src);
@@ -96,13 +96,13 @@ static void add_ends(struct strbuf *t, const struct setup *s)
  */
 
 /* What follows the name of its capture. */
-static void add_diff(struct strbuf *t, const struct comparison *cmp, const struct diff *d)
+static void add_diff(struct strbuf *t, const struct response_comparison *all, const struct diff *d)
 {
-    const struct trace *trace = cmp->drive->trace;
+    const struct trace *trace = all->session->trace;
 
     strbuf_addf(t, ": frame %u: %s: expected %s, actual %s", trace->pkt[d->pkt].frame, d->field,
                 d->expected, d->actual);
-    if (d->request != STEP_NONE) {
+    if (d->request != EVENT_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 
         strbuf_addf(t, "; answers frame %u (%s PSN %u)", p->frame, packet_text_opcode(p->opcode),
@@ -113,39 +113,39 @@ static void add_diff(struct strbuf *t, const struct comparison *cmp, const struc
         strbuf_addf(t, " [%s]", diff_rule(trace, d));
 }
 
-static void print_diffs(FILE *out, const struct comparison *cmp, uint32_t run)
+static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir)
 {
     char buf[1024];
 
-    for (size_t i = 0; i < cmp->diff_cnt; i++) {
-        const struct diff *d = &cmp->diff[i];
+    for (size_t i = 0; i < all->diff_cnt; i++) {
+        const struct diff *d = &all->diff[i];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-        if (d->run != run)
+        if (d->dir != dir)
             continue;
-        add_diff(&t, cmp, d);
+        add_diff(&t, all, d);
         if (d->known)
             fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->id, d->known->peer,
                     d->known->text, d->known->rules);
         else
             fputs("  difference ", out);
-        put_escaped(out, cmp->drive->trace->name);
+        put_escaped(out, all->session->trace->name);
         fprintf(out, "%s\n", buf);
     }
-    if (cmp->result[run].diff_frames > DIFFS_MAX)
+    if (all->result[dir].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more answers that differ\n",
-                cmp->result[run].diff_frames - DIFFS_MAX);
-    if (cmp->result[run].not_compared)
+                all->result[dir].diff_frames - DIFFS_MAX);
+    if (all->result[dir].not_compared)
         fprintf(out,
                 "  not compared: %u answers after our QP went to error and the recorded one did "
                 "not\n",
-                cmp->result[run].not_compared);
+                all->result[dir].not_compared);
 }
 
 /* ---- one side ----------------------------------------------------------------------------------
  */
 
-static void print_requests(FILE *out, const struct setup *s)
+static void print_requests(FILE *out, const struct inferred_setup *s)
 {
     static const struct {
         enum roce_kind kind;
@@ -154,7 +154,7 @@ static void print_requests(FILE *out, const struct setup *s)
                  {ROCE_KIND_READ, "READ"},           {ROCE_KIND_CMP_SWAP, "CMP_SWAP"},
                  {ROCE_KIND_FETCH_ADD, "FETCH_ADD"}, {ROCE_KIND_ATOMIC_WRITE, "ATOMIC WRITE"},
                  {ROCE_KIND_FLUSH, "FLUSH"}};
-    const struct entry *last = s->entry_cnt ? &s->entry[s->entry_cnt - 1] : NULL;
+    const struct request_pkt *last = s->req_cnt ? &s->req[s->req_cnt - 1] : NULL;
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
@@ -170,8 +170,8 @@ static void print_requests(FILE *out, const struct setup *s)
     fprintf(out, "; %u sent again\n", s->retransmitted);
 }
 
-static void print_derived(FILE *out, const struct comparison *cmp, const struct run *run,
-                          const struct report_options *options)
+static void print_derived(FILE *out, const struct response_comparison *all,
+                          const struct rc_direction *dir, const struct report_options *options)
 {
     static const struct {
         unsigned right;
@@ -181,8 +181,8 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
                   {RNIC_ACCESS_REMOTE_ATOMIC, "atomic"},
                   {RNIC_ACCESS_FLUSH_GLOBAL, "flush"},
                   {RNIC_ACCESS_FLUSH_PERSISTENT, "persistent-flush"}};
-    const struct setup *s = &run->setup;
-    const struct memory *memory = &cmp->drive->device[run->device].memory;
+    const struct inferred_setup *s = &dir->setup;
+    const struct shadow_memory *memory = &all->session->host[dir->host].memory;
     char buf[512];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = " ";
@@ -197,7 +197,7 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
         }
     if (!s->access)
         strbuf_addf(&t, " nothing but SEND");
-    strbuf_addf(&t, "; %u receive WQEs", run->recv_posted);
+    strbuf_addf(&t, "; %u receive WQEs", dir->recv_posted);
     if (s->rnr_naks)
         strbuf_addf(&t, ", RNR timer %.2f ms", (double)roce_rnr_ns(s->rnr_code) / 1e6);
     fprintf(out, "  derived   %s\n", buf);
@@ -209,7 +209,7 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
             memory->keys.cnt, memory->keys.cnt == 1 ? "" : "s", memory->initial,
             memory->host_stores, memory->obligations);
     for (uint32_t i = 0; options->verbose && i < memory->keys.cnt; i++) {
-        const struct memory_region *r = &memory->region[i];
+        const struct shadow_region *r = &memory->region[i];
 
         fprintf(out, "            rkey 0x%08x: 0x%" PRIx64 " + %" PRIu64 " bytes:%s%s%s%s%s\n",
                 r->rkey, r->low, r->span, r->access & RNIC_ACCESS_REMOTE_WRITE ? " write" : "",
@@ -221,7 +221,7 @@ static void print_derived(FILE *out, const struct comparison *cmp, const struct 
     }
 }
 
-static void print_free(FILE *out, const struct setup *s, const struct result *res)
+static void print_free(FILE *out, const struct inferred_setup *s, const struct response_result *res)
 {
     char buf[640];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -231,52 +231,54 @@ static void print_free(FILE *out, const struct setup *s, const struct result *re
     report_count(&t, &sep, res->acks_fewer, "ACKs covered by others of ours");
     report_count(&t, &sep, res->credits, "credit codes");
     report_count(&t, &sep, res->read_msn, "READ First MSNs");
-    report_count(&t, &sep, res->unseen, "answers of ours the capture lacks");
-    report_count(&t, &sep, res->early, "answers to requests before the capture");
-    report_count(&t, &sep, res->unasked, "answers to requests the capture lacks");
-    report_count(&t, &sep, res->repeated, "answers the wire repeated");
+    report_count(&t, &sep, res->not_captured, "answers of ours the capture lacks");
+    report_count(&t, &sep, res->before_first, "answers to requests before the capture");
+    report_count(&t, &sep, res->unsolicited, "answers to requests the capture lacks");
+    report_count(&t, &sep, res->wire_duplicates, "answers the wire repeated");
     report_count(&t, &sep, res->damaged, "answers damaged on the wire");
     if (t.len)
         fprintf(out, "  free      %s\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     sep = "";
     report_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
-    report_count(&t, &sep, s->ahead_cnt, "requests executed before the capture has a copy of them");
+    report_count(&t, &sep, s->executed_unseen_cnt,
+                 "requests executed before the capture has a copy of them");
     if (t.len)
         fprintf(out, "  weaker    %s\n", buf);
     if (res->inconclusive)
         fprintf(out,
                 "  in doubt  frames %u..%u: %u answer%s differ%s, but the capture %s: "
                 "inconclusive\n",
-                setup_packet(s, res->doubt_from)->frame, setup_packet(s, res->doubt_to)->frame,
-                res->inconclusive, res->inconclusive == 1 ? "" : "s",
-                res->inconclusive == 1 ? "s" : "", res->doubt);
+                event_packet(s, res->inconclusive_from)->frame,
+                event_packet(s, res->inconclusive_to)->frame, res->inconclusive,
+                res->inconclusive == 1 ? "" : "s", res->inconclusive == 1 ? "s" : "",
+                res->why_inconclusive);
 }
 
 /* Where this side goes on after a gap, and what is missing before it. */
-static void print_resumed(FILE *out, const struct setup *s)
+static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
-    if (s->side->resumed)
+    if (s->recorded->after_gap)
         fprintf(
             out,
             "  resumes   after frame %u: the capture lacks a request that was executed, PSN %u\n",
-            s->side->lacks_after, s->side->lacks);
+            s->recorded->gap_after_frame, s->recorded->gap_psn);
 }
 
-static void print_responder(FILE *out, const struct comparison *cmp, uint32_t idx,
+static void print_responder(FILE *out, const struct response_comparison *all, uint32_t idx,
                             const struct report_options *options)
 {
-    const struct run *run = &cmp->drive->run[idx];
-    const struct setup *s = &run->setup;
-    const struct result *res = &cmp->result[idx];
+    const struct rc_direction *dir = &all->session->dir[idx];
+    const struct inferred_setup *s = &dir->setup;
+    const struct response_result *res = &all->result[idx];
 
     if (res->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  responder SKIPPED: %s\n", res->skip);
         return;
     }
-    print_derived(out, cmp, run, options);
+    print_derived(out, all, dir, options);
     print_free(out, s, res);
-    print_diffs(out, cmp, idx);
+    print_diffs(out, all, idx);
     fprintf(out, "  responder %s: %u answers compared", verdict_name(res->verdict), res->compared);
     if (res->diff_frames)
         fprintf(out, ", %u differ", res->diff_frames);
@@ -290,21 +292,21 @@ static void print_responder(FILE *out, const struct comparison *cmp, uint32_t id
 
 static struct ladder ladder_of(const struct replay *r, uint32_t idx)
 {
-    const struct comparison *cmp = &r->comparison;
-    const struct verification *v = &r->verification;
-    struct ladder ladder = {.setup = &r->drive.run[idx].setup, .run = idx};
+    const struct response_comparison *all = &r->responses;
+    const struct request_comparison *v = &r->requests;
+    struct ladder ladder = {.setup = &r->session.dir[idx].setup, .run = idx};
 
-    if (cmp->result)
-        ladder.view[0] = (struct ladder_view){cmp->result[idx].mark, cmp->diff, cmp->diff_cnt};
+    if (all->result)
+        ladder.view[0] = (struct ladder_view){all->result[idx].mark, all->diff, all->diff_cnt};
     if (v->result)
         ladder.view[1] = (struct ladder_view){v->result[idx].mark, v->diff, v->diff_cnt};
     return ladder;
 }
 
-static void print_around(FILE *out, const struct ladder *ladder, uint32_t step)
+static void print_around(FILE *out, const struct ladder *ladder, uint32_t event)
 {
-    ladder_print(out, ladder, step > LADDER_AROUND ? step - LADDER_AROUND : 0,
-                 step + LADDER_AROUND);
+    ladder_print(out, ladder, event > LADDER_AROUND ? event - LADDER_AROUND : 0,
+                 event + LADDER_AROUND);
 }
 
 /* The conversation: all of it if asked for, else around the first difference of each end. */
@@ -312,48 +314,48 @@ static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
                          const struct report_options *options)
 {
     const struct ladder ladder = ladder_of(r, idx);
-    uint32_t a = r->comparison.result ? r->comparison.result[idx].first_diff : STEP_NONE;
-    uint32_t b = r->verification.result ? r->verification.result[idx].first_diff : STEP_NONE;
+    uint32_t a = r->responses.result ? r->responses.result[idx].first_diff : EVENT_NONE;
+    uint32_t b = r->requests.result ? r->requests.result[idx].first_diff : EVENT_NONE;
 
     if (options->ladder) {
         ladder_print(out, &ladder, 0, UINT32_MAX);
         return;
     }
-    if (a != STEP_NONE)
+    if (a != EVENT_NONE)
         print_around(out, &ladder, a);
-    if (b != STEP_NONE && (a == STEP_NONE || b + LADDER_AROUND < a || b >= a + LADDER_AROUND))
+    if (b != EVENT_NONE && (a == EVENT_NONE || b + LADDER_AROUND < a || b >= a + LADDER_AROUND))
         print_around(out, &ladder, b);
 }
 
 static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
                              const struct report_options *options)
 {
-    const struct setup *s = &r->drive.run[idx].setup;
-    const struct trace_flow *req = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = &r->session.dir[idx].setup;
+    const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
     fprintf(out, "  seen      %s, %s, frames %u..%u%s\n",
-            setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
-            setup_packet(s, 0)->frame, setup_packet(s, (uint32_t)s->step_cnt - 1)->frame,
-            s->side->cm.present ? ", set up by the connection manager" : "");
+            inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
+            event_packet(s, 0)->frame, event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
+            s->recorded->cm.present ? ", set up by the connection manager" : "");
     print_resumed(out, s);
     if (report_run_verdict(r, idx) != VERDICT_SKIPPED)
         print_requests(out, s);
-    if (r->comparison.result)
-        print_responder(out, &r->comparison, idx, options);
-    if (r->verification.result)
-        report_requester_text(out, &r->verification, idx);
+    if (r->responses.result)
+        print_responder(out, &r->responses, idx, options);
+    if (r->requests.result)
+        report_requester_text(out, &r->requests, idx);
     if (report_run_verdict(r, idx) != VERDICT_SKIPPED)
         print_ladder(out, r, idx, options);
 }
 
 static void print_skips(FILE *out, const struct replay *r)
 {
-    for (size_t i = 0; i < r->conns.skip_cnt && i < SKIPS_MAX; i++) {
-        const struct conn_skip *skip = &r->conns.skip[i];
+    for (size_t i = 0; i < r->connections.skip_cnt && i < SKIPS_MAX; i++) {
+        const struct skipped_flow *skip = &r->connections.skip[i];
         const struct trace_flow *flow = &r->trace.flow[skip->flow];
         char buf[160];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -365,8 +367,8 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
                 skip->packets == 1 ? "" : "s", skip->frame, skip->reason);
     }
-    if (r->conns.skip_cnt > SKIPS_MAX)
-        fprintf(out, "skipped: %zu more flows\n", r->conns.skip_cnt - SKIPS_MAX);
+    if (r->connections.skip_cnt > SKIPS_MAX)
+        fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
 /* Frames whose ICRC is wrong in a way known of the peer. */
@@ -376,15 +378,15 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
     uint32_t cnt = 0;
 
     for (size_t i = 0; i < trace->cnt; i++) {
-        if (!trace->pkt[i].seal)
+        if (!trace->pkt[i].icrc_fixed)
             continue;
         first = cnt++ ? first : &trace->pkt[i];
     }
     if (cnt)
         fprintf(out,
                 "known deviation %s of %s (%s; %s): %u frame%s, the first is %u: taken as good\n",
-                first->seal->id, first->seal->peer, first->seal->text, first->seal->rules, cnt,
-                cnt == 1 ? "" : "s", first->frame);
+                first->icrc_fixed->id, first->icrc_fixed->peer, first->icrc_fixed->text,
+                first->icrc_fixed->rules, cnt, cnt == 1 ? "" : "s", first->frame);
     return cnt;
 }
 
@@ -396,7 +398,7 @@ static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
 
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
-    const struct comparison *cmp = &r->comparison;
+    const struct response_comparison *all = &r->responses;
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
     bool unseen = false;
 
@@ -404,31 +406,30 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
         fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);
-    if (r->trace.resealed)
+    if (r->trace.icrcs_fixed)
         fprintf(out,
                 ", %u with an ICRC that does not fit: none does, so the capture changed what it "
                 "covers, and they count as right",
-                r->trace.resealed);
+                r->trace.icrcs_fixed);
     fputc('\n', out);
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_connection(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;
-        known += cmp->result ? cmp->result[i].known_frames : 0;
-        known += r->verification.result ? r->verification.result[i].known_frames : 0;
-        inconclusive += cmp->result ? cmp->result[i].inconclusive : 0;
+        known += all->result ? all->result[i].known_frames : 0;
+        known += r->requests.result ? r->requests.result[i].known_frames : 0;
+        inconclusive += all->result ? all->result[i].inconclusive : 0;
     }
-    for (uint32_t i = 0; i < r->streams.cnt; i++) {
-        report_stream_text(out, &r->streams, i,
-                           is_aside(r, &r->streams.stream[i]) && !options->verbose);
-        unseen |= r->streams.stream[i].role == STREAM_RECEIVER &&
-                  r->streams.stream[i].verdict == VERDICT_PASS &&
-                  !is_aside(r, &r->streams.stream[i]);
-        stream_cnt[r->streams.stream[i].verdict]++;
-        known += r->streams.stream[i].known_frames;
+    for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
+        report_stream_text(out, &r->dgrams, i,
+                           is_aside(r, &r->dgrams.stream[i]) && !options->verbose);
+        unseen |= r->dgrams.stream[i].role == DGRAM_RECEIVER &&
+                  r->dgrams.stream[i].verdict == VERDICT_PASS && !is_aside(r, &r->dgrams.stream[i]);
+        stream_cnt[r->dgrams.stream[i].verdict]++;
+        known += r->dgrams.stream[i].known_frames;
     }
-    for (uint32_t i = 0; i < r->exchanges.cnt; i++) {
-        report_exchange_text(out, &r->exchanges, i);
-        exchange_cnt[report_exchange_verdict(&r->exchanges.exchange[i])]++;
+    for (uint32_t i = 0; i < r->cm_exchanges.cnt; i++) {
+        report_exchange_text(out, &r->cm_exchanges, i);
+        exchange_cnt[report_exchange_verdict(&r->cm_exchanges.at[i])]++;
     }
     if (unseen)
         fputs("not seen: what the recorded receivers made of UC and UD packets, which have no "
@@ -438,19 +439,19 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     print_skips(out, r);
     known += print_seals(out, &r->trace);
     fprintf(out, "verdict: %s (", verdict_name(report_verdict(r)));
-    if (r->drive.run_cnt || !r->streams.cnt)
+    if (r->session.dir_cnt || !r->dgrams.cnt)
         print_counts(out, cnt, "connection");
-    if (r->drive.run_cnt && r->streams.cnt)
+    if (r->session.dir_cnt && r->dgrams.cnt)
         fputs("; ", out);
-    if (r->streams.cnt)
+    if (r->dgrams.cnt)
         print_counts(out, stream_cnt, "stream");
-    if (r->exchanges.cnt) {
+    if (r->cm_exchanges.cnt) {
         fputs("; ", out);
         print_counts(out, exchange_cnt, "exchange");
     }
     fputc(')', out);
     if (known)
-        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->peer);
+        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->quirks);
     if (inconclusive)
         fprintf(out, "; %u answer%s inconclusive for what the capture lacks", inconclusive,
                 inconclusive == 1 ? "" : "s");

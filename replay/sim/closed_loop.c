@@ -11,21 +11,21 @@
  */
 
 /* The same regions once more, with what is in them now. */
-static int clone_memory(struct memory *to, const struct memory *from)
+static int clone_memory(struct shadow_memory *to, const struct shadow_memory *from)
 {
-    memory_init(to);
+    shadow_init(to);
     for (uint32_t i = 0; i < from->keys.cnt; i++) {
-        const struct memory_region *region = &from->region[i];
+        const struct shadow_region *region = &from->region[i];
 
         if ((region->span &&
-             memory_claim(to, region->rkey, region->low, region->span, region->access) != 0) ||
-            (region->invalidate && memory_claim_invalidate(to, region->rkey) != 0))
+             shadow_claim(to, region->rkey, region->low, region->span, region->access) != 0) ||
+            (region->invalidate && shadow_claim_invalidate(to, region->rkey) != 0))
             return -1;
     }
-    if (to->keys.cnt != from->keys.cnt || memory_map(to) != NULL)
+    if (to->keys.cnt != from->keys.cnt || shadow_map(to) != NULL)
         return -1;
     for (uint32_t i = 0; i < from->keys.cnt; i++) {
-        const struct memory_region *region = &from->region[i];
+        const struct shadow_region *region = &from->region[i];
 
         for (uint64_t off = 0; off < region->span; off += MEMORY_PAGE) {
             uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
@@ -40,29 +40,29 @@ static int clone_memory(struct memory *to, const struct memory *from)
 }
 
 /* Each device's memory, while connections are played on it. */
-static struct memory *clone_memories(const struct drive *d)
+static struct shadow_memory *clone_memories(const struct session *d)
 {
-    struct memory *memory = calloc(d->device_cnt + 1, sizeof(*memory));
+    struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));
 
-    for (size_t i = 0; memory && i < d->device_cnt; i++)
-        if (!d->device[i].failed)
+    for (size_t i = 0; memory && i < d->host_cnt; i++)
+        if (!d->host[i].failed)
             clone_memory(&memory[i],
-                         &d->device[i].memory); /* what fails has no regions, and is skipped */
+                         &d->host[i].memory); /* what fails has no regions, and is skipped */
     return memory;
 }
 
-static void free_memories(struct memory *memory, size_t cnt)
+static void free_memories(struct shadow_memory *memory, size_t cnt)
 {
     for (size_t i = 0; memory && i < cnt; i++)
         if (memory[i].keys.key_len)
-            memory_free(&memory[i]);
+            shadow_free(&memory[i]);
     free(memory);
 }
 
-static int hash_pages(struct rc_loop_result *conn, const struct memory *memory)
+static int hash_pages(struct rc_loop_result *conn, const struct shadow_memory *memory)
 {
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
-        const struct memory_region *region = &memory->region[i];
+        const struct shadow_region *region = &memory->region[i];
 
         for (uint64_t off = 0; off < region->span; off += MEMORY_PAGE) {
             uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
@@ -71,7 +71,7 @@ static int hash_pages(struct rc_loop_result *conn, const struct memory *memory)
                 continue;
             if (!VEC_GROW(conn->page, conn->page_cnt, conn->page_cap))
                 return -1;
-            conn->page[conn->page_cnt++] = drive_hash(region->image + off, len);
+            conn->page[conn->page_cnt++] = payload_hash(region->image + off, len);
         }
     }
     return 0;
@@ -96,16 +96,16 @@ static int skip_conn(struct rc_loop_result *conn, const char *why)
 }
 
 static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides *ends,
-                     uint32_t number, struct memory *memory, struct impair *editor,
+                     uint32_t number, struct shadow_memory *memory, struct impair *editor,
                      struct sim_pcap *pcap)
 {
-    const struct run *run = conn->run;
+    const struct rc_direction *dir = conn->run;
     const char *why = NULL;
 
     conn->verdict = VERDICT_PASS;
-    if (run->setup.skip || run->failed)
-        return skip_conn(conn, run->setup.skip ? run->setup.skip : run->failed);
-    if (works_derive(&conn->works, &run->setup) != 0)
+    if (dir->setup.skip || dir->failed)
+        return skip_conn(conn, dir->setup.skip ? dir->setup.skip : dir->failed);
+    if (infer_work_requests(&conn->works, &dir->setup) != 0)
         return -1;
     if (conn->works.skip)
         return skip_conn(conn, conn->works.skip);
@@ -117,7 +117,7 @@ static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides
     return why ? skip_conn(conn, why) : hash_pages(conn, memory);
 }
 
-static int play_cm_exchanges(struct closed_loop *closed, const struct exchanges *xs,
+static int play_cm_exchanges(struct closed_loop *closed, const struct cm_exchanges *xs,
                              struct impair *editor, struct sim_pcap *pcap)
 {
     int rc = 0;
@@ -133,25 +133,24 @@ static int play_cm_exchanges(struct closed_loop *closed, const struct exchanges 
     return rc;
 }
 
-int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
+int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      const struct closed_loop_sides *ends, const struct impair_rules *edits,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error)
 {
-    struct memory *memory = clone_memories(drive);
+    struct shadow_memory *memory = clone_memories(session);
     struct impair editor;
     int rc = memory ? 0 : -1;
 
-    *closed = (struct closed_loop){.drive = drive, .ends = ends, .seed = seed};
+    *closed = (struct closed_loop){.drive = session, .ends = ends, .seed = seed};
     impair_init(&editor, edits, seed);
-    closed->conn = calloc(drive->run_cnt + 1, sizeof(*closed->conn));
+    closed->conn = calloc(session->dir_cnt + 1, sizeof(*closed->conn));
     if (!closed->conn)
         rc = -1;
-    while (rc == 0 && closed->cnt < drive->run_cnt) {
+    while (rc == 0 && closed->cnt < session->dir_cnt) {
         struct rc_loop_result *conn = &closed->conn[closed->cnt++];
 
-        conn->run = &drive->run[closed->cnt - 1];
-        rc =
-            play_conn(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->device], &editor, pcap);
+        conn->run = &session->dir[closed->cnt - 1];
+        rc = play_conn(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->host], &editor, pcap);
     }
     if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
         rc = play_cm_exchanges(closed, ends->exchanges, &editor, pcap);
@@ -161,8 +160,8 @@ int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
     }
     memcpy(closed->applied, editor.applied, sizeof(closed->applied));
     impair_free(&editor);
-    free_memories(memory, drive->device_cnt);
-    return rc == 0 ? 0 : error_set(error, "%s: no memory", drive->trace->name);
+    free_memories(memory, session->host_cnt);
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", session->trace->name);
 }
 
 void closed_loop_free(struct closed_loop *closed)
@@ -170,7 +169,7 @@ void closed_loop_free(struct closed_loop *closed)
     for (size_t i = 0; i < closed->cnt; i++) {
         struct rc_loop_result *conn = &closed->conn[i];
 
-        works_free(&conn->works);
+        work_requests_free(&conn->works);
         free(conn->sent.done);
         free(conn->received.done);
         free(conn->page);
@@ -198,12 +197,12 @@ static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
 }
 
 /* The remote bytes that a work names; false if it names none. */
-static bool remote_range(const struct works *w, const struct work *work, uint32_t *rkey,
-                         uint64_t *va, uint64_t *len)
+static bool remote_range(const struct work_requests *w, const struct work_request *wr,
+                         uint32_t *rkey, uint64_t *va, uint64_t *len)
 {
     struct roce_pkt pkt;
 
-    trace_parse(setup_packet(w->setup, work->step), &pkt);
+    trace_parse(event_packet(w->setup, wr->event), &pkt);
     if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH)) {
         *rkey = pkt.atomiceth.rkey;
         *va = pkt.atomiceth.va;
@@ -221,17 +220,17 @@ static bool remote_range(const struct works *w, const struct work *work, uint32_
 /* Whether a later request may change what a READ brings if it is repeated (9.7.5.1.4: the
  * responder reads again; keys of one responder may stand for the same memory only in the capture,
  * not here). */
-static bool may_change(const struct works *w, size_t idx)
+static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
     uint32_t rkey, other_rkey;
 
-    if (w->work[idx].kind != ROCE_KIND_READ || !remote_range(w, &w->work[idx], &rkey, &va, &len))
+    if (w->wr[idx].kind != ROCE_KIND_READ || !remote_range(w, &w->wr[idx], &rkey, &va, &len))
         return false;
     for (size_t i = idx + 1; i < w->cnt; i++)
-        if (w->work[i].kind != ROCE_KIND_READ &&
-            remote_range(w, &w->work[i], &other_rkey, &other_va, &other_len) &&
-            other_rkey == rkey && other_va < va + len && va < other_va + other_len)
+        if (w->wr[i].kind != ROCE_KIND_READ &&
+            remote_range(w, &w->wr[i], &other_rkey, &other_va, &other_len) && other_rkey == rkey &&
+            other_va < va + len && va < other_va + other_len)
             return true;
     return false;
 }

@@ -54,11 +54,11 @@ struct completion_log {
 
 /* One run of the drive, played once. */
 struct rc_loop_result {
-    const struct run *run;
+    const struct rc_direction *run;
     enum verdict verdict;
     char reason[CLOSED_LOOP_REASON_MAX]; /* why it is skipped or fails; of a pass, why less was
                                             asked */
-    struct works works;
+    struct work_requests works;
     struct completion_log sent, received;
     uint64_t *page; /* hash of each page that a request can change, after the last one */
     size_t page_cnt, page_cap;
@@ -71,7 +71,7 @@ struct rc_loop_result {
 };
 
 struct closed_loop {
-    const struct drive *drive;
+    const struct session *drive;
     const struct closed_loop_sides *ends;
     uint64_t seed;
     struct rc_loop_result *conn; /* one for each run of the drive */
@@ -85,9 +85,9 @@ struct closed_loop {
 /* Which ends our RNIC stands for, of enum replay_side. */
 struct closed_loop_sides {
     unsigned sides;
-    const struct exchanges *exchanges; /* of the communication manager, or NULL */
-    const struct streams *streams;     /* of UC and UD, or NULL */
-    const struct post *post;           /* which answers were taken; only if ours requests alone */
+    const struct cm_exchanges *exchanges; /* of the communication manager, or NULL */
+    const struct dgram_streams *streams;  /* of UC and UD, or NULL */
+    const struct rc_requester *post; /* which answers were taken; only if ours requests alone */
 };
 
 /* Adds one. 0, or -1 without memory. */
@@ -97,7 +97,7 @@ int completion_log_add(struct completion_log *dones, const struct sim_completion
 struct sim_pcap;
 
 /* Plays all runs once. 0, or -1 and an error. closed_loop_free() is wanted in both cases. */
-int closed_loop_play(struct closed_loop *closed, const struct drive *drive,
+int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      const struct closed_loop_sides *ends, const struct impair_rules *edits,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error);
 void closed_loop_free(struct closed_loop *closed);

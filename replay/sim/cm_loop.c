@@ -37,8 +37,8 @@ struct cm_loop_end {
 
 struct cm_loop {
     struct cm_loop_result *cm;
-    const struct exchanges *xs;
-    const struct exchange *x;
+    const struct cm_exchanges *xs;
+    const struct cm_exchange *x;
     struct impair *editor;
     struct sim_pcap *pcap;
     struct sim_link link;
@@ -55,16 +55,14 @@ struct cm_loop {
 /* ---- what the recorded programs did ------------------------------------------------------------
  */
 
-static enum exchange_role sender_of(const struct cm_loop *l, uint32_t pkt, enum roce_cm kind)
+static enum cm_role sender_of(const struct cm_loop *l, uint32_t pkt, enum roce_cm kind)
 {
     const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[pkt].flow];
 
     if (memcmp(l->x->addr[0], l->x->addr[1], 16) != 0)
-        return memcmp(flow->src, l->x->addr[EXCHANGE_ACTIVE], 16) == 0 ? EXCHANGE_ACTIVE
-                                                                       : EXCHANGE_PASSIVE;
-    return kind == ROCE_CM_REQ || kind == ROCE_CM_RTU || kind == ROCE_CM_SIDR_REQ
-               ? EXCHANGE_ACTIVE
-               : EXCHANGE_PASSIVE;
+        return memcmp(flow->src, l->x->addr[CM_ACTIVE], 16) == 0 ? CM_ACTIVE : CM_PASSIVE;
+    return kind == ROCE_CM_REQ || kind == ROCE_CM_RTU || kind == ROCE_CM_SIDR_REQ ? CM_ACTIVE
+                                                                                  : CM_PASSIVE;
 }
 
 static void read_exchange(struct cm_loop *l)
@@ -72,9 +70,9 @@ static void read_exchange(struct cm_loop *l)
     l->disconnector = -1;
     for (size_t i = 0; i < l->x->cnt; i++) {
         struct roce_cm_msg msg;
-        enum exchange_role role;
+        enum cm_role role;
 
-        if (!exchange_message(l->xs->trace, l->x->pkt[i], &msg))
+        if (!cm_exchange_message(l->xs->trace, l->x->pkt[i], &msg))
             continue;
         role = sender_of(l, l->x->pkt[i], msg.kind);
         if (!l->has[role][msg.kind])
@@ -82,17 +80,17 @@ static void read_exchange(struct cm_loop *l)
         l->has[role][msg.kind] = true;
         if (msg.kind == ROCE_CM_DREQ && l->disconnector < 0)
             l->disconnector = (int)role;
-        feed_macs(&l->xs->trace->pkt[l->x->pkt[i]], l->mac[!role], l->mac[role]);
+        inject_macs(&l->xs->trace->pkt[l->x->pkt[i]], l->mac[!role], l->mac[role]);
     }
 }
 
 /* Why it cannot be played, or NULL. */
 static const char *missing_message(const struct cm_loop *l)
 {
-    bool answered = l->has[EXCHANGE_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
-                    l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ];
+    bool answered = l->has[CM_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
+                    l->has[CM_PASSIVE][ROCE_CM_REJ];
 
-    if (!l->has[EXCHANGE_ACTIVE][l->x->sidr ? ROCE_CM_SIDR_REQ : ROCE_CM_REQ])
+    if (!l->has[CM_ACTIVE][l->x->sidr ? ROCE_CM_SIDR_REQ : ROCE_CM_REQ])
         return "the capture lacks its request";
     return answered ? NULL : "the capture has no answer to its request";
 }
@@ -106,7 +104,7 @@ static const void *private_data_of(const struct roce_cm_msg *msg, bool has, size
     return has ? roce_cm_private_data(msg, len) : NULL;
 }
 
-static void disconnect_end(struct cm_loop *l, enum exchange_role role)
+static void disconnect_end(struct cm_loop *l, enum cm_role role)
 {
     size_t len;
     const void *data =
@@ -115,7 +113,7 @@ static void disconnect_end(struct cm_loop *l, enum exchange_role role)
     rnic_cm_disconnect(l->end[role].id, data, len, l->now);
 }
 
-static void reject_request(struct cm_loop *l, enum exchange_role role)
+static void reject_request(struct cm_loop *l, enum cm_role role)
 {
     const struct roce_cm_rej *rej = &l->msg[role][ROCE_CM_REJ].rej;
     size_t len;
@@ -124,7 +122,7 @@ static void reject_request(struct cm_loop *l, enum exchange_role role)
     rnic_cm_reject(l->end[role].id, (enum roce_cm_rej_reason)rej->reason, data, len, l->now);
 }
 
-static void on_event(struct cm_loop *l, enum exchange_role role, const struct rnic_cm_event *event)
+static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_event *event)
 {
     struct cm_loop_end *e = &l->end[role];
     const bool *has = l->has[role];
@@ -171,7 +169,7 @@ static void on_event(struct cm_loop *l, enum exchange_role role, const struct rn
  */
 
 /* A MAD as a datagram to QP 1. */
-static size_t frame_of(struct cm_loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE],
+static size_t frame_of(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE],
                        uint8_t *buf)
 {
     const struct trace_flow *flow = &l->xs->trace->flow[l->xs->trace->pkt[l->x->pkt[0]].flow];
@@ -199,10 +197,10 @@ static size_t frame_of(struct cm_loop *l, enum exchange_role role, const uint8_t
     return len > 0 ? (size_t)len : 0;
 }
 
-static int send_frame(struct cm_loop *l, enum exchange_role role, const uint8_t mad[ROCE_MAD_SIZE])
+static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE])
 {
     uint8_t frame[ROCE_FRAME_MAX];
-    struct impair_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->exchange),
+    struct impair_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->at),
                               .way = IMPAIR_CM,
                               .now = l->now,
                               .data = frame};
@@ -219,12 +217,12 @@ static int send_frame(struct cm_loop *l, enum exchange_role role, const uint8_t 
     l->cm->lost += out->copies == 0;
     l->cm->damaged += out->damaged;
     l->cm->forged += out->forged;
-    if (role == EXCHANGE_ACTIVE) {
+    if (role == CM_ACTIVE) {
         sim_pcap_write(l->pcap, l->now, frame, in.len, out->note);
         out->note[0] = '\0';
     }
-    return sim_link_send(&l->link, out,
-                         &(struct sim_link_dest){.responder = role == EXCHANGE_ACTIVE}, l->now);
+    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = role == CM_ACTIVE},
+                         l->now);
 }
 
 /* What the programs are told and the managers send, until nothing is left. */
@@ -237,9 +235,9 @@ static int drain_ends(struct cm_loop *l)
         struct rnic_cm_addr addr;
 
         while (rnic_cm_event(e->cm, &event))
-            on_event(l, (enum exchange_role)role, &event);
+            on_event(l, (enum cm_role)role, &event);
         while (rnic_cm_output(e->cm, mad, &addr))
-            if (send_frame(l, (enum exchange_role)role, mad) != 0)
+            if (send_frame(l, (enum cm_role)role, mad) != 0)
                 return -1;
     }
     return 0;
@@ -248,10 +246,10 @@ static int drain_ends(struct cm_loop *l)
 static void deliver_next(struct cm_loop *l)
 {
     struct sim_link_frame frame = sim_link_take(&l->link);
-    enum exchange_role role = frame.to_responder ? EXCHANGE_PASSIVE : EXCHANGE_ACTIVE;
+    enum cm_role role = frame.to_responder ? CM_PASSIVE : CM_ACTIVE;
     struct roce_pkt pkt;
 
-    if (role == EXCHANGE_ACTIVE)
+    if (role == CM_ACTIVE)
         sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame.data, frame.len, frame.len) == 0 &&
         !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD &&
@@ -289,7 +287,7 @@ static int run_events(struct cm_loop *l)
                 rnic_cm_expire(e->cm, l->now);
             if (e->disconnect_at <= l->now) {
                 e->disconnect_at = RNIC_NEVER;
-                disconnect_end(l, (enum exchange_role)role);
+                disconnect_end(l, (enum cm_role)role);
             }
         }
         if (drain_ends(l) != 0)
@@ -308,7 +306,7 @@ static bool open_ends(struct cm_loop *l)
         struct rnic_cm_attr attr = {.seed = {1 + role, 2}};
         struct cm_loop_end *e = &l->end[role];
 
-        if (role == EXCHANGE_ACTIVE)
+        if (role == CM_ACTIVE)
             attr.ca_guid = l->msg[role][ROCE_CM_REQ].req.local_ca_guid;
         memcpy(e->addr.local, l->x->addr[role], 16);
         memcpy(e->addr.remote, l->x->addr[!role], 16);
@@ -317,38 +315,38 @@ static bool open_ends(struct cm_loop *l)
         if (!e->cm)
             return false;
     }
-    l->end[EXCHANGE_ACTIVE].id = rnic_cm_id_new(l->end[EXCHANGE_ACTIVE].cm, NULL);
-    l->end[EXCHANGE_PASSIVE].listener = rnic_cm_id_new(l->end[EXCHANGE_PASSIVE].cm, NULL);
-    return l->end[EXCHANGE_ACTIVE].id && l->end[EXCHANGE_PASSIVE].listener;
+    l->end[CM_ACTIVE].id = rnic_cm_id_new(l->end[CM_ACTIVE].cm, NULL);
+    l->end[CM_PASSIVE].listener = rnic_cm_id_new(l->end[CM_PASSIVE].cm, NULL);
+    return l->end[CM_ACTIVE].id && l->end[CM_PASSIVE].listener;
 }
 
 /* Whether the recorded passive end had nobody for the service (R232). */
 static bool service_missing(const struct cm_loop *l)
 {
-    return (l->has[EXCHANGE_PASSIVE][ROCE_CM_REJ] &&
-            l->msg[EXCHANGE_PASSIVE][ROCE_CM_REJ].rej.reason == ROCE_CM_REJ_INVALID_SERVICE_ID) ||
-           (l->has[EXCHANGE_PASSIVE][ROCE_CM_SIDR_REP] &&
-            l->msg[EXCHANGE_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
+    return (l->has[CM_PASSIVE][ROCE_CM_REJ] &&
+            l->msg[CM_PASSIVE][ROCE_CM_REJ].rej.reason == ROCE_CM_REJ_INVALID_SERVICE_ID) ||
+           (l->has[CM_PASSIVE][ROCE_CM_SIDR_REP] &&
+            l->msg[CM_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
 }
 
 /* The first message goes out. */
 static void start_exchange(struct cm_loop *l)
 {
-    struct cm_loop_end *e = &l->end[EXCHANGE_ACTIVE];
+    struct cm_loop_end *e = &l->end[CM_ACTIVE];
 
     if (!service_missing(l))
-        rnic_cm_listen(l->end[EXCHANGE_PASSIVE].listener, l->x->service_id, NULL);
+        rnic_cm_listen(l->end[CM_PASSIVE].listener, l->x->service_id, NULL);
     if (l->x->sidr) {
         l->cm->tries = SIDR_RETRIES + 1;
-        rnic_cm_sidr_ask(e->id, &l->msg[EXCHANGE_ACTIVE][ROCE_CM_SIDR_REQ].sidr_req, SIDR_TIMEOUT,
+        rnic_cm_sidr_ask(e->id, &l->msg[CM_ACTIVE][ROCE_CM_SIDR_REQ].sidr_req, SIDR_TIMEOUT,
                          SIDR_RETRIES, &e->addr, l->now);
     } else {
-        l->cm->tries = l->msg[EXCHANGE_ACTIVE][ROCE_CM_REQ].req.max_cm_retries + 1u;
-        rnic_cm_connect(e->id, &l->msg[EXCHANGE_ACTIVE][ROCE_CM_REQ].req, &e->addr, l->now);
+        l->cm->tries = l->msg[CM_ACTIVE][ROCE_CM_REQ].req.max_cm_retries + 1u;
+        rnic_cm_connect(e->id, &l->msg[CM_ACTIVE][ROCE_CM_REQ].req, &e->addr, l->now);
     }
 }
 
-int cm_loop_play(struct cm_loop_result *cm, const struct exchanges *xs, uint32_t idx,
+int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
                  struct impair *editor, struct sim_pcap *pcap)
 {
     struct cm_loop *l = calloc(1, sizeof(*l));
@@ -358,12 +356,8 @@ int cm_loop_play(struct cm_loop_result *cm, const struct exchanges *xs, uint32_t
     *cm = (struct cm_loop_result){.verdict = VERDICT_PASS};
     if (!l)
         return -1;
-    *l = (struct cm_loop){.cm = cm,
-                          .xs = xs,
-                          .x = &xs->exchange[idx],
-                          .editor = editor,
-                          .pcap = pcap,
-                          .now = TIME_BASE};
+    *l = (struct cm_loop){
+        .cm = cm, .xs = xs, .x = &xs->at[idx], .editor = editor, .pcap = pcap, .now = TIME_BASE};
     read_exchange(l);
     why = missing_message(l);
     if (why) {

@@ -30,7 +30,7 @@ struct cm_loop_result {
 };
 
 /* Plays exchange `idx`. 0, or -1 without memory. */
-int cm_loop_play(struct cm_loop_result *cm, const struct exchanges *exchanges, uint32_t idx,
+int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
                  struct impair *editor, struct sim_pcap *pcap);
 
 /* Judges a play with edits against one without. */

@@ -13,7 +13,7 @@
 
 /* A sender of ours while it is played. */
 struct dgram_sender_slot {
-    struct transmit *transmit; /* NULL: not ours, or not played */
+    struct dgram_sender *transmit; /* NULL: not ours, or not played */
     struct flow_oracle oracle;
     rnic_time free; /* when it can send next */
 };
@@ -23,7 +23,7 @@ struct dgram_loop {
     struct impair *editor;
     struct sim_pcap *pcap;
     struct sim_link link;
-    struct receive *receive;          /* NULL: the receivers are not ours */
+    struct dgram_receivers *receive;  /* NULL: the receivers are not ours */
     struct dgram_sender_slot *sender; /* one for each stream */
     uint32_t next; /* packet of the recording that is sent next, if that is the sender */
     rnic_time now;
@@ -34,7 +34,7 @@ struct dgram_loop {
  */
 
 /* Whether it has messages of the connection manager. */
-static bool is_cm(const struct streams *streams, const struct stream *s)
+static bool is_cm(const struct dgram_streams *streams, const struct dgram_stream *s)
 {
     for (size_t i = 0; s->qpn == ROCE_QP_GSI && i < s->cnt; i++) {
         struct roce_cm_msg msg;
@@ -50,8 +50,8 @@ static bool is_cm(const struct streams *streams, const struct stream *s)
 
 bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 {
-    const struct stream *s = &play->streams.stream[idx];
-    unsigned side = s->role == STREAM_RECEIVER ? REPLAY_RESPONDER : REPLAY_REQUESTER;
+    const struct dgram_stream *s = &play->streams.stream[idx];
+    unsigned side = s->role == DGRAM_RECEIVER ? REPLAY_RESPONDER : REPLAY_REQUESTER;
 
     return (play->sides & side) && !is_cm(&play->streams, s);
 }
@@ -63,7 +63,7 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
-    const struct streams *streams = &l->play->streams;
+    const struct dgram_streams *streams = &l->play->streams;
     uint32_t receiver = streams->receiver[pkt];
     struct impair_frame in = {.stream = {stream + 1, receiver == KEYMAP_NONE ? 0 : receiver + 1},
                               .way = IMPAIR_REQUEST,
@@ -105,7 +105,7 @@ static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, 
 /* The recording's next packet to a receiver of ours. */
 static rnic_time recorded_time(struct dgram_loop *l)
 {
-    const struct streams *streams = &l->play->streams;
+    const struct dgram_streams *streams = &l->play->streams;
 
     if (l->play->sides != REPLAY_RESPONDER)
         return RNIC_NEVER;
@@ -121,12 +121,13 @@ static int deliver_next(struct dgram_loop *l)
 {
     struct sim_link_frame frame = sim_link_take(&l->link);
     uint32_t receiver = l->play->streams.receiver[frame.mark];
-    struct receive_in in = {.stream = receiver,
-                            .pkt = frame.mark,
-                            .frame = frame.data,
-                            .len = frame.len,
-                            .forged = frame.forged};
-    int rc = l->receive && receiver != KEYMAP_NONE ? receive_frame(l->receive, &in, l->now) : 0;
+    struct dgram_arrival_in in = {.stream = receiver,
+                                  .pkt = frame.mark,
+                                  .frame = frame.data,
+                                  .len = frame.len,
+                                  .forged = frame.forged};
+    int rc =
+        l->receive && receiver != KEYMAP_NONE ? dgram_receivers_frame(l->receive, &in, l->now) : 0;
 
     free(frame.data);
     free(frame.note);
@@ -143,7 +144,8 @@ static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at
 
     *at = RNIC_NEVER;
     for (size_t i = 0; i < l->play->streams.cnt; i++) {
-        rnic_time due = l->sender[i].transmit ? transmit_due(l->sender[i].transmit) : RNIC_NEVER;
+        rnic_time due =
+            l->sender[i].transmit ? dgram_sender_due(l->sender[i].transmit) : RNIC_NEVER;
 
         if (due < *at) {
             *at = due;
@@ -167,11 +169,11 @@ static int run_events(struct dgram_loop *l)
             rc = deliver_next(l);
         } else if (post <= recorded) {
             l->now = post;
-            rc = transmit_step(sender->transmit);
+            rc = dgram_sender_step(sender->transmit);
         } else {
             uint8_t frame[ROCE_FRAME_MAX];
             uint32_t pkt = l->next++;
-            size_t len = feed_frame(&l->play->streams.trace->pkt[pkt], frame);
+            size_t len = inject_frame(&l->play->streams.trace->pkt[pkt], frame);
 
             l->now = recorded;
             rc = len ? send_frame(l, KEYMAP_NONE, pkt, frame, len, l->now) : 0;
@@ -185,9 +187,9 @@ static int run_events(struct dgram_loop *l)
  */
 
 /* The streams as they were derived. */
-static int copy_streams(struct streams *to, const struct streams *from)
+static int copy_streams(struct dgram_streams *to, const struct dgram_streams *from)
 {
-    *to = (struct streams){
+    *to = (struct dgram_streams){
         .trace = from->trace, .cnt = from->cnt, .cap = from->cnt, .receiver = from->receiver};
     to->stream = malloc((from->cnt + 1) * sizeof(*to->stream));
     if (!to->stream)
@@ -197,24 +199,24 @@ static int copy_streams(struct streams *to, const struct streams *from)
     return 0;
 }
 
-static int open_ends(struct dgram_loop *l, const struct transmit_sink *sink)
+static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
 {
-    struct streams *streams = &l->play->streams;
+    struct dgram_streams *streams = &l->play->streams;
 
     l->sender = calloc(streams->cnt + 1, sizeof(*l->sender));
     if (!l->sender)
         return -1;
     if (l->play->sides & REPLAY_RESPONDER) {
-        l->receive = receive_new(streams);
+        l->receive = dgram_receivers_new(streams);
         if (!l->receive)
             return -1;
     }
     for (uint32_t i = 0; i < streams->cnt; i++) {
         struct dgram_sender_slot *sender = &l->sender[i];
 
-        if (streams->stream[i].role != STREAM_SENDER || !dgram_loop_has(l->play, i))
+        if (streams->stream[i].role != DGRAM_SENDER || !dgram_loop_has(l->play, i))
             continue;
-        sender->transmit = transmit_new(streams, i, sink);
+        sender->transmit = dgram_sender_new(streams, i, sink);
         if (!sender->transmit || !flow_oracle_init(&sender->oracle))
             return -1;
     }
@@ -224,22 +226,23 @@ static int open_ends(struct dgram_loop *l, const struct transmit_sink *sink)
 /* What the judge of a sender found is a difference too. */
 static int close_sender(struct dgram_loop *l, uint32_t idx)
 {
-    struct streams *streams = &l->play->streams;
+    struct dgram_streams *streams = &l->play->streams;
     struct dgram_sender_slot *sender = &l->sender[idx];
     struct field_diffs d = {.cnt = 0};
 
     flow_oracle_finish(&sender->oracle);
-    transmit_del(sender->transmit);
+    dgram_sender_del(sender->transmit);
     if (sender->oracle.errors)
-        fields_differ(&d, "rules", "none broken", sender->oracle.first);
-    return streams_report(streams, idx, streams->stream[idx].pkt[0], &d, "our RNIC breaks a rule");
+        field_diff_add(&d, "rules", "none broken", sender->oracle.first);
+    return dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
+                                "our RNIC breaks a rule");
 }
 
-int dgram_loop_play(struct dgram_loop_result *play, const struct streams *streams, unsigned sides,
-                    struct impair *editor, struct sim_pcap *pcap)
+int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
+                    unsigned sides, struct impair *editor, struct sim_pcap *pcap)
 {
     struct dgram_loop l = {.play = play, .editor = editor, .pcap = pcap, .now = SIM_TIME_BASE};
-    const struct transmit_sink sink = {.ctx = &l, .sent = on_sent};
+    const struct dgram_sender_sink sink = {.ctx = &l, .sent = on_sent};
     int rc = 0;
 
     *play = (struct dgram_loop_result){.sides = sides};
@@ -251,9 +254,9 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct streams *stream
     for (uint32_t i = 0; l.sender && i < play->streams.cnt; i++)
         if (l.sender[i].transmit && close_sender(&l, i) != 0)
             rc = -1;
-    receive_del(l.receive);
+    dgram_receivers_del(l.receive);
     sim_link_free(&l.link);
-    streams_judge(&play->streams);
+    dgram_streams_judge(&play->streams);
     for (uint32_t i = 0; i < play->streams.cnt; i++)
         if (!dgram_loop_has(play, i)) {
             play->streams.stream[i].verdict = VERDICT_SKIPPED;

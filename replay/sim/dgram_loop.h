@@ -21,16 +21,16 @@
 
 /* All streams, played once. */
 struct dgram_loop_result {
-    unsigned sides;         /* ours, of enum replay_side */
-    struct streams streams; /* with what was found in this play */
+    unsigned sides;               /* ours, of enum replay_side */
+    struct dgram_streams streams; /* with what was found in this play */
     uint64_t frames, lost, damaged, forged;
 };
 
 /* Plays them with our RNIC at the ends of `sides`, of enum replay_side; where it is not the sender,
  * the recording is. What was derived stays as it is, and must outlive the play. 0, or -1 without
  * memory; dgram_loop_free() is wanted in both cases. */
-int dgram_loop_play(struct dgram_loop_result *play, const struct streams *streams, unsigned sides,
-                    struct impair *editor, struct sim_pcap *pcap);
+int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
+                    unsigned sides, struct impair *editor, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);
 
 /* Whether the stream was to be played: its end is ours, and it is not the connection manager's. */

@@ -23,18 +23,18 @@
 
 struct rc_loop {
     struct rc_loop_result *conn;
-    const struct setup *setup;
+    const struct inferred_setup *setup;
     unsigned sides;                /* ours, of enum replay_side */
     struct recorded_peer recorded; /* the other, if both are not */
     uint32_t number;
-    struct memory *memory;
+    struct shadow_memory *memory;
     struct impair *editor;
     struct sim_pcap *pcap;
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
     int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
-    struct posted *posted;
+    struct posted_wr *posted;
     size_t posted_cnt;
     bool full; /* the send queue, since the last completion */
     struct responder_app app;
@@ -46,7 +46,7 @@ struct rc_loop {
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-static uint8_t timeout_code(const struct setup *s)
+static uint8_t timeout_code(const struct inferred_setup *s)
 {
     if (s->timeout == 0)
         return TIMEOUT_CODE;
@@ -55,17 +55,17 @@ static uint8_t timeout_code(const struct setup *s)
 
 static const char *open_ends(struct rc_loop *l)
 {
-    const struct setup *s = l->setup;
-    const struct works *w = &l->conn->works;
-    const struct trace_packet *first = setup_packet(s, w->work[0].step);
-    const struct trace_flow *flow = &s->trace->flow[s->side->req_flow];
+    const struct inferred_setup *s = l->setup;
+    const struct work_requests *w = &l->conn->works;
+    const struct trace_packet *first = event_packet(s, w->wr[0].event);
+    const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     struct rnic_qp_attr attr = {.path_mtu = s->mtu,
                                 .max_rd_atomic = RNIC_RD_ATOMIC_MAX,
                                 .timeout = timeout_code(s),
                                 .retry_cnt = s->retry_cnt,
                                 .rnr_retry = 7};
     struct rnic_qp_init init = {
-        .type = setup_svc(s) == ROCE_SVC_XRC ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
+        .type = inferred_setup_svc(s) == ROCE_SVC_XRC ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
         .qpn = s->peer_qpn,
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
@@ -77,7 +77,7 @@ static const char *open_ends(struct rc_loop *l)
     const char *why;
 
     trace_parse(first, &pkt);
-    feed_macs(first, to, from);
+    inject_macs(first, to, from);
     attr.pkey = pkt.bth.pkey;
     why = sim_host_open(&l->requester, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
     if (!why)
@@ -102,23 +102,23 @@ static const char *open_ends(struct rc_loop *l)
 /* When the capture shows that the next work request was posted. */
 static rnic_time post_time(const struct rc_loop *l)
 {
-    const struct works *w = &l->conn->works;
+    const struct work_requests *w = &l->conn->works;
 
     if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
         return RNIC_NEVER;
-    return setup_packet(l->setup, w->work[l->posted_cnt].post)->time -
-           setup_packet(l->setup, 0)->time + SIM_TIME_BASE;
+    return event_packet(l->setup, w->wr[l->posted_cnt].posted_by)->time -
+           event_packet(l->setup, 0)->time + SIM_TIME_BASE;
 }
 
 static int post_due(struct rc_loop *l)
 {
     while (post_time(l) <= l->now) {
-        int rc = posted_send(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt,
-                             l->requester.pd, l->requester.qp);
+        int rc = rc_post_wr(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt,
+                            l->requester.pd, l->requester.qp);
 
         l->requester.pending = true;
         if (rc == RNIC_ERR_FULL) {
-            posted_forget(&l->posted[l->posted_cnt]);
+            posted_wr_free(&l->posted[l->posted_cnt]);
             l->full = true;
             return 0;
         }
@@ -154,15 +154,15 @@ static int poll_sends(struct rc_loop *l)
     while ((cnt = rnic_cq_poll(l->requester.cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
         for (size_t i = 0; i < cnt; i++) {
             size_t idx = (size_t)wc[i].wr_id;
-            const struct work *work = &l->conn->works.work[idx];
+            const struct work_request *wr = &l->conn->works.wr[idx];
             struct sim_completion done = {.work = (uint32_t)idx, .status = wc[i].status};
 
-            if (wc[i].status == RNIC_WC_SUCCESS && posted_fetches(work) && l->posted[idx].data)
-                done.hash = drive_hash(l->posted[idx].data, posted_len(work));
+            if (wc[i].status == RNIC_WC_SUCCESS && work_request_fetches(wr) && l->posted[idx].data)
+                done.hash = payload_hash(l->posted[idx].data, work_request_buffer_len(wr));
             if (wc[i].status == RNIC_WC_RETRY_EXC_ERR) {
-                l->conn->gave_up = retries_were_used_up(l, work->rel);
+                l->conn->gave_up = retries_were_used_up(l, wr->rel);
             }
-            posted_forget(&l->posted[idx]);
+            posted_wr_free(&l->posted[idx]);
             l->full = false;
             if (completion_log_add(&l->conn->sent, &done) != 0)
                 return -1;
@@ -327,7 +327,7 @@ static int drain_hosts(struct rc_loop *l)
 
 static int run_events(struct rc_loop *l)
 {
-    const struct works *w = &l->conn->works;
+    const struct work_requests *w = &l->conn->works;
     uint64_t events = EVENTS_MIN + EVENTS_A_PSN * (uint64_t)(w->end - l->setup->first);
 
     while (events-- > 0) {
@@ -379,11 +379,11 @@ static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides 
         return 0;
     return recorded_peer_init(
         &l->recorded, l->setup,
-        ends->sides == REPLAY_REQUESTER ? ends->post->asker[l->number - 1].fate : NULL);
+        ends->sides == REPLAY_REQUESTER ? ends->post->run[l->number - 1].outcome : NULL);
 }
 
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
-                 struct memory *memory, struct impair *editor, struct sim_pcap *pcap,
+                 struct shadow_memory *memory, struct impair *editor, struct sim_pcap *pcap,
                  const char **why)
 {
     struct rc_loop l = {.conn = conn,
@@ -397,7 +397,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
                         .near = conn->works.setup->first};
     int rc = 0;
 
-    if (conn->works.cnt && conn->works.work[conn->works.cnt - 1].open)
+    if (conn->works.cnt && conn->works.wr[conn->works.cnt - 1].open)
         conn->works.cnt--; /* nobody knows how it ends */
     if (conn->works.cnt == 0) {
         *why = "no message is whole in the capture";

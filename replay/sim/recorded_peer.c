@@ -15,25 +15,25 @@ static int frame_cmp(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static void add_frame(struct recorded_peer *r, uint32_t step, uint32_t when)
+static void add_frame(struct recorded_peer *r, uint32_t event, uint32_t when)
 {
-    r->frame[r->cnt] = (struct recorded_peer_frame){.step = step, .when = when, .order = r->cnt};
+    r->frame[r->cnt] = (struct recorded_peer_frame){.step = event, .when = when, .order = r->cnt};
     r->cnt++;
 }
 
-int recorded_peer_init(struct recorded_peer *r, const struct setup *s, const uint8_t *fate)
+int recorded_peer_init(struct recorded_peer *r, const struct inferred_setup *s, const uint8_t *fate)
 {
     *r = (struct recorded_peer){.setup = s};
-    r->frame = malloc((s->step_cnt + s->ahead_cnt + 1) * sizeof(*r->frame));
+    r->frame = malloc((s->event_cnt + s->executed_unseen_cnt + 1) * sizeof(*r->frame));
     if (!r->frame)
         return -1;
-    for (size_t i = 0; i < s->ahead_cnt && !fate; i++)
-        add_frame(r, s->ahead[i].step, s->ahead[i].at);
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct step *step = &s->step[i];
+    for (size_t i = 0; i < s->executed_unseen_cnt && !fate; i++)
+        add_frame(r, s->executed_unseen[i].event, s->executed_unseen[i].response);
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
 
-        if (fate ? step->response && fate[i] == FATE_TAKEN
-                 : !step->response && !step->early && !step->lost)
+        if (fate ? event->response && fate[i] == RESP_ACCEPTED
+                 : !event->response && !event->before_first && !event->lost)
             add_frame(r, i, i);
     }
     if (r->cnt)
@@ -51,10 +51,10 @@ uint64_t recorded_peer_due(const struct recorded_peer *r)
 {
     if (r->next == r->cnt)
         return UINT64_MAX;
-    return setup_packet(r->setup, r->frame[r->next].when)->time - setup_packet(r->setup, 0)->time;
+    return event_packet(r->setup, r->frame[r->next].when)->time - event_packet(r->setup, 0)->time;
 }
 
 size_t recorded_peer_next(struct recorded_peer *r, uint8_t *buf)
 {
-    return feed_frame(setup_packet(r->setup, r->frame[r->next++].step), buf);
+    return inject_frame(event_packet(r->setup, r->frame[r->next++].step), buf);
 }

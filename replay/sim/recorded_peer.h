@@ -16,7 +16,7 @@ struct recorded_peer_frame {
 
 /* All zero is an end that is not recorded. */
 struct recorded_peer {
-    const struct setup *setup;
+    const struct inferred_setup *setup;
     struct recorded_peer_frame *frame; /* in the order in which they are sent */
     size_t cnt;
     size_t next;
@@ -25,7 +25,7 @@ struct recorded_peer {
 /* The requests that reached the recorded responder; or, if `fate` is not NULL, the answers that the
  * recorded requester took: enum answer_fate for each step, of post.h. 0, or -1 without memory.
  * recorded_peer_free() is wanted in both cases. */
-int recorded_peer_init(struct recorded_peer *recorded, const struct setup *setup,
+int recorded_peer_init(struct recorded_peer *recorded, const struct inferred_setup *setup,
                        const uint8_t *fate);
 void recorded_peer_free(struct recorded_peer *recorded);
 

@@ -8,25 +8,26 @@
 /* How often each message found no receive WQE. */
 static void count_starved(struct responder_app *app)
 {
-    const struct setup *s = app->setup;
-    const struct works *w = app->works;
+    const struct inferred_setup *s = app->setup;
+    const struct work_requests *w = app->works;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct work *work = s->step[i].no_recv ? works_find(w, s->step[i].rel) : NULL;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct work_request *wr =
+            s->event[i].no_recv_wqe ? work_request_at(w, s->event[i].rel) : NULL;
 
-        if (work)
-            app->starve[work - w->work]++;
+        if (wr)
+            app->starve[wr - w->wr]++;
     }
 }
 
-int responder_app_init(struct responder_app *app, const struct works *works, struct memory *memory,
-                       struct sim_host *host)
+int responder_app_init(struct responder_app *app, const struct work_requests *wrs,
+                       struct shadow_memory *memory, struct sim_host *host)
 {
-    *app = (struct responder_app){
-        .works = works, .setup = works->setup, .memory = memory, .host = host};
-    app->starve = calloc(works->cnt + 1, sizeof(*app->starve));
+    *app =
+        (struct responder_app){.works = wrs, .setup = wrs->setup, .memory = memory, .host = host};
+    app->starve = calloc(wrs->cnt + 1, sizeof(*app->starve));
     app->invalidated = calloc(memory->keys.cnt + 1, 1);
-    app->recv_buf = calloc(1, (size_t)works->setup->max_recv + 1);
+    app->recv_buf = calloc(1, (size_t)wrs->setup->max_recv + 1);
     if (!app->starve || !app->invalidated || !app->recv_buf)
         return -1;
     count_starved(app);
@@ -63,7 +64,7 @@ static int open_srqs(struct responder_app *app)
     for (size_t i = 0; rc == 0 && i < app->works->cnt; i++) {
         struct roce_pkt pkt;
 
-        trace_parse(setup_packet(app->setup, app->works->work[i].step), &pkt);
+        trace_parse(event_packet(app->setup, app->works->wr[i].event), &pkt);
         if (find_srq(app, pkt.xrceth.srqn))
             continue;
         if (!VEC_GROW(app->srq, app->srq_cnt, app->srq_cap))
@@ -78,7 +79,7 @@ static int open_srqs(struct responder_app *app)
 
 const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common)
 {
-    const struct setup *s = app->setup;
+    const struct inferred_setup *s = app->setup;
     struct rnic_mr_attr recv = {.access = RNIC_ACCESS_LOCAL_WRITE};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .qpn = s->qpn,
@@ -99,7 +100,7 @@ const char *responder_app_open(struct responder_app *app, const struct rnic_qp_a
     qp.min_rnr_timer = s->rnr_code;
     /* The capture's keys first, so that the buffer's own does not take one of them. */
     for (uint32_t i = 0; rc == 0 && i < app->memory->keys.cnt; i++)
-        rc = memory_register(&app->memory->region[i], app->host->pd);
+        rc = shadow_register(&app->memory->region[i], app->host->pd);
     if (rc != 0)
         return rnic_error_text(rc);
     recv.addr = app->recv_buf;
@@ -107,7 +108,7 @@ const char *responder_app_open(struct responder_app *app, const struct rnic_qp_a
     if (rnic_mr_reg(app->host->pd, &recv, &mr) != 0)
         return "no memory for the receive buffers";
     app->recv_key = rnic_mr_key(mr);
-    if (setup_svc(s) == ROCE_SVC_XRC) {
+    if (inferred_setup_svc(s) == ROCE_SVC_XRC) {
         rc = open_srqs(app);
         init = (struct rnic_qp_init){.type = RNIC_QPT_XRC_RECV, .qpn = s->qpn, .xrcd = app->xrcd};
     }
@@ -131,30 +132,30 @@ static void post_recv(struct responder_app *app, struct responder_app_srq *srq, 
 
 /* A receive WQE for a request that takes one, unless the recorded one found none. */
 static void offer_recv(struct responder_app *app, const struct app_request *request,
-                       const struct step *step, uint32_t posted)
+                       const struct pkt_event *event, uint32_t posted)
 {
-    const struct work *work = works_find(app->works, request->rel);
+    const struct work_request *wr = work_request_at(app->works, request->rel);
 
-    if (setup_svc(app->setup) == ROCE_SVC_XRC) {
+    if (inferred_setup_svc(app->setup) == ROCE_SVC_XRC) {
         if (!request->srq)
             return; /* an SRQ that nobody has */
         posted = request->srq->spare;
     }
-    if (!prepare_takes_recv(request->pkt->op) || posted)
+    if (!rc_responder_app_takes_recv(request->pkt->op) || posted)
         return;
-    if (work && app->starve[work - app->works->work])
-        app->starve[work - app->works->work]--;
+    if (wr && app->starve[wr - app->works->wr])
+        app->starve[wr - app->works->wr]--;
     else
         post_recv(app, request->srq,
-                  step && step->recv_len != RECV_FULL ? step->recv_len : app->setup->max_recv);
+                  event && event->recv_len != RECV_FULL ? event->recv_len : app->setup->max_recv);
 }
 
 int responder_app_before_request(struct responder_app *app, struct app_request *request)
 {
     const struct roce_pkt *pkt = request->pkt;
-    const struct entry *e = setup_entry(app->setup, request->rel);
-    const struct step *step = e ? &app->setup->step[e->step] : NULL;
-    struct memory_region *region = NULL;
+    const struct request_pkt *e = request_at(app->setup, request->rel);
+    const struct pkt_event *event = e ? &app->setup->event[e->event] : NULL;
+    struct shadow_region *region = NULL;
     struct rnic_qp_view view;
 
     rnic_qp_view(app->host->qp, &view);
@@ -163,33 +164,33 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     request->withdrawn = NULL;
     if (view.epsn != pkt->bth.psn || view.state == RNIC_QPS_ERR)
         return 0;
-    offer_recv(app, request, step, view.recv_wr);
+    offer_recv(app, request, event, view.recv_wr);
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        region = memory_find(app->memory, pkt->atomiceth.rkey);
+        region = shadow_find(app->memory, pkt->atomiceth.rkey);
     else if (roce_pkt_has(pkt, ROCE_HDR_RETH))
-        region = memory_find(app->memory, pkt->reth.rkey);
+        region = shadow_find(app->memory, pkt->reth.rkey);
     if (!region)
         return 0;
-    if (step && step->withdraw) {
+    if (event && event->rkey_invalid) {
         /* A key that a SEND invalidated is for our RNIC to refuse. */
         if (app->invalidated[region - app->memory->region])
             return 0;
-        memory_withdraw(region);
+        shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
         /* Used again after it was invalidated: it was registered anew. */
-        memory_withdraw(region);
+        shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
     }
-    return request->withdrawn || memory_register(region, app->host->pd) == 0 ? 0 : -1;
+    return request->withdrawn || shadow_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
 /* The pages that a request that was executed changed. */
-static void mark_pages_touched(struct responder_app *app, const struct entry *e)
+static void mark_pages_touched(struct responder_app *app, const struct request_pkt *e)
 {
-    struct memory_region *region = memory_find(app->memory, e->rkey);
+    struct shadow_region *region = shadow_find(app->memory, e->rkey);
 
-    if (!region || e->len == 0 || !memory_covers(region, e->va, e->len, 0))
+    if (!region || e->len == 0 || !shadow_covers(region, e->va, e->len, 0))
         return;
     for (uint64_t page = (e->va - region->low) / MEMORY_PAGE;
          page <= (e->va - region->low + e->len - 1) / MEMORY_PAGE; page++)
@@ -198,20 +199,20 @@ static void mark_pages_touched(struct responder_app *app, const struct entry *e)
 
 int responder_app_after_request(struct responder_app *app, const struct app_request *request)
 {
-    const struct entry *e = setup_entry(app->setup, request->rel);
+    const struct request_pkt *e = request_at(app->setup, request->rel);
     const struct roce_opcode *op = request->pkt->op;
-    struct memory_region *region;
+    struct shadow_region *region;
     struct rnic_qp_view view;
 
-    if (request->withdrawn && memory_register(request->withdrawn, app->host->pd) != 0)
+    if (request->withdrawn && shadow_register(request->withdrawn, app->host->pd) != 0)
         return -1;
     rnic_qp_view(app->host->qp, &view);
     if (view.epsn == request->epsn)
         return 0;
-    if (request->srq && request->srq->spare && prepare_takes_recv(op))
+    if (request->srq && request->srq->spare && rc_responder_app_takes_recv(op))
         request->srq->spare--;
     if (roce_pkt_has(request->pkt, ROCE_HDR_IETH)) {
-        region = memory_find(app->memory, request->pkt->ieth.rkey);
+        region = shadow_find(app->memory, request->pkt->ieth.rkey);
         if (region)
             app->invalidated[region - app->memory->region] = 1;
     }
@@ -238,7 +239,7 @@ int responder_app_poll(struct responder_app *app, struct completion_log *receive
                 done.hash = ((uint64_t)wc[i].flags << 40 ^ (uint64_t)wc[i].solicited << 56) +
                             wc[i].imm + wc[i].invalidated_key;
                 if (wc[i].opcode == RNIC_WC_RECV && done.len)
-                    done.hash ^= drive_hash(app->recv_buf, done.len);
+                    done.hash ^= payload_hash(app->recv_buf, done.len);
             }
             if (completion_log_add(received, &done) != 0)
                 return -1;

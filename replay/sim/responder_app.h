@@ -19,9 +19,9 @@ struct responder_app_srq {
 };
 
 struct responder_app {
-    const struct works *works;
-    const struct setup *setup;
-    struct memory *memory;
+    const struct work_requests *works;
+    const struct inferred_setup *setup;
+    struct shadow_memory *memory;
     struct sim_host *host;
     uint32_t *starve;     /* per work: how often there still is no receive WQE */
     uint8_t *invalidated; /* per region */
@@ -39,12 +39,12 @@ struct app_request {
     int64_t rel;                     /* of its PSN */
     uint32_t epsn;                   /* before */
     struct responder_app_srq *srq;   /* that it names, or NULL */
-    struct memory_region *withdrawn; /* whose key is not valid for it, or NULL */
+    struct shadow_region *withdrawn; /* whose key is not valid for it, or NULL */
 };
 
 /* 0, or -1 without memory; responder_app_free() is wanted in both cases. */
-int responder_app_init(struct responder_app *app, const struct works *works, struct memory *memory,
-                       struct sim_host *host);
+int responder_app_init(struct responder_app *app, const struct work_requests *wrs,
+                       struct shadow_memory *memory, struct sim_host *host);
 void responder_app_free(struct responder_app *app);
 
 /* Sets up the responder, its device being open; `common` is what both QPs have. NULL, or why it

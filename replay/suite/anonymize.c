@@ -299,7 +299,7 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
         return 0;
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
-    if (a->trace->pkt[idx].seal)
+    if (a->trace->pkt[idx].icrc_fixed)
         pkt.icrc = icrc; /* wrong in a way that its peer takes for right */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||

@@ -122,7 +122,7 @@ static int write_part(struct import_copy *c, const char *path, const char *to,
     int rc = 0;
 
     c->anonymous = options->addresses || options->payload;
-    if (options->payload && payload_masks_make(&masks, &c->replay->drive) != 0)
+    if (options->payload && payload_masks_make(&masks, &c->replay->session) != 0)
         rc = error_set(error, "%s: no memory or no random bytes", path);
     anonymizer_init(&c->anonymizer, &c->replay->trace, options->addresses,
                     options->payload ? &masks : NULL);
@@ -150,7 +150,7 @@ static void describe_selection(const struct replay *replay, const struct selecti
     struct strbuf t = strbuf_of(added->text, sizeof(added->text));
 
     added->all = selection->all;
-    for (uint32_t i = 0; i < replay->drive.run_cnt && !selection->all; i++)
+    for (uint32_t i = 0; i < replay->session.dir_cnt && !selection->all; i++)
         if (selection->run[i])
             strbuf_addf(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
 }
@@ -159,7 +159,7 @@ static void describe_selection(const struct replay *replay, const struct selecti
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
                          struct import_result *added, struct error *error)
 {
-    const struct replay_options options = {.peer = peer};
+    const struct replay_options options = {.quirks = peer};
     struct replay replay;
     int rc = replay_run(&replay, path, &options, error);
 
@@ -181,7 +181,7 @@ static int import_packets(const char *path, const struct import_options *options
                           struct suite_folder *folder, struct import_result *added,
                           struct error *error)
 {
-    const struct replay_options as_it_is = {.peer = options->peer};
+    const struct replay_options as_it_is = {.quirks = options->peer};
     struct selection selection = {.want_cnt = options->want_cnt};
     struct replay replay;
     struct import_copy copy = {.replay = &replay, .selection = &selection, .added = added};

@@ -70,50 +70,51 @@ static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 }
 
 /* The place of one step's payload, if memory is. */
-static int find_place(struct payload_masks *m, const struct run *run, uint32_t idx)
+static int find_place(struct payload_masks *m, const struct rc_direction *dir, uint32_t idx)
 {
-    const struct setup *s = &run->setup;
-    const struct step *step = &s->step[idx];
-    const struct roce_opcode *op = setup_op(s, idx);
-    const struct entry *e = setup_entry(s, step->rel);
-    struct masked_place *place = &m->place[step->pkt];
+    const struct inferred_setup *s = &dir->setup;
+    const struct pkt_event *event = &s->event[idx];
+    const struct roce_opcode *op = event_opcode(s, idx);
+    const struct request_pkt *e = request_at(s, event->rel);
+    struct masked_place *place = &m->place[event->pkt];
     struct roce_pkt pkt;
 
-    if (roce_opcode_is_atomic(op) && !step->response) {
-        trace_parse(setup_packet(s, idx), &pkt);
-        return add_counter(m, run->device, pkt.atomiceth.va);
+    if (roce_opcode_is_atomic(op) && !event->response) {
+        trace_parse(event_packet(s, idx), &pkt);
+        return add_counter(m, dir->host, pkt.atomiceth.va);
     }
-    if (setup_packet(s, idx)->payload_len == 0)
+    if (event_packet(s, idx)->payload_len == 0)
         return 0;
-    if (!step->response && e && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE))
-        *place = (struct masked_place){.memory = true, .device = run->device, .va = e->va};
-    if (step->response && op->kind == ROCE_KIND_READ_RESP && step->request != STEP_NONE) {
-        trace_parse(setup_packet(s, step->request), &pkt);
+    if (!event->response && e &&
+        (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE))
+        *place = (struct masked_place){.memory = true, .device = dir->host, .va = e->va};
+    if (event->response && op->kind == ROCE_KIND_READ_RESP && event->request != EVENT_NONE) {
+        trace_parse(event_packet(s, event->request), &pkt);
         *place = (struct masked_place){
             .memory = true,
-            .device = run->device,
-            .va = pkt.reth.va + (uint64_t)(step->rel - s->step[step->request].rel) * s->mtu};
-    } else if (step->response && op->kind == ROCE_KIND_READ_RESP && e &&
-               setup_op(s, e->step)->kind == ROCE_KIND_READ) {
+            .device = dir->host,
+            .va = pkt.reth.va + (uint64_t)(event->rel - s->event[event->request].rel) * s->mtu};
+    } else if (event->response && op->kind == ROCE_KIND_READ_RESP && e &&
+               event_opcode(s, e->event)->kind == ROCE_KIND_READ) {
         *place = (struct masked_place){.memory = true,
-                                       .device = run->device,
-                                       .va = e->va + (uint64_t)(step->rel - e->rel) * s->mtu};
+                                       .device = dir->host,
+                                       .va = e->va + (uint64_t)(event->rel - e->rel) * s->mtu};
     }
     return 0;
 }
 
-int payload_masks_make(struct payload_masks *m, const struct drive *drive)
+int payload_masks_make(struct payload_masks *m, const struct session *session)
 {
     int rc = 0;
 
-    *m = (struct payload_masks){.drive = drive};
+    *m = (struct payload_masks){.drive = session};
     keymap_init(&m->counters, sizeof(struct atomic_word));
-    m->place = calloc(drive->trace->cnt + 1, sizeof(*m->place));
+    m->place = calloc(session->trace->cnt + 1, sizeof(*m->place));
     if (!m->place || getrandom(m->key, sizeof(m->key), 0) != (ssize_t)sizeof(m->key))
         return -1;
-    for (size_t i = 0; rc == 0 && i < drive->run_cnt; i++)
-        for (uint32_t k = 0; rc == 0 && k < drive->run[i].setup.step_cnt; k++)
-            rc = find_place(m, &drive->run[i], k);
+    for (size_t i = 0; rc == 0 && i < session->dir_cnt; i++)
+        for (uint32_t k = 0; rc == 0 && k < session->dir[i].setup.event_cnt; k++)
+            rc = find_place(m, &session->dir[i], k);
     return rc;
 }
 
@@ -133,7 +134,7 @@ static void mask_memory(const struct payload_masks *m, const struct masked_place
     uint64_t word[5] = {OF_MEMORY};
     uint64_t mask = 0;
 
-    memcpy(&word[1], m->drive->device[place->device].addr, 16);
+    memcpy(&word[1], m->drive->host[place->device].addr, 16);
     for (uint32_t i = 0; i < len; i++, va++) {
         if (i == 0 || va % 8 == 0) {
             const struct atomic_word counter = {place->device, va / 8};

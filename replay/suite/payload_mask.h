@@ -22,13 +22,13 @@ struct masked_place {
 
 struct payload_masks {
     uint64_t key[2];
-    const struct drive *drive;
+    const struct session *drive;
     struct masked_place *place; /* for each packet of the trace */
     struct keymap counters;     /* words that atomics use: device and address / 8 */
 };
 
 /* 0, or -1 without memory or randomness. payload_masks_free() is wanted in both cases. */
-int payload_masks_make(struct payload_masks *masks, const struct drive *drive);
+int payload_masks_make(struct payload_masks *masks, const struct session *session);
 void payload_masks_free(struct payload_masks *masks);
 
 /* Combines `len` bytes from offset `off` of packet `pkt`'s payload with their masks. Twice gives

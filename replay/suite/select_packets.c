@@ -12,14 +12,14 @@ struct qp_pair {
     uint32_t qpn[2];
 };
 
-static struct qp_pair pair_of(const struct trace *trace, const struct side *side)
+static struct qp_pair pair_of(const struct trace *trace, const struct recorded_direction *recorded)
 {
-    const struct trace_flow *req = &trace->flow[side->req_flow];
+    const struct trace_flow *req = &trace->flow[recorded->req_flow];
 
-    return (struct qp_pair){
-        .addr = {req->src, req->dst},
-        .qpn = {side->cm.present ? side->cm.peer_qpn : trace->flow[side->resp_flow].dest_qp,
-                req->dest_qp}};
+    return (struct qp_pair){.addr = {req->src, req->dst},
+                            .qpn = {recorded->cm.present ? recorded->cm.peer_qpn
+                                                         : trace->flow[recorded->resp_flow].dest_qp,
+                                    req->dest_qp}};
 }
 
 static bool same_end(const struct qp_pair *a, unsigned i, const struct qp_pair *b, unsigned k)
@@ -36,8 +36,8 @@ static bool same_pair(const struct qp_pair *a, const struct qp_pair *b)
 
 static bool is_wanted(const struct selection *s, const struct replay *r, const struct qp_pair *pair)
 {
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct qp_pair run = pair_of(&r->trace, r->drive.run[i].setup.side);
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
+        struct qp_pair run = pair_of(&r->trace, r->session.dir[i].setup.recorded);
 
         if (s->run[i] && same_pair(&run, pair))
             return true;
@@ -50,8 +50,8 @@ static bool is_between_ends(const struct selection *s, const struct replay *r, u
 {
     const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[idx].flow];
 
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct qp_pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
+        struct qp_pair p = pair_of(&r->trace, r->session.dir[i].setup.recorded);
 
         for (unsigned to = 0; s->run[i] && to < 2; to++)
             if (flow->dest_qp == p.qpn[to] && memcmp(flow->dst, p.addr[to], 16) == 0 &&
@@ -63,19 +63,19 @@ static bool is_between_ends(const struct selection *s, const struct replay *r, u
 
 /* Whether the exchange makes a connection asked for: its REQ or REP names the QP of its end. */
 static bool sets_up_selected(const struct selection *s, const struct replay *r,
-                             const struct exchange *x)
+                             const struct cm_exchange *x)
 {
     for (size_t k = 0; k < x->cnt; k++) {
         const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[x->pkt[k]].flow];
         struct roce_cm_msg msg;
         uint32_t qpn;
 
-        if (!exchange_message(&r->trace, x->pkt[k], &msg) ||
+        if (!cm_exchange_message(&r->trace, x->pkt[k], &msg) ||
             (msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_REP))
             continue;
         qpn = msg.kind == ROCE_CM_REQ ? msg.req.local_qpn : roce_cm_rep_qpn(&msg.rep);
-        for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-            struct qp_pair p = pair_of(&r->trace, r->drive.run[i].setup.side);
+        for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
+            struct qp_pair p = pair_of(&r->trace, r->session.dir[i].setup.recorded);
 
             for (unsigned end = 0; s->run[i] && end < 2; end++)
                 if (qpn == p.qpn[end] && memcmp(flow->src, p.addr[end], 16) == 0 &&
@@ -98,19 +98,19 @@ static int choose_runs(struct selection *s, const struct replay *r, struct error
     uint8_t *first = s->run;
 
     for (size_t i = 0; i < s->want_cnt; i++) {
-        if (s->want[i] > r->drive.run_cnt)
+        if (s->want[i] > r->session.dir_cnt)
             return error_set(error, "%s: there is no connection %u (rocedrill replay numbers %zu)",
-                             r->trace.name, s->want[i], r->drive.run_cnt);
+                             r->trace.name, s->want[i], r->session.dir_cnt);
         first[s->want[i] - 1] = 1;
     }
-    for (uint32_t i = 0; i < r->drive.run_cnt && s->want_cnt == 0; i++)
+    for (uint32_t i = 0; i < r->session.dir_cnt && s->want_cnt == 0; i++)
         if (report_run_verdict(r, i) == VERDICT_FAIL) {
             first[i] = 1;
             break;
         }
-    s->all = s->want_cnt == 0 && !memchr(first, 1, r->drive.run_cnt);
-    for (uint32_t i = 0; i < r->drive.run_cnt; i++) {
-        struct qp_pair pair = pair_of(&r->trace, r->drive.run[i].setup.side);
+    s->all = s->want_cnt == 0 && !memchr(first, 1, r->session.dir_cnt);
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
+        struct qp_pair pair = pair_of(&r->trace, r->session.dir[i].setup.recorded);
 
         first[i] = s->all || first[i] || is_wanted(s, r, &pair);
     }
@@ -119,14 +119,14 @@ static int choose_runs(struct selection *s, const struct replay *r, struct error
 
 static void keep_sides(struct selection *s, const struct replay *r, uint8_t *claimed)
 {
-    for (size_t i = 0; i < r->conns.cnt; i++) {
-        const struct side *side = &r->conns.side[i];
-        struct qp_pair pair = pair_of(&r->trace, side);
+    for (size_t i = 0; i < r->connections.dir_cnt; i++) {
+        const struct recorded_direction *recorded = &r->connections.dir[i];
+        struct qp_pair pair = pair_of(&r->trace, recorded);
         bool wanted = is_wanted(s, r, &pair);
 
-        for (size_t k = 0; k < side->cnt; k++) {
-            claimed[side->pkt[k]] = 1;
-            s->keep[side->pkt[k]] |= wanted;
+        for (size_t k = 0; k < recorded->cnt; k++) {
+            claimed[recorded->pkt[k]] = 1;
+            s->keep[recorded->pkt[k]] |= wanted;
         }
     }
     for (uint32_t i = 0; i < r->trace.cnt; i++)
@@ -139,7 +139,7 @@ int selection_make(struct selection *s, const struct replay *r, struct error *er
     uint8_t *claimed = calloc(r->trace.cnt + 1, 1);
 
     s->keep = calloc(r->trace.cnt + 1, 1);
-    s->run = calloc(r->drive.run_cnt + 1, 1);
+    s->run = calloc(r->session.dir_cnt + 1, 1);
     if (!claimed || !s->keep || !s->run) {
         free(claimed);
         return error_set(error, "%s: no memory", r->trace.name);
@@ -156,11 +156,11 @@ int selection_make(struct selection *s, const struct replay *r, struct error *er
         keep_sides(s, r, claimed);
     }
     free(claimed);
-    for (uint32_t i = 0; i < r->drive.run_cnt && !s->all; i++)
+    for (uint32_t i = 0; i < r->session.dir_cnt && !s->all; i++)
         if (s->run[i])
             add_verdict(&s->expect, report_run_verdict(r, i));
-    for (size_t i = 0; i < r->exchanges.cnt && !s->all; i++) {
-        const struct exchange *x = &r->exchanges.exchange[i];
+    for (size_t i = 0; i < r->cm_exchanges.cnt && !s->all; i++) {
+        const struct cm_exchange *x = &r->cm_exchanges.at[i];
 
         if (!sets_up_selected(s, r, x))
             continue;

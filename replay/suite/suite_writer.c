@@ -199,7 +199,7 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *
     char *judged[] = {program, verbose, file, NULL, NULL, NULL};
 
     snprintf(file, sizeof(file), "%s.pcap", f->name);
-    if (peer && deviation_peer_known(peer)) {
+    if (peer && peer_quirks_profile_known(peer)) {
         snprintf(name, sizeof(name), "%s", peer);
         judged[2] = option;
         judged[3] = name;

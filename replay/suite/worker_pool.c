@@ -27,7 +27,7 @@ static const char *peer_of(const struct capture_item *item, const struct job_opt
 {
     if (options->peer)
         return options->peer;
-    return item->peer && deviation_peer_known(item->peer) ? item->peer : NULL;
+    return item->peer && peer_quirks_profile_known(item->peer) ? item->peer : NULL;
 }
 
 /* ---- one job, wherever it runs ----------------------------------------------------------------
@@ -54,9 +54,9 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
     struct loop_summary sum;
     int rc;
 
-    closed.exchanges = &replay->exchanges;
-    closed.streams = &replay->streams;
-    rc = closed_sum_run(&sum, &replay->drive, &closed, error);
+    closed.exchanges = &replay->cm_exchanges;
+    closed.streams = &replay->dgrams;
+    rc = closed_sum_run(&sum, &replay->session, &closed, error);
 
     if (rc == 0) {
         job->outcome = outcomes[loop_summary_verdict(&sum)];
@@ -113,19 +113,19 @@ static void keep_fault(struct job *job, const struct error *error)
 
 static void play_capture(struct job *job, FILE *text, const struct job_options *options)
 {
-    const struct replay_options replay_options = {.peer = peer_of(job->item, options),
+    const struct replay_options replay_options = {.quirks = peer_of(job->item, options),
                                                   .strict = options->strict,
-                                                  .sides = options->closed ? REPLAY_NEITHER
+                                                  .roles = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
                                                   .live = options->live,
-                                                  .given = options->given,
-                                                  .stores = options->dump_path};
+                                                  .override = options->given,
+                                                  .memory_log = options->dump_path};
     struct error error = {""};
     struct replay replay;
 
     if (replay_run(&replay, job->item->path, &replay_options, &error) != 0 ||
         (options->dump_path &&
-         setup_json_write(&replay.drive, &replay.stores, options->dump_path, &error) != 0) ||
+         setup_dump_write(&replay.session, &replay.memory_log, options->dump_path, &error) != 0) ||
         (options->closed && play_closed(job, text, &replay, options, &error) != 0)) {
         job->outcome = OUTCOME_UNUSABLE;
         job->json = fault_json(job->item->path, error.text);

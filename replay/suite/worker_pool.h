@@ -16,7 +16,7 @@ struct job_options {
     unsigned sides;   /* of enum replay_side; 0 is both */
     bool strict;
     const char *dump_path;             /* where the derived setup is written, or NULL */
-    struct given *given;               /* for one capture; or NULL */
+    struct setup_override *given;      /* for one capture; or NULL */
     const struct loop_options *closed; /* NULL: replay */
     const struct live_options *live;   /* NULL: our own RNIC; then one at a time */
     bool text;                         /* report_text() is wanted */

@@ -19,28 +19,28 @@
 static void check_setup(const struct replay *replay, const char *path)
 {
     struct replay_options options = {0};
-    struct given given;
+    struct setup_override override;
     struct replay again;
     struct error error = {""};
     char setup[64];
     int fd = fuzz_memfile("setup", setup);
 
-    FUZZ_CHECK(setup_json_write(&replay->drive, &replay->stores, setup, &error) == 0);
-    if (given_read(&given, setup, &error) != 0) {
+    FUZZ_CHECK(setup_dump_write(&replay->session, &replay->memory_log, setup, &error) == 0);
+    if (setup_override_read(&override, setup, &error) != 0) {
         fprintf(stderr, "%s\n", error.text);
         FUZZ_CHECK(!"the dumped setup can be read");
     }
-    options.given = &given;
+    options.override = &override;
     if (replay_run(&again, path, &options, &error) == 0) {
-        FUZZ_CHECK(again.drive.run_cnt == replay->drive.run_cnt);
-        for (uint32_t i = 0; i < again.drive.run_cnt; i++)
+        FUZZ_CHECK(again.session.dir_cnt == replay->session.dir_cnt);
+        for (uint32_t i = 0; i < again.session.dir_cnt; i++)
             FUZZ_CHECK(report_run_verdict(&again, i) == report_run_verdict(replay, i));
     } else {
         fprintf(stderr, "%s\n", error.text);
         FUZZ_CHECK(!"the dumped setup can be given");
     }
     replay_free(&again);
-    given_free(&given);
+    setup_override_free(&override);
     close(fd);
 }
 
@@ -51,14 +51,14 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     struct error error;
 
     /* READs of megabytes by a capture of bytes end too, but not soon. */
-    for (size_t i = 0; i < replay->drive.run_cnt; i++)
-        if (replay->drive.run[i].setup.bytes_out > 1u << 20)
+    for (size_t i = 0; i < replay->session.dir_cnt; i++)
+        if (replay->session.dir[i].setup.bytes_out > 1u << 20)
             return;
     FUZZ_CHECK(impair_rules_add(&options.edits, "drop@p=0.05", &error) == 0);
     FUZZ_CHECK(impair_rules_add(&options.edits, "dup@p=0.05", &error) == 0);
-    options.exchanges = &replay->exchanges;
+    options.exchanges = &replay->cm_exchanges;
     options.sides = (unsigned)(seed % 3) + 1;
-    FUZZ_CHECK(closed_sum_run(&sum, &replay->drive, &options, &error) == 0);
+    FUZZ_CHECK(closed_sum_run(&sum, &replay->session, &options, &error) == 0);
     loop_summary_free(&sum);
 }
 
@@ -67,7 +67,7 @@ static void check_anonymous(const struct replay *replay)
     struct anonymizer anonymizer;
     struct payload_masks masks;
 
-    FUZZ_CHECK(payload_masks_make(&masks, &replay->drive) == 0);
+    FUZZ_CHECK(payload_masks_make(&masks, &replay->session) == 0);
     anonymizer_init(&anonymizer, &replay->trace, true, &masks);
     for (uint32_t i = 0; i < replay->trace.cnt; i++) {
         const struct trace_packet *p = &replay->trace.pkt[i];
@@ -83,7 +83,7 @@ static void check_anonymous(const struct replay *replay)
                    0);
         FUZZ_CHECK(is.bth.opcode == was.bth.opcode && is.bth.psn == was.bth.psn &&
                    is.payload_len == was.payload_len && is.icrc_off == was.icrc_off);
-        if (!p->seal)
+        if (!p->icrc_fixed)
             FUZZ_CHECK(roce_pkt_icrc_check(&is, NULL) == roce_pkt_icrc_check(&was, NULL));
         free(copy);
     }
@@ -93,8 +93,8 @@ static void check_anonymous(const struct replay *replay)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct replay_options options = {.stores = true,
-                                           .peer = size & 1 ? "linux-rxe-6.1" : NULL};
+    const struct replay_options options = {.memory_log = true,
+                                           .quirks = size & 1 ? "linux-rxe-6.1" : NULL};
     struct replay replay;
     struct error error = {""};
     char path[64];
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(null != NULL);
         report_text(null, &replay, &report);
         fclose(null);
-        if (!options.peer)
+        if (!options.quirks)
             check_setup(&replay, path);
         check_closed(&replay, size);
         check_anonymous(&replay);

@@ -81,11 +81,11 @@ static json_t *build(struct script *s, unsigned depth)
     return json;
 }
 
-static void check(const struct given *given)
+static void check(const struct setup_override *override)
 {
-    for (size_t d = 0; d < given->device_cnt; d++)
-        for (size_t i = 0; i < given->device[d].region_cnt; i++) {
-            const struct given_region *r = &given->device[d].region[i];
+    for (size_t d = 0; d < override->host_cnt; d++)
+        for (size_t i = 0; i < override->host[d].region_cnt; i++) {
+            const struct region_override *r = &override->host[d].region[i];
 
             FUZZ_CHECK(r->low + r->span >= r->low);
             for (size_t k = 0; k < r->image_cnt; k++)
@@ -97,11 +97,11 @@ static void check(const struct given *given)
                 FUZZ_CHECK(k == 0 || r->store[k].at >= r->store[k - 1].at);
             }
         }
-    for (size_t i = 0; i < given->conn_cnt; i++) {
-        const struct given_conn *c = &given->conn[i];
+    for (size_t i = 0; i < override->dir_cnt; i++) {
+        const struct dir_override *c = &override->dir[i];
 
-        FUZZ_CHECK(given_conn(given, c->number - 1) == c);
-        FUZZ_CHECK(!(c->has & GIVEN_MTU) ||
+        FUZZ_CHECK(setup_override_dir(override, c->number - 1) == c);
+        FUZZ_CHECK(!(c->has & OVERRIDE_MTU) ||
                    (c->mtu >= 256 && c->mtu <= 4096 && (c->mtu & (c->mtu - 1)) == 0));
     }
 }
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct script s = {data + 1, size ? size - 1 : 0};
     struct error error = {""};
-    struct given given;
+    struct setup_override override;
     char path[64];
     int fd;
 
@@ -127,11 +127,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(write(fd, s.p, s.left) == (ssize_t)s.left);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (given_read(&given, path, &error) == 0)
-        check(&given);
+    if (setup_override_read(&override, path, &error) == 0)
+        check(&override);
     else
         FUZZ_CHECK(strncmp(error.text, path, strlen(path)) == 0);
-    given_free(&given);
+    setup_override_free(&override);
     close(fd);
     return 0;
 }

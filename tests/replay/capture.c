@@ -123,8 +123,8 @@ int capture_replay(const struct capture *c, const struct replay_options *options
 
 bool capture_differs(const struct replay *replay, uint32_t frame, const char *field)
 {
-    for (size_t i = 0; i < replay->comparison.diff_cnt; i++) {
-        const struct diff *d = &replay->comparison.diff[i];
+    for (size_t i = 0; i < replay->responses.diff_cnt; i++) {
+        const struct diff *d = &replay->responses.diff[i];
 
         if (!d->known && replay->trace.pkt[d->pkt].frame == frame &&
             (!field || strcmp(d->field, field) == 0))

@@ -149,7 +149,8 @@ uint32_t talk_atomic_ack(struct talk *t, uint32_t psn, uint32_t msn, uint64_t or
 int talk_replay(const struct talk *talk, struct replay *replay, const char *peer)
 {
     struct error error = {""};
-    int rc = capture_replay(&talk->capture, &(struct replay_options){.peer = peer}, replay, &error);
+    int rc =
+        capture_replay(&talk->capture, &(struct replay_options){.quirks = peer}, replay, &error);
 
     if (rc != 0)
         suite_fail(__FILE__, __LINE__, "%s", error.text);

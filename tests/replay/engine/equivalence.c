@@ -19,13 +19,13 @@ const char *equivalence_name(enum equivalence equivalence)
 }
 
 /* The recorded answer in this frame: its side and step. False if none of a side is there. */
-static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *step)
+static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *event)
 {
-    for (*run = 0; *run < replay->drive.run_cnt; ++*run) {
-        const struct setup *s = &replay->drive.run[*run].setup;
+    for (*run = 0; *run < replay->session.dir_cnt; ++*run) {
+        const struct inferred_setup *s = &replay->session.dir[*run].setup;
 
-        for (*step = 0; *step < s->step_cnt; ++*step)
-            if (s->step[*step].response && setup_packet(s, *step)->frame == frame)
+        for (*event = 0; *event < s->event_cnt; ++*event)
+            if (s->event[*event].response && event_packet(s, *event)->frame == frame)
                 return true;
     }
     return false;
@@ -34,52 +34,53 @@ static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run
 /* An ACK that our RNIC, which had executed as much by then, may have sent as well. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
-    const struct setup *s;
-    uint32_t step;
+    const struct inferred_setup *s;
+    uint32_t event;
     size_t run;
 
-    if (!find_answer(replay, frame, &run, &step))
+    if (!find_answer(replay, frame, &run, &event))
         return false;
-    s = &replay->drive.run[run].setup;
-    return replay->comparison.result[run].mark[step] == MARK_OK &&
-           setup_is_syndrome(s, step, ROCE_SYN_ACK) && setup_msn_fits(s, step);
+    s = &replay->session.dir[run].setup;
+    return replay->responses.result[run].mark[event] == MARK_OK &&
+           event_is_syndrome(s, event, ROCE_SYN_ACK) && event_msn_fits(s, event);
 }
 
 /* Whether the answer was judged, and found right. */
 static bool is_right(const struct replay *replay, uint32_t frame)
 {
-    uint32_t step;
+    uint32_t event;
     size_t run;
 
-    return find_answer(replay, frame, &run, &step) &&
-           (replay->comparison.result[run].mark[step] == MARK_OK ||
-            replay->drive.run[run].setup.step[step].early);
+    return find_answer(replay, frame, &run, &event) &&
+           (replay->responses.result[run].mark[event] == MARK_OK ||
+            replay->session.dir[run].setup.event[event].before_first);
 }
 
 /* Whether the alteration is seen by who knows what the devices had. */
-static bool is_seen_with(const char *setup, const struct capture *capture, const char *peer,
+static bool is_seen_with(const char *setup, const struct capture *capture, const char *quirks,
                          uint32_t frame)
 {
     struct error error = {""};
     struct replay replay;
-    struct given given;
+    struct setup_override override;
     bool seen = false;
 
-    if (given_read(&given, setup, &error) == 0) {
-        seen = capture_replay(capture, &(struct replay_options){.peer = peer, .given = &given},
+    if (setup_override_read(&override, setup, &error) == 0) {
+        seen = capture_replay(capture,
+                              &(struct replay_options){.quirks = quirks, .override = &override},
                               &replay, &error) == 0 &&
                capture_differs(&replay, frame, NULL);
         replay_free(&replay);
     }
     if (error.text[0])
         suite_fail(__FILE__, __LINE__, "%s: %s", setup, error.text);
-    given_free(&given);
+    setup_override_free(&override);
     return seen;
 }
 
 /* Replays the capture without the frames that are `out`; replay_free() is wanted. */
-static enum verdict replay_without(const struct capture *capture, const char *peer, const bool *out,
-                                   struct replay *replay, struct error *error)
+static enum verdict replay_without(const struct capture *capture, const char *quirks,
+                                   const bool *out, struct replay *replay, struct error *error)
 {
     struct capture less = {.frame = calloc(capture->cnt + 1, sizeof(*less.frame))};
     enum verdict verdict = VERDICT_FAIL;
@@ -88,7 +89,7 @@ static enum verdict replay_without(const struct capture *capture, const char *pe
     for (size_t i = 0; i < capture->cnt; i++)
         if (!out[i])
             less.frame[less.cnt++] = capture->frame[i];
-    if (capture_replay(&less, &(struct replay_options){.peer = peer}, replay, error) == 0)
+    if (capture_replay(&less, &(struct replay_options){.quirks = quirks}, replay, error) == 0)
         verdict = report_verdict(replay);
     free(less.frame);
     return verdict;
@@ -113,12 +114,12 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
 /* Whether the request is the first of its PSN that is whole, so that it tells what was posted. */
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
-    for (size_t r = 0; r < replay->post.cnt; r++) {
-        const struct setup *s = &replay->post.asker[r].run->setup;
+    for (size_t r = 0; r < replay->requester.run_cnt; r++) {
+        const struct inferred_setup *s = &replay->requester.run[r].dir->setup;
 
-        for (size_t i = 0; i < s->entry_cnt; i++)
-            if (setup_packet(s, s->entry[i].step)->frame == frame)
-                return replay->verification.result[r].mark[s->entry[i].step] == MARK_OK;
+        for (size_t i = 0; i < s->req_cnt; i++)
+            if (event_packet(s, s->req[i].event)->frame == frame)
+                return replay->requests.result[r].mark[s->req[i].event] == MARK_OK;
     }
     return false;
 }
@@ -128,13 +129,13 @@ static size_t mark_lost(const struct replay *replay, bool *lost)
 {
     size_t cnt = 0;
 
-    for (size_t r = 0; r < replay->post.cnt; r++) {
-        const struct asker *a = &replay->post.asker[r];
-        const struct setup *s = &a->run->setup;
+    for (size_t r = 0; r < replay->requester.run_cnt; r++) {
+        const struct requester_run *a = &replay->requester.run[r];
+        const struct inferred_setup *s = &a->dir->setup;
 
-        for (uint32_t i = 0; i < s->step_cnt && a->fate; i++)
-            if (s->step[i].response && a->fate[i] == FATE_LOST) {
-                lost[setup_packet(s, i)->frame - 1] = true;
+        for (uint32_t i = 0; i < s->event_cnt && a->outcome; i++)
+            if (s->event[i].response && a->outcome[i] == RESP_LOST) {
+                lost[event_packet(s, i)->frame - 1] = true;
                 cnt++;
             }
     }
@@ -162,12 +163,12 @@ bool *equivalence_lost(const struct replay *replay, size_t cnt)
 {
     bool *lost = calloc(cnt + 1, sizeof(*lost));
 
-    for (size_t r = 0; lost && r < replay->drive.run_cnt; r++) {
-        const struct setup *s = &replay->drive.run[r].setup;
+    for (size_t r = 0; lost && r < replay->session.dir_cnt; r++) {
+        const struct inferred_setup *s = &replay->session.dir[r].setup;
 
-        for (uint32_t i = 0; i < s->step_cnt; i++)
-            if (s->step[i].lost)
-                lost[setup_packet(s, i)->frame - 1] = true;
+        for (uint32_t i = 0; i < s->event_cnt; i++)
+            if (s->event[i].lost)
+                lost[event_packet(s, i)->frame - 1] = true;
     }
     return lost;
 }
@@ -177,12 +178,12 @@ static bool is_nak_of_other(const struct subject *subject, const struct replay *
 {
     bool *lost = equivalence_lost(altered, subject->capture.cnt);
     bool other = false;
-    uint32_t step;
+    uint32_t event;
     size_t run;
 
-    if (lost && find_answer(altered, frame, &run, &step))
-        other = altered->comparison.result[run].mark[step] == MARK_OK &&
-                setup_is_nak_code(&altered->drive.run[run].setup, step, ROCE_NAK_PSN_SEQ) &&
+    if (lost && find_answer(altered, frame, &run, &event))
+        other = altered->responses.result[run].mark[event] == MARK_OK &&
+                event_is_nak_code(&altered->session.dir[run].setup, event, ROCE_NAK_PSN_SEQ) &&
                 memcmp(lost, subject->lost, subject->capture.cnt * sizeof(*lost)) != 0;
     free(lost);
     return other;
@@ -202,11 +203,11 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
     for (size_t i = 0; i < more.cnt; i++)
         more.frame[i] = c->frame[i < at ? i : i > at ? i - 1 : copy - 1];
     more.frame[at].time = c->frame[frame - 1].time;
-    holds = capture_replay(&more, &(struct replay_options){.peer = subject->peer}, &replay,
+    holds = capture_replay(&more, &(struct replay_options){.quirks = subject->peer}, &replay,
                            &error) == 0 &&
             report_verdict(&replay) == VERDICT_PASS && is_right(&replay, frame + (at < frame));
-    for (size_t r = 0; holds && r < replay.drive.run_cnt; r++)
-        holds = replay.comparison.result[r].inconclusive == 0;
+    for (size_t r = 0; holds && r < replay.session.dir_cnt; r++)
+        holds = replay.responses.result[r].inconclusive == 0;
     replay_free(&replay);
     free(more.frame);
     return holds;
@@ -215,19 +216,19 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
 /* Tries every request of the connection, just before the answer and just after it. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
-    const struct setup *s;
-    uint32_t step;
+    const struct inferred_setup *s;
+    uint32_t event;
     size_t run;
 
-    if (!find_answer(altered, frame, &run, &step) ||
-        altered->comparison.result[run].inconclusive == 0)
+    if (!find_answer(altered, frame, &run, &event) ||
+        altered->responses.result[run].inconclusive == 0)
         return false;
-    s = &altered->drive.run[run].setup;
-    for (size_t i = 0; i < s->entry_cnt; i++) {
-        const struct entry *e = &s->entry[i];
-        uint32_t copy = setup_packet(s, e->step)->frame;
+    s = &altered->session.dir[run].setup;
+    for (size_t i = 0; i < s->req_cnt; i++) {
+        const struct request_pkt *e = &s->req[i];
+        uint32_t copy = event_packet(s, e->event)->frame;
 
-        if (e->rel + NEAR >= s->step[step].rel && e->rel <= s->step[step].rel + NEAR &&
+        if (e->rel + NEAR >= s->event[event].rel && e->rel <= s->event[event].rel + NEAR &&
             (holds_with(subject, frame, copy, frame - 1) ||
              holds_with(subject, frame, copy, frame)))
             return true;

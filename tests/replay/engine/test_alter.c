@@ -41,10 +41,10 @@ enum { CLEAN, LOSSY, CLASSES };
 /* Whether either end's differences name the frame. */
 static bool is_named(const struct replay *replay, uint32_t frame)
 {
-    const struct verification *v = &replay->verification;
+    const struct request_comparison *all = &replay->requests;
 
-    for (size_t i = 0; i < v->diff_cnt; i++)
-        if (!v->diff[i].known && replay->trace.pkt[v->diff[i].pkt].frame == frame)
+    for (size_t i = 0; i < all->diff_cnt; i++)
+        if (!all->diff[i].known && replay->trace.pkt[all->diff[i].pkt].frame == frame)
             return true;
     return capture_differs(replay, frame, NULL);
 }
@@ -111,8 +111,8 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
     at->data = buf;
     at->len = (uint32_t)len;
     tally->tried++;
-    if (capture_replay(&subject->capture, &(struct replay_options){.peer = subject->peer}, &replay,
-                       &error) != 0)
+    if (capture_replay(&subject->capture, &(struct replay_options){.quirks = subject->peer},
+                       &replay, &error) != 0)
         suite_fail(__FILE__, __LINE__, "%s: frame %u: %s: %s", subject->name, frame,
                    alteration_name(kind), error.text);
     else
@@ -127,11 +127,11 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
 /* Nothing was lost, repeated or damaged, and every side has enough answers to agree on a base. */
 static bool is_clean(const struct replay *replay)
 {
-    for (size_t r = 0; r < replay->drive.run_cnt; r++) {
-        const struct setup *s = &replay->drive.run[r].setup;
+    for (size_t r = 0; r < replay->session.dir_cnt; r++) {
+        const struct inferred_setup *s = &replay->session.dir[r].setup;
 
         if (s->retransmitted || s->damaged_cnt || s->seq_naks || s->rnr_naks ||
-            replay->comparison.result[r].compared < 3 || replay->comparison.result[r].repeated)
+            replay->responses.result[r].compared < 3 || replay->responses.result[r].wire_duplicates)
             return false;
     }
     return true;
@@ -143,12 +143,12 @@ static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
     uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
 
     *cnt = 0;
-    for (size_t r = 0; frame && r < replay->drive.run_cnt; r++) {
-        const struct setup *s = &replay->drive.run[r].setup;
+    for (size_t r = 0; frame && r < replay->session.dir_cnt; r++) {
+        const struct inferred_setup *s = &replay->session.dir[r].setup;
 
-        for (uint32_t i = (uint32_t)s->step_cnt; i-- > 0;)
-            if (s->step[i].response && replay->comparison.result[r].mark[i] == MARK_OK)
-                frame[(*cnt)++] = setup_packet(s, i)->frame;
+        for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;)
+            if (s->event[i].response && replay->responses.result[r].mark[i] == MARK_OK)
+                frame[(*cnt)++] = event_packet(s, i)->frame;
     }
     return frame;
 }
@@ -159,14 +159,15 @@ static uint32_t *right_requests(const struct replay *replay, bool begins, size_t
     uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
 
     *cnt = 0;
-    for (size_t r = 0; frame && r < replay->post.cnt; r++) {
-        const struct asker *a = &replay->post.asker[r];
-        const struct setup *s = &a->run->setup;
+    for (size_t r = 0; frame && r < replay->requester.run_cnt; r++) {
+        const struct requester_run *a = &replay->requester.run[r];
+        const struct inferred_setup *s = &a->dir->setup;
 
-        for (uint32_t i = 0; i < s->step_cnt && replay->verification.result[r].mark; i++)
-            if (!s->step[i].response && replay->verification.result[r].mark[i] == MARK_OK &&
-                (a->restart[i] == RESTART_BEGINS || (!begins && a->restart[i] == RESTART_AGAIN)))
-                frame[(*cnt)++] = setup_packet(s, i)->frame;
+        for (uint32_t i = 0; i < s->event_cnt && replay->requests.result[r].mark; i++)
+            if (!s->event[i].response && replay->requests.result[r].mark[i] == MARK_OK &&
+                (a->retransmit[i] == RETX_GO_BACK ||
+                 (!begins && a->retransmit[i] == RETX_CONTINUES)))
+                frame[(*cnt)++] = event_packet(s, i)->frame;
     }
     return frame;
 }
@@ -181,10 +182,10 @@ static void alter_frames(struct subject *subject, uint32_t *frame, size_t cnt, u
     free(frame);
 }
 
-static void alter_capture(const char *name, const char *path, const char *peer,
+static void alter_capture(const char *name, const char *path, const char *quirks,
                           struct tally tallies[CLASSES][ALTER_CNT])
 {
-    struct subject subject = {.name = name, .peer = peer, .setup = "/tmp/rocedrill-alter-XXXXXX"};
+    struct subject subject = {.name = name, .peer = quirks, .setup = "/tmp/rocedrill-alter-XXXXXX"};
     uint32_t *answers, *requests, *restarts;
     size_t answer_cnt, request_cnt, restart_cnt;
     struct error error = {""};
@@ -196,8 +197,9 @@ static void alter_capture(const char *name, const char *path, const char *peer,
         suite_fail(__FILE__, __LINE__, "%s cannot be read", path);
         return;
     }
-    if (capture_replay(&subject.capture, &(struct replay_options){.peer = peer, .stores = true},
-                       &replay, &error) != 0 ||
+    if (capture_replay(&subject.capture,
+                       &(struct replay_options){.quirks = quirks, .memory_log = true}, &replay,
+                       &error) != 0 ||
         report_verdict(&replay) != VERDICT_PASS) {
         replay_free(&replay);
         capture_free(&subject.capture);
@@ -205,7 +207,7 @@ static void alter_capture(const char *name, const char *path, const char *peer,
         return;
     }
     fd = mkstemp(subject.setup);
-    if (fd < 0 || setup_json_write(&replay.drive, &replay.stores, subject.setup, &error) != 0)
+    if (fd < 0 || setup_dump_write(&replay.session, &replay.memory_log, subject.setup, &error) != 0)
         suite_fail(__FILE__, __LINE__, "%s: %s", subject.setup, error.text);
     close(fd);
     answers = right_answers(&replay, &answer_cnt);
@@ -301,7 +303,7 @@ static void every_altered_packet_is_caught(void)
         if (!name || !peer || strcmp(name, "file") == 0 || (only && !strstr(name, only)))
             continue;
         snprintf(path, sizeof(path), "%s/captures/%s", TRACES_DIR, name);
-        alter_capture(name, path, deviation_peer_known(peer) ? peer : NULL, tally);
+        alter_capture(name, path, peer_quirks_profile_known(peer) ? peer : NULL, tally);
     }
     fclose(manifest);
     expect_caught("captures without loss", tally[CLEAN], 97.0);

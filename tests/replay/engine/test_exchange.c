@@ -25,7 +25,7 @@ static bool run(const struct capture *c, struct replay *r)
 {
     struct error error = {""};
 
-    if (capture_replay(c, &(struct replay_options){.peer = "linux-rxe-6.1"}, r, &error) == 0)
+    if (capture_replay(c, &(struct replay_options){.quirks = "linux-rxe-6.1"}, r, &error) == 0)
         return true;
     suite_fail(__FILE__, __LINE__, "%s", error.text);
     return false;
@@ -65,10 +65,10 @@ static void expect_seen(const char *name, uint32_t frame, void (*change)(struct 
     alter(&c, frame, change);
     if (run(&c, &r)) {
         EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
-        for (size_t i = 0; i < r.exchanges.diff_cnt; i++)
-            seen |= r.trace.pkt[r.exchanges.diff[i].pkt].frame == frame &&
-                    strcmp(r.exchanges.diff[i].field, field) == 0 &&
-                    strcmp(diff_rule_exchange(&r.exchanges, &r.exchanges.diff[i]), rule) == 0;
+        for (size_t i = 0; i < r.cm_exchanges.diff_cnt; i++)
+            seen |= r.trace.pkt[r.cm_exchanges.diff[i].pkt].frame == frame &&
+                    strcmp(r.cm_exchanges.diff[i].field, field) == 0 &&
+                    strcmp(diff_rule_exchange(&r.cm_exchanges, &r.cm_exchanges.diff[i]), rule) == 0;
         if (!seen) {
             suite_fail(__FILE__, __LINE__, "%s frame %u: no difference in %s by %s", name, frame,
                        field, rule);
@@ -155,9 +155,9 @@ static void missing_messages_never_differ(void)
                     if (i != a && i != b)
                         capture_add(&c, all.frame[i].data, all.frame[i].len, all.frame[i].time);
                 if (c.cnt && run(&c, &r)) {
-                    for (size_t i = 0; i < r.exchanges.cnt; i++)
+                    for (size_t i = 0; i < r.cm_exchanges.cnt; i++)
                         for (unsigned role = 0; role < 2; role++)
-                            if (r.exchanges.exchange[i].end[role].verdict == VERDICT_FAIL) {
+                            if (r.cm_exchanges.at[i].end[role].verdict == VERDICT_FAIL) {
                                 suite_fail(__FILE__, __LINE__, "%s without frames %zu, %zu",
                                            names[n], a + 1, b + 1);
                                 report_text(stdout, &r, &(struct report_options){.ladder = false});
@@ -194,9 +194,9 @@ static void both_ends_hold(void)
         if (!load(&c, rows[n].name))
             continue;
         if (run(&c, &r)) {
-            EXPECT_EQ(r.exchanges.cnt, 1);
-            for (unsigned role = 0; role < 2 && r.exchanges.cnt == 1; role++) {
-                const struct exchange_end *end = &r.exchanges.exchange[0].end[role];
+            EXPECT_EQ(r.cm_exchanges.cnt, 1);
+            for (unsigned role = 0; role < 2 && r.cm_exchanges.cnt == 1; role++) {
+                const struct cm_exchange_end *end = &r.cm_exchanges.at[0].end[role];
 
                 EXPECT_EQ(end->verdict, VERDICT_PASS);
                 EXPECT_EQ(end->compared, rows[n].compared[role]);

@@ -82,7 +82,7 @@ static void spoilt_captures_end_in_a_verdict(void)
             if (!capture_load(&c, path))
                 break;
             spoil(&c, &rng);
-            if (capture_replay(&c, &(struct replay_options){.peer = NULL}, &r, &error) == 0)
+            if (capture_replay(&c, &(struct replay_options){.quirks = NULL}, &r, &error) == 0)
                 cnt[report_verdict(&r)]++;
             else
                 cnt[3]++;
@@ -116,7 +116,7 @@ static void spoilt_files_end_in_a_verdict(void)
         for (unsigned k = 0; k < 1 + i % 4; k++)
             spoilt[rng_below(&rng, (uint32_t)len)] = (uint8_t)rng_u64(&rng);
         path = capture_temp(spoilt, i % 3 ? len : rng_below(&rng, (uint32_t)len));
-        if (replay_run(&r, path, &(struct replay_options){.peer = "linux-rxe-6.1"}, &error) != 0)
+        if (replay_run(&r, path, &(struct replay_options){.quirks = "linux-rxe-6.1"}, &error) != 0)
             CU_ASSERT(error.text[0] != '\0');
         replay_free(&r);
         unlink(path);

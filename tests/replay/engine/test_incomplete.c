@@ -63,11 +63,11 @@ static void report_fail(const struct original *o, enum kind kind, const char *wh
                         const struct replay *replay)
 {
     char line[512];
-    const struct diff *d = replay->verification.diff;
+    const struct diff *d = replay->requests.diff;
 
-    for (size_t i = 0; i < replay->comparison.diff_cnt; i++)
-        if (!replay->comparison.diff[i].known)
-            d = &replay->comparison.diff[i];
+    for (size_t i = 0; i < replay->responses.diff_cnt; i++)
+        if (!replay->responses.diff[i].known)
+            d = &replay->responses.diff[i];
     snprintf(line, sizeof(line), "%s: %s, %s: frame %u: %s: expected %s, actual %s: %s", o->name,
              names[kind], what, replay->trace.pkt[d->pkt].frame, d->field, d->expected, d->actual,
              d->reason);
@@ -83,16 +83,17 @@ static void try_one(const struct original *o, struct capture *variant, enum kind
     struct error error = {""};
     struct replay replay;
 
-    if (capture_replay(variant, &(struct replay_options){.peer = o->peer}, &replay, &error) != 0) {
+    if (capture_replay(variant, &(struct replay_options){.quirks = o->peer}, &replay, &error) !=
+        0) {
         tally->refused++;
     } else {
-        const struct comparison *cmp = &replay.comparison;
+        const struct response_comparison *all = &replay.responses;
         enum verdict verdict = report_verdict(&replay);
         unsigned inconclusive = 0;
 
         tally->verdict[verdict]++;
-        for (size_t i = 0; i < replay.drive.run_cnt; i++)
-            inconclusive += cmp->result[i].inconclusive;
+        for (size_t i = 0; i < replay.session.dir_cnt; i++)
+            inconclusive += all->result[i].inconclusive;
         tally->inconclusive += verdict == VERDICT_PASS && inconclusive > 0;
         if (verdict == VERDICT_FAIL)
             report_fail(o, kind, what, &replay);
@@ -209,7 +210,7 @@ static void try_capture(const struct original *o, struct rng *rng, struct tally 
 {
     struct error error = {""};
     struct replay replay;
-    bool passes = capture_replay(&o->capture, &(struct replay_options){.peer = o->peer}, &replay,
+    bool passes = capture_replay(&o->capture, &(struct replay_options){.quirks = o->peer}, &replay,
                                  &error) == 0 &&
                   report_verdict(&replay) == VERDICT_PASS;
 
@@ -238,7 +239,7 @@ static void no_incomplete_capture_fails(void)
 
         if (!o.name || !o.peer || strcmp(o.name, "file") == 0 || (only && !strstr(o.name, only)))
             continue;
-        if (!deviation_peer_known(o.peer))
+        if (!peer_quirks_profile_known(o.peer))
             o.peer = NULL;
         snprintf(path, sizeof(path), "%s/captures/%s", TRACES_DIR, o.name);
         if (!capture_load(&o.capture, path)) {

@@ -92,8 +92,8 @@ static void note_reasons(const struct replay *replay, enum verdict verdict)
         note(verdict, report_skip_reason(replay));
     if (verdict != VERDICT_FAIL)
         return;
-    if (replay->comparison.diff_cnt) {
-        const struct diff *d = &replay->comparison.diff[0];
+    if (replay->responses.diff_cnt) {
+        const struct diff *d = &replay->responses.diff[0];
 
         snprintf(text, sizeof(text), "responder: %s: %s", d->field, d->reason);
         note(verdict, text);
@@ -164,7 +164,7 @@ static enum verdict one_recording(uint64_t seed, const struct sort *sort)
         *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
     }
     sort->record(seed, &rng, sort->qp_max, &path);
-    if (capture_replay(&tap.capture, &(struct replay_options){.peer = NULL}, &replay, &error) ==
+    if (capture_replay(&tap.capture, &(struct replay_options){.quirks = NULL}, &replay, &error) ==
         0) {
         verdict = report_verdict(&replay);
         note_reasons(&replay, verdict);

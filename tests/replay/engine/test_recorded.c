@@ -26,10 +26,10 @@ static void replay_rounds(const char *what, const struct qp_pair_opts *opts, uin
             return;
         if (capture_replay(&c, &(struct replay_options){0}, &r, &error) == 0) {
             cnt[report_verdict(&r)]++;
-            for (size_t k = 0; k < r.drive.run_cnt; k++)
-                compared += r.comparison.result[k].compared + r.verification.result[k].compared;
-            for (size_t k = 0; k < r.streams.cnt; k++)
-                compared += r.streams.stream[k].compared;
+            for (size_t k = 0; k < r.session.dir_cnt; k++)
+                compared += r.responses.result[k].compared + r.requests.result[k].compared;
+            for (size_t k = 0; k < r.dgrams.cnt; k++)
+                compared += r.dgrams.stream[k].compared;
             if (report_verdict(&r) != VERDICT_PASS &&
                 (!loss_ppm || cnt[VERDICT_FAIL] > LOSSY_MAX)) {
                 suite_fail(__FILE__, __LINE__, "%s, seed %llu", what,

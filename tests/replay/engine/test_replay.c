@@ -19,7 +19,7 @@ static void expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
 
     if (talk_replay(t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), verdict);
-        EXPECT_EQ(r.drive.run_cnt, sides);
+        EXPECT_EQ(r.session.dir_cnt, sides);
         if (report_verdict(&r) != verdict)
             report_text(stdout, &r, &(struct report_options){.ladder = true});
     }
@@ -368,7 +368,7 @@ static void a_known_deviation_does_not_fail(void)
     talk_expect_diff(&t, NULL, 4, "aeth.syndrome");
     if (talk_replay(&t, &r, "linux-rxe-6.1") == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
-        EXPECT_EQ(r.comparison.result[0].known_frames, 1);
+        EXPECT_EQ(r.responses.result[0].known_frames, 1);
     }
     replay_free(&r);
     talk_free(&t);
@@ -402,8 +402,8 @@ static void what_the_program_stored_is_no_difference(void)
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 2, 64, 2);
     if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
-        EXPECT_EQ(r.drive.device[0].memory.initial, 64);
-        EXPECT_EQ(r.drive.device[0].memory.host_stores, 64);
+        EXPECT_EQ(r.session.host[0].memory.initial, 64);
+        EXPECT_EQ(r.session.host[0].memory.host_stores, 64);
     }
     replay_free(&r);
     talk_free(&t);
@@ -485,12 +485,12 @@ static void a_gap_costs_what_it_hides(void)
     }
     if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
-        EXPECT_EQ(r.drive.run_cnt, 2);
-        EXPECT_EQ(r.comparison.result[0].compared, 1);
-        EXPECT_EQ(r.comparison.result[1].compared, 3);
-        EXPECT_EQ(r.drive.run[1].setup.side->lacks, 8);
-        EXPECT_EQ(r.drive.run[1].setup.side->lacks_after, 2);
-        EXPECT_EQ(r.drive.run[1].setup.msn, 2);
+        EXPECT_EQ(r.session.dir_cnt, 2);
+        EXPECT_EQ(r.responses.result[0].compared, 1);
+        EXPECT_EQ(r.responses.result[1].compared, 3);
+        EXPECT_EQ(r.session.dir[1].setup.recorded->gap_psn, 8);
+        EXPECT_EQ(r.session.dir[1].setup.recorded->gap_after_frame, 2);
+        EXPECT_EQ(r.session.dir[1].setup.msn, 2);
     }
     replay_free(&r);
     talk_free(&t);
@@ -527,9 +527,9 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     talk_ack(&t, 9, ACK, 3);
     if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
-        EXPECT_EQ(r.drive.run[0].setup.ahead_cnt, 2);
-        EXPECT_EQ(r.comparison.result[0].compared, 2);
-        EXPECT_EQ(r.comparison.result[0].inconclusive, 0);
+        EXPECT_EQ(r.session.dir[0].setup.executed_unseen_cnt, 2);
+        EXPECT_EQ(r.responses.result[0].compared, 2);
+        EXPECT_EQ(r.responses.result[0].inconclusive, 0);
     }
     replay_free(&r);
     talk_free(&t);
@@ -581,8 +581,8 @@ static void the_snap_length_hides_data_only(void)
         }
         if (talk_replay(&t, &r, NULL) == 0) {
             EXPECT_EQ(report_verdict(&r), wrong ? VERDICT_FAIL : VERDICT_PASS);
-            EXPECT_EQ(r.comparison.result[0].compared, 3);
-            EXPECT_EQ(r.drive.run[0].setup.cut, 3);
+            EXPECT_EQ(r.responses.result[0].compared, 3);
+            EXPECT_EQ(r.session.dir[0].setup.cut, 3);
         }
         replay_free(&r);
         talk_free(&t);
@@ -598,7 +598,7 @@ static void expect_fault(const void *bytes, size_t len, const char *words)
     struct error error = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.peer = NULL}, &error) == -1);
+    CU_ASSERT(replay_run(&r, path, &(struct replay_options){.quirks = NULL}, &error) == -1);
     if (!strstr(error.text, path) || !strstr(error.text, words))
         suite_fail(__FILE__, __LINE__, "error \"%s\" lacks \"%s\"", error.text, words);
     replay_free(&r);
@@ -615,8 +615,8 @@ static void broken_files_are_refused(void)
     struct error error = {""};
     struct replay r;
 
-    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.peer = NULL}, &error) ==
-              -1);
+    CU_ASSERT(replay_run(&r, "/nonexistent.pcap", &(struct replay_options){.quirks = NULL},
+                         &error) == -1);
     CU_ASSERT(strstr(error.text, "/nonexistent.pcap") != NULL);
     replay_free(&r);
     expect_fault("", 0, "");
@@ -643,7 +643,7 @@ static void a_mirror_port_is_looked_through(void)
         roce_be_put(t.capture.frame[i].data + 34, 2, ROCE_UDP_PORT);
     }
     EXPECT_EQ(talk_replay(&t, &r, NULL), 0);
-    EXPECT_EQ(r.trace.resealed, t.capture.cnt);
+    EXPECT_EQ(r.trace.icrcs_fixed, t.capture.cnt);
     EXPECT_EQ(r.trace.macs_vary, true);
     replay_free(&r);
     expect_verdict(&t, VERDICT_PASS, 1);

@@ -17,7 +17,7 @@
 #define LAST  ROCE_OP_RC_WRITE_LAST
 #define ONLY  ROCE_OP_RC_SEND_ONLY
 
-static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
+static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
 
 /* Replays the talk, which is freed, and leaves the result of its only connection in *res. */
 static bool play(struct talk *t, struct replay *r, enum verdict verdict)
@@ -27,7 +27,7 @@ static bool play(struct talk *t, struct replay *r, enum verdict verdict)
 
     if (!ok)
         suite_fail(__FILE__, __LINE__, "%s", error.text);
-    else if (report_verdict(r) != verdict || r->post.cnt != 1) {
+    else if (report_verdict(r) != verdict || r->requester.run_cnt != 1) {
         suite_fail(__FILE__, __LINE__, "expected %s", verdict_name(verdict));
         report_text(stdout, r, &(struct report_options){.ladder = true});
         ok = false;
@@ -42,9 +42,9 @@ static void expect_holds(struct talk *t, unsigned completed, unsigned failed, un
     struct replay r;
 
     if (play(t, &r, VERDICT_PASS)) {
-        EXPECT_EQ(r.verification.result[0].completed, completed);
-        EXPECT_EQ(r.verification.result[0].failed, failed);
-        EXPECT_EQ(r.verification.result[0].restarts, restarts);
+        EXPECT_EQ(r.requests.result[0].completed, completed);
+        EXPECT_EQ(r.requests.result[0].failed, failed);
+        EXPECT_EQ(r.requests.result[0].go_backs, restarts);
     }
     replay_free(&r);
 }
@@ -55,7 +55,7 @@ static void expect_differs(struct talk *t, uint32_t frame, const char *field)
     struct replay r;
 
     if (play(t, &r, VERDICT_FAIL)) {
-        const struct diff *d = &r.verification.diff[0];
+        const struct diff *d = &r.requests.diff[0];
 
         EXPECT_EQ(r.trace.pkt[d->pkt].frame, frame);
         CU_ASSERT_STRING_EQUAL(d->field, field);

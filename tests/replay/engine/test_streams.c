@@ -15,11 +15,11 @@
 #define QKEY 0x11111111u
 
 /* The stream of a role that goes to, or comes from, this QP; of UC, to it. */
-static const struct stream *find(const struct replay *r, enum stream_role role, uint32_t qpn)
+static const struct dgram_stream *find(const struct replay *r, enum dgram_role role, uint32_t qpn)
 {
-    for (size_t i = 0; i < r->streams.cnt; i++)
-        if (r->streams.stream[i].role == role && r->streams.stream[i].qpn == qpn)
-            return &r->streams.stream[i];
+    for (size_t i = 0; i < r->dgrams.cnt; i++)
+        if (r->dgrams.stream[i].role == role && r->dgrams.stream[i].qpn == qpn)
+            return &r->dgrams.stream[i];
     suite_fail(__FILE__, __LINE__, "no stream of role %d with QP 0x%x", role, qpn);
     return NULL;
 }
@@ -27,8 +27,8 @@ static const struct stream *find(const struct replay *r, enum stream_role role, 
 static void expect_holds(struct replay *r)
 {
     EXPECT_EQ(report_verdict(r), VERDICT_PASS);
-    for (size_t i = 0; i < r->streams.cnt; i++)
-        EXPECT_EQ(r->streams.stream[i].verdict, VERDICT_PASS);
+    for (size_t i = 0; i < r->dgrams.cnt; i++)
+        EXPECT_EQ(r->dgrams.stream[i].verdict, VERDICT_PASS);
     if (report_verdict(r) != VERDICT_PASS)
         report_text(stdout, r, &(struct report_options){.ladder = false});
 }
@@ -43,7 +43,7 @@ static void uc_send(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t len)
 
 static void uc_messages_hold(void)
 {
-    const struct stream *s;
+    const struct dgram_stream *s;
     struct talk t;
     struct replay r;
 
@@ -57,15 +57,15 @@ static void uc_messages_hold(void)
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 4, 0);
     if (talk_replay(&t, &r, NULL) == 0) {
         expect_holds(&r);
-        s = find(&r, STREAM_RECEIVER, t.responder_qp);
+        s = find(&r, DGRAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->compared, 7);
         EXPECT_EQ(s->messages, 4);
         EXPECT_EQ(s->dropped, 0);
         EXPECT_EQ(s->bytes, 2058 + 1500 + 8);
-        s = find(&r, STREAM_SENDER, t.responder_qp);
+        s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->compared, 7);
         EXPECT_EQ(s->messages, 4);
-        EXPECT_EQ(s->unseen + s->not_posted + s->resumed, 0);
+        EXPECT_EQ(s->not_captured + s->not_posted + s->resumed, 0);
     }
     replay_free(&r);
     talk_free(&t);
@@ -74,7 +74,7 @@ static void uc_messages_hold(void)
 /* R163, R164. */
 static void a_lost_uc_packet_costs_its_message(void)
 {
-    const struct stream *s;
+    const struct dgram_stream *s;
     struct talk t;
     struct replay r;
 
@@ -89,15 +89,15 @@ static void a_lost_uc_packet_costs_its_message(void)
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 21, 11);
     if (talk_replay(&t, &r, NULL) == 0) {
         expect_holds(&r);
-        s = find(&r, STREAM_RECEIVER, t.responder_qp);
+        s = find(&r, DGRAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->messages, 3);
         EXPECT_EQ(s->dropped, 2);
-        s = find(&r, STREAM_SENDER, t.responder_qp);
+        s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->messages, 5);
         EXPECT_EQ(s->compared, 7);
-        EXPECT_EQ(s->unseen, 2);     /* 2, 6 */
-        EXPECT_EQ(s->not_posted, 1); /* 20: its beginning is missing */
-        EXPECT_EQ(s->resumed, 1);    /* at 21 */
+        EXPECT_EQ(s->not_captured, 2); /* 2, 6 */
+        EXPECT_EQ(s->not_posted, 1);   /* 20: its beginning is missing */
+        EXPECT_EQ(s->resumed, 1);      /* at 21 */
     }
     replay_free(&r);
     talk_free(&t);
@@ -106,7 +106,7 @@ static void a_lost_uc_packet_costs_its_message(void)
 /* R165: and nothing after it suffers. */
 static void uc_packets_of_wrong_length_are_dropped(void)
 {
-    const struct stream *s;
+    const struct dgram_stream *s;
     struct talk t;
     struct replay r;
 
@@ -117,11 +117,11 @@ static void uc_packets_of_wrong_length_are_dropped(void)
     talk_write(&t, ROCE_OP_UC_WRITE_ONLY, 3, VA, RKEY, 9, 8, 3);
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 4, 10);
     if (talk_replay(&t, &r, NULL) == 0) {
-        s = find(&r, STREAM_RECEIVER, t.responder_qp);
+        s = find(&r, DGRAM_RECEIVER, t.responder_qp);
         EXPECT_EQ(s->verdict, VERDICT_PASS);
         EXPECT_EQ(s->messages, 1);
         EXPECT_EQ(s->dropped, 3);
-        s = find(&r, STREAM_SENDER, t.responder_qp);
+        s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->verdict, VERDICT_PASS);
         EXPECT_EQ(s->messages, 1);
         EXPECT_EQ(s->not_posted, 4);
@@ -153,7 +153,7 @@ static void datagram(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t src_
 static void datagrams_hold(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
-    const struct stream *s;
+    const struct dgram_stream *s;
     struct talk t;
     struct replay r;
 
@@ -167,15 +167,15 @@ static void datagrams_hold(void)
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 9, 0x32, QKEY, 9);     /* 8 is lost */
         if (talk_replay(&t, &r, NULL) == 0) {
             expect_holds(&r);
-            EXPECT_EQ(r.streams.cnt, 3);
-            s = find(&r, STREAM_RECEIVER, t.responder_qp);
+            EXPECT_EQ(r.dgrams.cnt, 3);
+            s = find(&r, DGRAM_RECEIVER, t.responder_qp);
             EXPECT_EQ(s->compared, 5);
             EXPECT_EQ(s->messages, 4);
             EXPECT_EQ(s->dropped, 1);
-            s = find(&r, STREAM_SENDER, 0x31);
+            s = find(&r, DGRAM_SENDER, 0x31);
             EXPECT_EQ(s->compared, 3);
             EXPECT_EQ(s->resumed, 0);
-            s = find(&r, STREAM_SENDER, 0x32);
+            s = find(&r, DGRAM_SENDER, 0x32);
             EXPECT_EQ(s->compared, 2);
             EXPECT_EQ(s->resumed, 1);
         }
@@ -208,9 +208,9 @@ static void datagrams_of_qp_1_are_aside(void)
  */
 
 /* Differences name their rule. */
-static void expect_rule(const struct streams *streams, const struct diff *d)
+static void expect_rule(const struct dgram_streams *streams, const struct diff *d)
 {
-    bool uc = streams->stream[d->run].svc == ROCE_SVC_UC;
+    bool uc = streams->stream[d->dir].svc == ROCE_SVC_UC;
     const char *rule = diff_rule_stream(streams, d);
     const char *want = strcmp(d->field, "packets") == 0 ? (uc ? "R167" : "R168")
                        : strcmp(d->field, "completion") == 0 && strcmp(d->expected, "none") == 0
@@ -228,7 +228,7 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
                         const char *received, const char *sent)
 {
     struct error error = {""};
-    struct streams streams;
+    struct dgram_streams streams;
     struct trace trace;
     const struct capture *c = &t->capture;
     bool seen[2] = {received == NULL, sent == NULL};
@@ -244,16 +244,16 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
     EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
     change(&r.trace.pkt[at]);
     trace = r.trace;
-    EXPECT_EQ(streams_find(&streams, &trace, true, true), 0);
-    EXPECT_EQ(receive_all(&streams), 0);
-    EXPECT_EQ(transmit_all(&streams), 0);
-    streams_judge(&streams);
+    EXPECT_EQ(dgram_streams_find(&streams, &trace, true, true), 0);
+    EXPECT_EQ(dgram_receivers_play(&streams), 0);
+    EXPECT_EQ(dgram_senders_play(&streams), 0);
+    dgram_streams_judge(&streams);
     for (size_t i = 0; i < streams.diff_cnt; i++) {
         const struct diff *d = &streams.diff[i];
-        bool sender = streams.stream[d->run].role == STREAM_SENDER;
+        bool sender = streams.stream[d->dir].role == DGRAM_SENDER;
         const char *want = sender ? sent : received;
 
-        EXPECT_EQ(streams.stream[d->run].verdict, VERDICT_FAIL);
+        EXPECT_EQ(streams.stream[d->dir].verdict, VERDICT_FAIL);
         if (want && strcmp(d->field, want) == 0)
             seen[sender] = true;
         expect_rule(&streams, d);
@@ -261,7 +261,7 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
     if (!seen[0] || !seen[1])
         suite_fail(__FILE__, __LINE__, "not seen: %s%s%s", seen[0] ? "" : received,
                    seen[0] || seen[1] ? "" : ", ", seen[1] ? "" : sent);
-    streams_free(&streams);
+    dgram_streams_free(&streams);
     replay_free(&r);
     talk_free(t);
 }

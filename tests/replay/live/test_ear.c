@@ -24,12 +24,12 @@ struct heard {
 
 static void listen_to(struct heard *h)
 {
-    static const struct replay_options requester = {.sides = REPLAY_REQUESTER};
+    static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
     struct error error = {""};
 
     CU_ASSERT_EQUAL_FATAL(capture_replay(&h->talk.capture, &requester, &h->replay, &error), 0);
-    CU_ASSERT_FATAL(h->replay.post.cnt == 1 && !h->replay.post.asker[0].works.skip);
-    CU_ASSERT_EQUAL_FATAL(request_tracker_open(&h->tracker, &h->replay.post.asker[0]), 0);
+    CU_ASSERT_FATAL(h->replay.requester.run_cnt == 1 && !h->replay.requester.run[0].wrs.skip);
+    CU_ASSERT_EQUAL_FATAL(request_tracker_open(&h->tracker, &h->replay.requester.run[0]), 0);
 }
 
 static void heard_free(struct heard *h)
@@ -45,7 +45,7 @@ static void comes(struct heard *h, const uint32_t *frame)
     for (; *frame; frame++) {
         struct roce_pkt pkt;
 
-        trace_parse(setup_packet(h->tracker.asker->works.setup, *frame - 1), &pkt);
+        trace_parse(event_packet(h->tracker.asker->wrs.setup, *frame - 1), &pkt);
         CU_ASSERT_EQUAL(request_tracker_add(&h->tracker, &pkt), 0);
     }
 }

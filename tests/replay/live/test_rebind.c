@@ -15,18 +15,18 @@ struct bound {
 
 static void bind(struct bound *b, const char *name, bool ip6)
 {
-    static const struct replay_options options = {.peer = "linux-rxe-6.1"};
+    static const struct replay_options options = {.quirks = "linux-rxe-6.1"};
     static const uint8_t mapped[16] = {[10] = 0xFF, 0xFF, 198, 51, 100, 1};
     static const uint8_t other[16] = {0x20, 1, 0xD, 0xB8, [15] = 1};
-    const struct setup *s;
+    const struct inferred_setup *s;
     struct error error;
     char path[256];
 
     memset(b, 0, sizeof(*b));
     snprintf(path, sizeof(path), TRACES_DIR "/captures/%s.pcap", name);
     CU_ASSERT_EQUAL_FATAL(replay_run(&b->replay, path, &options, &error), 0);
-    CU_ASSERT_FATAL(b->replay.drive.run_cnt > 0);
-    s = &b->replay.drive.run[0].setup;
+    CU_ASSERT_FATAL(b->replay.session.dir_cnt > 0);
+    s = &b->replay.session.dir[0].setup;
     memcpy(b->to_responder.addr, ip6 ? other : mapped, 16);
     memcpy(b->to_responder.target, ip6 ? other : mapped, 16);
     b->to_responder.target[15] = 2;
@@ -41,7 +41,7 @@ static void bind(struct bound *b, const char *name, bool ip6)
     b->asks =
         (struct rewrite){.path = &b->to_responder,
                          .setup = s,
-                         .memory = &b->replay.drive.device[b->replay.drive.run[0].device].memory,
+                         .memory = &b->replay.session.host[b->replay.session.dir[0].host].memory,
                          .region = b->region,
                          .we_request = true,
                          .our_qpn = 0x123,
@@ -56,13 +56,13 @@ static void bind(struct bound *b, const char *name, bool ip6)
 
 static void expect_there_and_back(struct bound *b)
 {
-    const struct setup *s = b->asks.setup;
+    const struct inferred_setup *s = b->asks.setup;
     unsigned cnt = 0;
 
-    for (uint32_t i = 0; i < s->step_cnt; i++) {
-        const struct trace_packet *p = setup_packet(s, i);
-        struct rewrite *out = s->step[i].response ? &b->answers : &b->asks;
-        struct rewrite *in = s->step[i].response ? &b->asks : &b->answers;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct trace_packet *p = event_packet(s, i);
+        struct rewrite *out = s->event[i].response ? &b->answers : &b->asks;
+        struct rewrite *in = s->event[i].response ? &b->asks : &b->answers;
         uint8_t frame[ROCE_FRAME_MAX];
         struct roce_pkt was, is;
         int len = rewrite_to_live(out, p, frame, sizeof(frame));
@@ -73,13 +73,13 @@ static void expect_there_and_back(struct bound *b)
             roce_pkt_parse(&is, ROCE_LINK_ETHERNET, frame, (size_t)len, (size_t)len), 0);
         /* As right or as wrong as it was. */
         CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), roce_pkt_icrc_check(&was, NULL));
-        CU_ASSERT_EQUAL(is.bth.dest_qp, s->step[i].response ? 0x123 : 0x456);
+        CU_ASSERT_EQUAL(is.bth.dest_qp, s->event[i].response ? 0x123 : 0x456);
         CU_ASSERT_EQUAL(is.bth.psn,
                         roce_psn_add(b->asks.psn, roce_psn_diff(roce_pkt_psn(&was), s->psn)).v);
         CU_ASSERT_EQUAL(is.payload_len, was.payload_len);
         CU_ASSERT(was.payload_len == 0 || memcmp(is.payload, was.payload, was.payload_len) == 0);
         if (roce_pkt_has(&is, ROCE_HDR_RETH)) {
-            const struct memory_region *r = memory_find(b->asks.memory, was.reth.rkey);
+            const struct shadow_region *r = shadow_find(b->asks.memory, was.reth.rkey);
 
             CU_ASSERT_EQUAL(is.reth.dma_len, was.reth.dma_len);
             if (r) {
@@ -131,7 +131,7 @@ static void only_the_addresses_change_for_load(void)
     int len;
 
     bind(&b, "rc-imm", false);
-    p = setup_packet(b.asks.setup, 0);
+    p = event_packet(b.asks.setup, 0);
     len = rewrite_addresses(&b.to_responder, p, frame, sizeof(frame));
     CU_ASSERT_FATAL(len > 0);
     trace_parse(p, &was);

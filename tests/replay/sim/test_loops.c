@@ -46,17 +46,17 @@ static void expect_loop_holds(const char *what, struct capture *c, unsigned side
     struct error error = {""};
     struct replay r;
 
-    if (capture_replay(c, &(struct replay_options){.sides = REPLAY_NEITHER}, &r, &error) != 0)
+    if (capture_replay(c, &(struct replay_options){.roles = REPLAY_NEITHER}, &r, &error) != 0)
         suite_fail(__FILE__, __LINE__, "%s: %s", what, error.text);
     for (size_t i = 0; i < LINK_CNT && !error.text[0]; i++) {
         struct loop_options options = {.sides = sides, .seed = seed, .repeat = 3};
         struct loop_summary sum;
 
-        options.exchanges = &r.exchanges;
-        options.streams = &r.streams;
+        options.exchanges = &r.cm_exchanges;
+        options.streams = &r.dgrams;
         if (links[i] && impair_rules_add(&options.edits, links[i], &error) != 0)
             suite_fail(__FILE__, __LINE__, "%s", error.text);
-        if (closed_sum_run(&sum, &r.drive, &options, &error) != 0) {
+        if (closed_sum_run(&sum, &r.session, &options, &error) != 0) {
             suite_fail(__FILE__, __LINE__, "%s: %s", what, error.text);
         } else if (loop_summary_verdict(&sum) != VERDICT_PASS || skipped(&sum)) {
             suite_fail(__FILE__, __LINE__, "%s, seed %llu, side %u, %s", what,

@@ -84,6 +84,23 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     }
 }
 
+/* Calls on_use() for a connection that REQ and REP set up. */
+static void report_use(const struct roce_ctx *ctx, const struct roce_conn *conn,
+                       const struct roce_cm_exchange *s, const struct roce_cm_rep *rep)
+{
+    const struct roce_flow_opts *opts = &ctx->flow->opts;
+    struct roce_flow_use use = {.conn_index = conn->conn_index,
+                                .frame = ctx->frame,
+                                .req = &s->req,
+                                .rep = rep,
+                                .req_frame = s->req_frame,
+                                .rep_frame = s->rep_frame,
+                                .active_side = conn->facts.cm.active_side};
+
+    if (opts->on_use)
+        opts->on_use(opts->user, &use);
+}
+
 static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
                         const struct roce_cm_rep *rep)
 {
@@ -128,6 +145,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     conn->paired = conn->facts.paired = true;
     conn->facts.pairing = ROCE_PAIRED_BY_CM;
     set_cm_facts(conn, s, rep, active, ctx->time);
+    report_use(ctx, conn, s, rep);
 }
 
 /* ---- messages ----------------------------------------------------------------------------------
@@ -338,6 +356,9 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
 
 void roce_cm_track(struct roce_ctx *ctx)
 {
+    const struct roce_flow_opts *opts = &ctx->flow->opts;
+    struct roce_flow_in in = {
+        .pkt = ctx->pkt, .frame = ctx->frame, .time = ctx->time, .icrc = ctx->icrc};
     struct roce_cm_msg msg;
     int rc = roce_cm_msg_of_pkt(&msg, ctx->pkt);
 
@@ -359,6 +380,8 @@ void roce_cm_track(struct roce_ctx *ctx)
     if (rc != 0)
         return;
     ctx->result->flags |= ROCE_AN_CM;
+    if (opts->on_cm)
+        opts->on_cm(opts->user, &in, &msg);
     roce_check_cm(ctx, &msg);
     switch (msg.kind) {
     case ROCE_CM_REQ: on_req(ctx, &msg); break;

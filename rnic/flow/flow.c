@@ -84,6 +84,15 @@ uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index)
     return conn_index;
 }
 
+struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t conn_index,
+                                       uint8_t side)
+{
+    uint32_t final = roce_flow_conn_index(flow, conn_index);
+
+    /* A direction that was joined to another had packets of its side 0 alone. */
+    return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
+}
+
 const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow)
 {
     return &flow->totals;
@@ -167,6 +176,7 @@ static bool is_for_service(struct roce_ctx *ctx)
     REPORT(ctx, QP_REUSED, "bth.opcode", .actual = ctx->pkt->bth.opcode, .value = ROCE_VALUE_NONE,
            .other = conn->facts.first_frame);
     ctx->result->flags |= ROCE_AN_QP_REUSED;
+    roce_conn_report_reuse(ctx);
     roce_conn_reset(conn);
     conn->facts.svc = svc;
     side->other_service = 0;

@@ -48,6 +48,19 @@ enum roce_link_kind {
     ROCE_LINK_CM_ANSWER,   /* CM message `frame` (REQ, REP, DREQ) is answered by `other` */
 };
 
+/* One use of a QP pair. A connection has several if its QPNs were used again. */
+struct roce_flow_use {
+    uint32_t conn_index; /* as numbered at the time of the call: see roce_flow_owner() */
+    uint32_t frame;      /* first frame of this use; the REP if CM messages set it up */
+    /* REQ and REP that set it up, valid during the call; NULL if a reuse without CM was detected */
+    const struct roce_cm_req *req;
+    const struct roce_cm_rep *rep;
+    uint32_t req_frame, rep_frame;
+    uint8_t active_side; /* side that sent the REQ */
+};
+
+struct roce_flow_in;
+
 struct roce_flow_opts {
     struct roce_alloc mem;     /* all zero: malloc() and free() */
     size_t mem_max;            /* bytes in all; 0 = 1 GiB */
@@ -58,10 +71,11 @@ struct roce_flow_opts {
     void *user;                /* handed to the callbacks; any of them may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
-    /* Stream `from` was the other direction of conn_index `to` < `from`, and is no more: what was
-     * its side 0 is side 1 of `to` from now on, and so are the packets it had. It has no on_conn().
-     */
-    void (*on_join)(void *user, uint32_t from, uint32_t to);
+    /* A use of a QP pair begins: set up by CM messages, or a reuse that its packets show. A first
+     * use without CM is not reported. A reuse may be reported later than its first frame. */
+    void (*on_use)(void *user, const struct roce_flow_use *use);
+    /* A CM message in a packet that a receiver accepts. */
+    void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* CNPs came, and the span that began with the first is over. `conn_index` may be joined later.
      */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
@@ -186,9 +200,22 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
 /* The end of the capture: closing findings, then on_conn() for every connection. Once. */
 void roce_flow_finish(struct roce_flow *flow);
 
-/* Two streams may turn out to be the two directions of one: the number that stands for
- * `conn_index`. */
+/* Two numbers may turn out to be the two directions of one connection. Returns the number that
+ * stands for `conn_index`: that of the direction seen first. */
 uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index);
+
+/* The connection that a packet belongs to, and its sender. */
+struct roce_flow_owner {
+    uint32_t conn_index; /* as in the summary of the connection, or ROCE_NO_CONN */
+    uint8_t side;        /* index into the sides of the summary */
+};
+
+/*
+ * Returns the owner of a packet for which roce_flow_feed() reported `conn_index` and `side`. After
+ * roce_flow_finish() it is final: directions that were paired later have one number then.
+ */
+struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t conn_index,
+                                       uint8_t side);
 
 /* Connections in memory, in the order of their numbers. The summary is valid until the next call
  * with this flow; false ends the walk early. */

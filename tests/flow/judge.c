@@ -72,13 +72,23 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
     v->links[kind]++;
 }
 
-static void on_join(void *user, uint32_t from, uint32_t to)
+static void on_use(void *user, const struct roce_flow_use *use)
 {
     struct verdict *v = user;
 
-    v->joins++;
-    v->join_from = from;
-    v->join_to = to;
+    CU_ASSERT(!use->req == !use->rep);
+    v->uses++;
+    v->use = *use;
+    v->use.req = NULL;
+    v->use.rep = NULL;
+}
+
+static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg)
+{
+    struct verdict *v = user;
+
+    CU_ASSERT(in->pkt != NULL && msg->kind < ROCE_CM_CNT);
+    v->cm_msgs++;
 }
 
 static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f, size_t i)
@@ -191,7 +201,8 @@ static void compare(const struct verdict *a, const struct verdict *b, const char
 {
     bool same = memcmp(&a->totals, &b->totals, sizeof(a->totals)) == 0 &&
                 a->finding_cnt == b->finding_cnt && a->conn_cnt == b->conn_cnt &&
-                a->joins == b->joins && memcmp(a->links, b->links, sizeof(a->links)) == 0;
+                a->uses == b->uses && a->cm_msgs == b->cm_msgs &&
+                memcmp(a->links, b->links, sizeof(a->links)) == 0;
 
     for (uint32_t i = 0; same && i < a->finding_cnt; i++)
         same = same_finding(&a->finding[i], &b->finding[i]);
@@ -209,7 +220,8 @@ static struct roce_flow *observer(struct roce_flow_opts o, struct verdict *v)
     o.on_finding = on_finding;
     o.on_conn = on_conn;
     o.on_link = on_link;
-    o.on_join = on_join;
+    o.on_use = on_use;
+    o.on_cm = on_cm;
     return roce_flow_new(&o);
 }
 
@@ -217,6 +229,8 @@ static void finish(struct roce_flow *flow, struct verdict *v)
 {
     roce_flow_finish(flow);
     v->totals = *roce_flow_totals(flow);
+    for (size_t i = 0; v->owners && i < v->results_cap; i++)
+        v->owners[i] = roce_flow_owner(flow, v->results[i].conn_index, v->results[i].side);
     roce_flow_del(flow);
 }
 
@@ -227,6 +241,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     struct roce_flow_opts o = opts ? *opts : (struct roce_flow_opts){0};
     struct roce_flow_result *results = v->results;
     size_t results_cap = v->results_cap;
+    struct roce_flow_owner *owners = v->owners;
     static struct verdict twin_verdict, mute_verdict;
     struct roce_flow *flow, *twin, *mute;
 
@@ -235,6 +250,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     memset(&mute_verdict, 0, sizeof(mute_verdict));
     v->results = results;
     v->results_cap = results_cap;
+    v->owners = owners;
     spoil = spoil ? spoil : &whole;
     flow = observer(o, v);
     if (!flow)

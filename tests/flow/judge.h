@@ -32,12 +32,16 @@ struct verdict {
     uint32_t conn_cnt;
     struct roce_flow_result last; /* of the last frame */
     uint32_t links[ROCE_LINK_CM_ANSWER + 1];
-    uint32_t joins, join_from, join_to; /* how many, and the last */
-    struct roce_flow_result *results;   /* one a frame if the caller gives room */
+    uint32_t uses;                    /* of QP pairs, as on_use() reported them */
+    struct roce_flow_use use;         /* the latest, without its messages */
+    uint32_t cm_msgs;                 /* as on_cm() reported them */
+    struct roce_flow_result *results; /* one a frame if the caller gives room */
     size_t results_cap;
+    struct roce_flow_owner *owners; /* final owners, as many as results */
 };
 
-/* `opts` may be NULL; its callbacks are not used. `verdict` is zeroed but for results. */
+/* `opts` may be NULL; its callbacks are not used. `verdict` is zeroed but for results and owners.
+ */
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 

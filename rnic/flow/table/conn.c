@@ -382,8 +382,6 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     if (from->conn_index < flow->alias_cap)
         flow->alias[from->conn_index] = to->conn_index;
     flow->totals.connections--;
-    if (flow->opts.on_join)
-        flow->opts.on_join(flow->opts.user, from->conn_index, to->conn_index);
     roce_conn_free(flow, from);
 }
 

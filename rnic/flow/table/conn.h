@@ -368,6 +368,16 @@ void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 /* Moves side 0 of `from` to side 1 of `to`; `from` is gone afterwards. */
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
 
+/* Calls on_use(): a use of the QP pair of ctx->conn that no CM message set up begins. */
+static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
+{
+    const struct roce_flow_opts *opts = &ctx->flow->opts;
+    struct roce_flow_use use = {.conn_index = ctx->conn->conn_index, .frame = ctx->frame};
+
+    if (opts->on_use)
+        opts->on_use(opts->user, &use);
+}
+
 /* Notes that it was used now. */
 void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 

@@ -103,6 +103,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         REPORT(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
                .other = ctx->conn->facts.first_frame);
         ctx->result->flags |= ROCE_AN_QP_REUSED;
+        roce_conn_report_reuse(ctx);
         if (ctx->conn->facts.qp_uses < 255)
             ctx->conn->facts.qp_uses++;
         roce_conn_forget_mtu(ctx->conn);

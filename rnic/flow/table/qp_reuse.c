@@ -94,6 +94,7 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     of.time = cand->time;
     REPORT(&of, QP_REUSED, "bth.psn", side->req.nxt, cand->first,
            .other = ctx->conn->facts.first_frame);
+    roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
         ctx->conn->inconsistent = true; /* and not all of it is known */

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
@@ -12,6 +13,7 @@
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
+#include "util/strbuf.h"
 
 /* Connections a report keeps: the screenful shows fewer, -v and JUnit these. 5 kB each. */
 #define CONNS_SHORT 64u

@@ -3,9 +3,11 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include "base/error.h"
 #include "decode.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
+#include "util/strbuf.h"
 
 static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "JSON, a line a packet; - is standard output"},

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "suite/import.h"
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "engine/peer_quirks.h"
 #include "suite/suite_report.h"
 #include "live/load_gen.h"

@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include "base/error.h"
 #include "capture/packet_text.h"
+#include "util/strbuf.h"
 #include "wire/cm_msg.h"
 #include "wire/dc.h"
 #include "wire/tunnel.h"

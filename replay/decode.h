@@ -7,6 +7,7 @@
 #define REPLAY_DECODE_H
 
 #include <stdio.h>
+#include "base/error.h"
 #include "capture/capture_reader.h"
 
 struct decode_options {

@@ -5,6 +5,7 @@
 #ifndef REPLAY_LIVE_OPTS_H
 #define REPLAY_LIVE_OPTS_H
 
+#include <stdint.h>
 #include "live/live.h"
 
 /* Rows for the option table, keys from `base` on. */

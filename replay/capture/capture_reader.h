@@ -11,7 +11,7 @@
 
 #include "capture/read_buffer.h"
 #include "capture/mmap_file.h"
-#include "util/strbuf.h"
+#include "base/error.h"
 #include "wire/pkt.h"
 
 struct capture_reader;

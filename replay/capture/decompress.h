@@ -9,8 +9,9 @@
 #define REPLAY_CAPTURE_DECOMPRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
-#include "util/strbuf.h"
+#include "base/error.h"
 
 struct decompress;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/error.h"
 
 #define MAC_CONTROL 0x8808u /* Ethernet type */
 #define WORKERS     2u      /* threads */

@@ -9,6 +9,7 @@
 #ifndef REPLAY_CAPTURE_PARALLEL_READER_H
 #define REPLAY_CAPTURE_PARALLEL_READER_H
 
+#include "base/error.h"
 #include "flow/base/packet_digest.h"
 #include "capture/capture_reader.h"
 #include "wire/tunnel.h"

@@ -14,7 +14,7 @@
 #define REPLAY_CAPTURE_PCAP_PARSE_H
 
 #include "capture/read_buffer.h"
-#include "util/strbuf.h"
+#include "base/error.h"
 
 /* Longest record and block; libpcap has the same limits. */
 #define PCAP_RECORD_MAX   262144u

@@ -9,6 +9,7 @@
 #define REPLAY_CAPTURE_PCAPNG_WRITER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "util/strbuf.h"
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 #include <unistd.h>
+#include "util/strbuf.h"
 
 #define FIRST_NS  UINT64_C(1000000000) /* short work needs no progress line */
 #define PERIOD_NS UINT64_C(200000000)

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "util/sigint.h"
 #include "capture/pcapng_writer.h"
+#include "util/strbuf.h"
 
 #define LATE_MAX     262144u /* 25 MB; a late finding comes at the end of a connection */
 #define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */

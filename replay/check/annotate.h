@@ -7,6 +7,7 @@
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
 
+#include "base/error.h"
 #include "capture/progress.h"
 #include "flow/flow.h"
 

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "capture/parallel_reader.h"
 #include "check/annotate.h"
 #include "check/check_json.h"
 #include "util/sigint.h"
+#include "util/strbuf.h"
 #include "wire/cm_msg.h"
 
 /* One capture on its way. */

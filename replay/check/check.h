@@ -6,6 +6,7 @@
 #ifndef REPLAY_CHECK_CHECK_H
 #define REPLAY_CHECK_CHECK_H
 
+#include "base/error.h"
 #include "check/check_report.h"
 
 struct check_options {

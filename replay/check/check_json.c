@@ -6,6 +6,7 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "util/json_util.h"
+#include "util/strbuf.h"
 #include "wire/codes.h"
 
 static const char *const side_names[2] = {"a", "b"};

@@ -2,6 +2,7 @@
 #include "check/check_junit.h"
 
 #include <inttypes.h>
+#include "util/strbuf.h"
 #include "util/xml_escape.h"
 
 static void put_group(FILE *out, const struct finding_group *g)

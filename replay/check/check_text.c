@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "check/slow_causes.h"
+#include "util/strbuf.h"
 #include "wire/codes.h"
 
 #define LINE_LEN 1024

@@ -4,6 +4,7 @@
 #define REPLAY_CHECK_CHECK_TEXT_H
 
 #include "check/check_report.h"
+#include "util/strbuf.h"
 
 /* Of what a side sent. */
 const char *check_text_arrow(unsigned side);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include "check/congestion_text.h"
+#include "util/strbuf.h"
 
 #define LINE_LEN 1024
 

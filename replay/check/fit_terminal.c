@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "check/check_text.h"
+#include "util/strbuf.h"
 
 #define ROWS    24u
 #define COLUMNS 80u

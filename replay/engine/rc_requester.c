@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "engine/rc_restarts.h"
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"

@@ -12,6 +12,7 @@
 #ifndef REPLAY_ENGINE_RC_REQUESTER_H
 #define REPLAY_ENGINE_RC_REQUESTER_H
 
+#include "base/error.h"
 #include "engine/rc_responder.h"
 #include "infer/infer_work_requests.h"
 

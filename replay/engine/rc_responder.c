@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "engine/inject.h"
 #include "engine/rc_responder_app.h"
 #include "infer/split_runs.h"

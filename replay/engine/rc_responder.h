@@ -10,6 +10,7 @@
 #ifndef REPLAY_ENGINE_RC_RESPONDER_H
 #define REPLAY_ENGINE_RC_RESPONDER_H
 
+#include "base/error.h"
 #include "infer/infer_setup.h"
 #include "infer/memory_log.h"
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include "base/error.h"
 #include "engine/peer_quirks.h"
 #include "live/live_replay.h"
 #include "engine/dgram_receiver.h"

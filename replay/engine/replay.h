@@ -8,6 +8,7 @@
 #ifndef REPLAY_ENGINE_REPLAY_H
 #define REPLAY_ENGINE_REPLAY_H
 
+#include "base/error.h"
 #include "engine/rc_compare_responses.h"
 #include "engine/cm_exchange.h"
 #include "engine/rc_requester.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "util/strbuf.h"
 #include "wire/codes.h"
 
 /* What is compared of a packet, recorded or ours. */

@@ -6,6 +6,7 @@
 #ifndef REPLAY_INFER_CM_HANDSHAKE_H
 #define REPLAY_INFER_CM_HANDSHAKE_H
 
+#include "base/error.h"
 #include "infer/trace.h"
 
 struct cm_handshake_end {

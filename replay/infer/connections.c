@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "infer/cm_handshake.h"
 #include "infer/flow_pairing.h"
 

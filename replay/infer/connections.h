@@ -15,6 +15,7 @@
 #ifndef REPLAY_INFER_CONNECTIONS_H
 #define REPLAY_INFER_CONNECTIONS_H
 
+#include "base/error.h"
 #include "infer/trace.h"
 
 /* What the connection manager said about a side; its frames are in the capture. */

@@ -8,6 +8,7 @@
 #define REPLAY_INFER_MEMORY_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include "util/keymap.h"
 
 /* Bytes at addresses next to each other. */

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "util/json_util.h"
+#include "util/strbuf.h"
 
 /* Bytes of an image in one string. */
 #define CHUNK_MAX 4096u

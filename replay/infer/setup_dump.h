@@ -7,6 +7,7 @@
 #define REPLAY_INFER_SETUP_DUMP_H
 
 #include <jansson.h>
+#include "base/error.h"
 #include "engine/rc_responder.h"
 
 /* A new reference, or NULL without memory. After session_play(). */

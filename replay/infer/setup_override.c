@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "engine/rc_responder.h"
+#include "util/strbuf.h"
 
 static void free_bytes(struct bytes_override *bytes, size_t cnt)
 {

@@ -8,6 +8,7 @@
 #ifndef REPLAY_INFER_SETUP_OVERRIDE_H
 #define REPLAY_INFER_SETUP_OVERRIDE_H
 
+#include "base/error.h"
 #include "infer/shadow_memory.h"
 
 struct session;

@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "engine/rc_responder.h"
 #include "infer/setup_override.h"
 #include "util/hex.h"
 #include "infer/setup_dump.h"
+#include "util/strbuf.h"
 
 #define QPN_MIN 0u
 #define QPN_MAX 0xFFFFFFu

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "wire/bytes.h"
 #include "wire/tunnel.h"
 

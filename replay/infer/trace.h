@@ -8,6 +8,7 @@
 #ifndef REPLAY_INFER_TRACE_H
 #define REPLAY_INFER_TRACE_H
 
+#include "base/error.h"
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "util/hex.h"
+#include "util/strbuf.h"
 
 #define REPLY_MS  10000
 #define IDLE_MS   5

@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include "util/strbuf.h"
+#include <stdint.h>
+#include "base/error.h"
 
 struct agent_client {
     int fd;    /* -1: not connected */

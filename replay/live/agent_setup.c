@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include "base/error.h"
 #include "live/live.h"
 #include "wire/opcode.h"
 

@@ -10,6 +10,7 @@
 #ifndef REPLAY_LIVE_CM_PEER_H
 #define REPLAY_LIVE_CM_PEER_H
 
+#include "base/error.h"
 #include "engine/cm_exchange.h"
 #include "live/live.h"
 #include "engine/rc_requester.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include "base/error.h"
 #include "live/live_dgram.h"
 #include "engine/dgram_sender.h"
 #include "wire/gid.h"

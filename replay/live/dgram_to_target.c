@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include "base/error.h"
 #include "engine/dgram_expected.h"
 #include "engine/peer_quirks.h"
 #include "live/live_dgram.h"

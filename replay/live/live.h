@@ -17,6 +17,7 @@
 #ifndef REPLAY_LIVE_LIVE_H
 #define REPLAY_LIVE_LIVE_H
 
+#include "base/error.h"
 #include "engine/rc_compare_responses.h"
 #include "live/agent_client.h"
 #include "live/live_script.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include "base/error.h"
 #include "wire/gid.h"
 
 /* R171. */

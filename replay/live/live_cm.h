@@ -12,6 +12,7 @@
 #ifndef REPLAY_LIVE_LIVE_CM_H
 #define REPLAY_LIVE_LIVE_CM_H
 
+#include "base/error.h"
 #include "cm/cm.h"
 #include "engine/cm_exchange.h"
 #include "live/live.h"

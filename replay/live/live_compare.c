@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "live/live.h"
+#include "util/strbuf.h"
 #include "wire/crc32.h"
 
 #define LOAD_MAX 65536u

@@ -2,6 +2,7 @@
 #include "live/live_dgram.h"
 
 #include <arpa/inet.h>
+#include "base/error.h"
 
 static const char *unplayable_stream(const struct live *live, const struct dgram_stream *s)
 {

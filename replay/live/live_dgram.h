@@ -10,6 +10,7 @@
 #ifndef REPLAY_LIVE_LIVE_DGRAM_H
 #define REPLAY_LIVE_LIVE_DGRAM_H
 
+#include "base/error.h"
 #include "live/live.h"
 #include "infer/roles.h"
 #include "engine/dgram_stream.h"

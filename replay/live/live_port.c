@@ -10,6 +10,7 @@
 #include "port/net/neigh.h"
 #include "port/frameio/port_pcap.h"
 #include "port/net/route.h"
+#include "util/strbuf.h"
 #include "wire/gid.h"
 
 #define RING_BYTES (4u << 20)
@@ -180,7 +181,7 @@ static int resolve_target(struct live_port *port, struct error *error)
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, struct error *error)
 {
-    struct rnic_why why = {"no memory"};
+    struct error why = {"no memory"};
     uint32_t block, random;
 
     memset(port, 0, sizeof(*port));

@@ -8,7 +8,7 @@
 
 #include "port/net/udp_reserve.h"
 #include "port/net/iface.h"
-#include "util/strbuf.h"
+#include "base/error.h"
 
 #define LIVE_QPNS 4096u /* ours: from wire.qpn on */
 

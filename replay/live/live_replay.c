@@ -2,6 +2,7 @@
 #include "live/live_replay.h"
 
 #ifdef HAVE_LIVE
+#include "base/error.h"
 #include "live/live.h"
 #include "live/cm_peer.h"
 #include "live/live_dgram.h"

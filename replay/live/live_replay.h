@@ -5,6 +5,7 @@
 #ifndef REPLAY_LIVE_LIVE_REPLAY_H
 #define REPLAY_LIVE_LIVE_REPLAY_H
 
+#include "base/error.h"
 #include "engine/replay.h"
 
 /* Of a replay whose connections are found. 0, or -1 and an error: also if this program was built

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "base/error.h"
 #include "live/live.h"
 
 #include <stdio.h>

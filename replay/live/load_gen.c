@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "infer/trace.h"
 
 /* Frames handed to the port at a time where no pace is to be kept. */

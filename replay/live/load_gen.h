@@ -7,6 +7,7 @@
 #define REPLAY_LIVE_LOAD_GEN_H
 
 #include <stdio.h>
+#include "base/error.h"
 #include "live_opts.h"
 
 /* Plays the captures one after another, `loop` times over. 0, or -1 and an error. A line of figures

@@ -7,6 +7,7 @@
 #ifndef REPLAY_LIVE_RKEY_DISCOVERY_H
 #define REPLAY_LIVE_RKEY_DISCOVERY_H
 
+#include <stdint.h>
 #include "live/rewrite.h"
 
 /* Most that one packet tells. */

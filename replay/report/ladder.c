@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "capture/packet_text.h"
+#include "util/strbuf.h"
 
 /* Columns between the two ends. */
 #define WIDTH 84u

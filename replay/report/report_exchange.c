@@ -5,6 +5,7 @@
 #include <string.h>
 #include "engine/diff_rule.h"
 #include "report/report_requester.h"
+#include "util/strbuf.h"
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 

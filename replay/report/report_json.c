@@ -8,6 +8,7 @@
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
+#include "util/strbuf.h"
 
 json_t *report_addr_json(const uint8_t addr[16])
 {

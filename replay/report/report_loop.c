@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "util/json_util.h"
 #include "sim/sim_pcap.h"
 #include "report/report_stream.h"
+#include "util/strbuf.h"
 
 /* Failures that are listed; more are counted. */
 #define FAILURES_MAX 64u

@@ -6,6 +6,7 @@
 #define REPLAY_REPORT_REPORT_LOOP_H
 
 #include <jansson.h>
+#include "base/error.h"
 #include "sim/closed_loop.h"
 
 /* A connection that failed with a seed. */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include "engine/peer_quirks.h"
+#include "util/strbuf.h"
 
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what)
 {

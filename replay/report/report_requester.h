@@ -3,7 +3,9 @@
 #ifndef REPLAY_REPORT_REPORT_REQUESTER_H
 #define REPLAY_REPORT_REPORT_REQUESTER_H
 
+#include <stdint.h>
 #include "report/report.h"
+#include "util/strbuf.h"
 
 /* The lines of connection `idx`. */
 void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);

@@ -6,6 +6,7 @@
 #include "engine/diff_rule.h"
 #include "report/report.h"
 #include "report/report_requester.h"
+#include "util/strbuf.h"
 
 const char *stream_role_name(enum dgram_role role)
 {

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include "engine/dgram_stream.h"
+#include "util/strbuf.h"
 
 /* "receiver" or "sender". */
 const char *stream_role_name(enum dgram_role role);

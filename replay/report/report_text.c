@@ -10,6 +10,7 @@
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
+#include "util/strbuf.h"
 #include "wire/codes.h"
 
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "sim/rc_loop.h"
 
 /* ---- memory ------------------------------------------------------------------------------------

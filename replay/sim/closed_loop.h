@@ -29,6 +29,7 @@
 #ifndef REPLAY_SIM_CLOSED_LOOP_H
 #define REPLAY_SIM_CLOSED_LOOP_H
 
+#include "base/error.h"
 #include "sim/cm_loop.h"
 #include "sim/dgram_loop.h"
 #include "engine/rc_compare_responses.h"

@@ -7,6 +7,7 @@
 #include "sim/sim_link.h"
 #include "cm/cm.h"
 #include "engine/inject.h"
+#include "util/strbuf.h"
 
 #define TIME_BASE UINT64_C(1000000000)
 

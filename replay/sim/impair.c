@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/error.h"
+#include "util/strbuf.h"
 #include "wire/bytes.h"
 
 #define PSN_NONE UINT32_MAX

@@ -7,6 +7,7 @@
 #ifndef REPLAY_SIM_IMPAIR_H
 #define REPLAY_SIM_IMPAIR_H
 
+#include "base/error.h"
 #include "sim/impair_spec.h"
 #include "util/keymap.h"
 

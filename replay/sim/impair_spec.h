@@ -32,7 +32,7 @@
 #define REPLAY_SIM_IMPAIR_SPEC_H
 
 #include <stdbool.h>
-#include "util/strbuf.h"
+#include "base/error.h"
 #include "wire/pkt.h"
 
 #define IMPAIR_COPIES_MAX 16u

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "base/error.h"
 #include "wire/pkt.h"
 
 #define LINKTYPE_ETHERNET 1u

@@ -7,6 +7,7 @@
 #ifndef REPLAY_SIM_SIM_PCAP_H
 #define REPLAY_SIM_SIM_PCAP_H
 
+#include "base/error.h"
 #include "capture/pcapng_writer.h"
 
 struct sim_pcap {

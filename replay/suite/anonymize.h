@@ -11,6 +11,7 @@
 #ifndef REPLAY_SUITE_ANONYMIZE_H
 #define REPLAY_SUITE_ANONYMIZE_H
 
+#include <stdint.h>
 #include "suite/payload_mask.h"
 
 struct anonymizer {

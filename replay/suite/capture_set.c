@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/error.h"
 
 /* Folders within folders; a link that leads back up ends here. */
 #define DEPTH_MAX 16u

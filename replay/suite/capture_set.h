@@ -7,6 +7,7 @@
 #ifndef REPLAY_SUITE_CAPTURE_SET_H
 #define REPLAY_SUITE_CAPTURE_SET_H
 
+#include "base/error.h"
 #include "suite/manifest.h"
 
 struct capture_item {

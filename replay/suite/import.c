@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "suite/suite_writer.h"
 #include "suite/anonymize.h"
 #include "report/report.h"
+#include "util/strbuf.h"
 #include "wire/tunnel.h"
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,

@@ -6,6 +6,8 @@
 #ifndef REPLAY_SUITE_IMPORT_H
 #define REPLAY_SUITE_IMPORT_H
 
+#include <stdint.h>
+#include "base/error.h"
 #include "suite/select_packets.h"
 
 struct import_options {

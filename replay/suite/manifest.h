@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "util/strbuf.h"
+#include "base/error.h"
 
 /* How a capture came out, or is expected to. */
 #define OUTCOMES(X)                                                                                \

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/error.h"
 #include "report/report.h"
 #include "report/report_exchange.h"
 

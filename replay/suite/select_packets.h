@@ -7,6 +7,7 @@
 #ifndef REPLAY_SUITE_SELECT_PACKETS_H
 #define REPLAY_SUITE_SELECT_PACKETS_H
 
+#include "base/error.h"
 #include "engine/replay.h"
 
 /* More cannot be asked for one by one. */

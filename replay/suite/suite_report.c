@@ -2,6 +2,7 @@
 #include "suite/suite_report.h"
 
 #include <string.h>
+#include "util/strbuf.h"
 #include "util/xml_escape.h"
 
 static size_t connection_cnt(const struct job *job)

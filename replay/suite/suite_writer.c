@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
 #include "engine/peer_quirks.h"

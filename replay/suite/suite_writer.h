@@ -7,6 +7,7 @@
 #define REPLAY_SUITE_SUITE_WRITER_H
 
 #include <pcap/pcap.h>
+#include "base/error.h"
 #include "suite/manifest.h"
 #include "capture/capture_reader.h"
 

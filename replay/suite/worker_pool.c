@@ -7,9 +7,11 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/error.h"
 #include "engine/peer_quirks.h"
 #include "util/json_util.h"
 #include "infer/setup_dump.h"
+#include "util/strbuf.h"
 
 /* A job and the process that does it. */
 struct worker {

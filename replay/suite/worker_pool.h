@@ -7,6 +7,7 @@
 #define REPLAY_SUITE_WORKER_POOL_H
 
 #include <jansson.h>
+#include "base/error.h"
 #include "suite/capture_set.h"
 #include "report/report.h"
 #include "report/report_loop.h"

@@ -2,13 +2,14 @@
 #include "util/cli_opts.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include "util/strbuf.h"
 
 int cli_error(const char *fmt, ...)
 {
-    char line[sizeof(struct error)];
+    char line[2 * PATH_MAX + 512];
     va_list args;
 
     fflush(stdout);

@@ -139,13 +139,3 @@ void put_shell_word(FILE *out, const char *word)
     }
     fputc('\'', out);
 }
-
-int error_set(struct error *error, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(error->text, sizeof(error->text), fmt, args);
-    va_end(args);
-    return -1;
-}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Text: lines put together in a buffer of fixed size, and the one line that says why something
- * could not be used. What does not fit is cut, never overrun.
+ * Text: lines put together in a buffer of fixed size. What does not fit is cut, never overrun.
  */
 #ifndef REPLAY_UTIL_STRBUF_H
 #define REPLAY_UTIL_STRBUF_H
@@ -41,14 +40,5 @@ unsigned utf8_decode(const char *p, uint32_t *code);
 
 /* Writes a file name, say, as one word of a shell's command. */
 void put_shell_word(FILE *out, const char *word);
-
-/* Why an input cannot be used: file, and frame and field where it applies. There is room for two
- * paths as long as the system takes them, and for what is to be said of them. */
-struct error {
-    char text[2 * 4096 + 512];
-};
-
-/* Sets the text and returns -1, so that a caller can `return error_set(...)`. */
-int error_set(struct error *error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

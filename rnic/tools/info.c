@@ -38,7 +38,7 @@ static void print_iface(const struct rnic_iface *iface)
 static int print_devices(void)
 {
     struct rnic_iface *list = NULL;
-    struct rnic_why why = {""};
+    struct error why = {""};
     size_t cnt = 0;
     int result = rnic_iface_list(&list, &cnt, &why);
     if (result < 0) {

@@ -328,7 +328,7 @@ static int end_watch(struct watch *watch, const char *copy)
 static bool check_impair(const struct options *options)
 {
     struct rnic_impair_spec spec;
-    struct rnic_why why;
+    struct error why;
     if (!options->impair || rnic_impair_parse(options->impair, &spec, &why) == 0)
         return true;
     complain("--impair", why.text);
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
         complain(times, strerror(errno));
         status = status ? status : 2;
     }
-    struct rnic_why unsorted;
+    struct error unsorted;
     if (options.record && !watch && rnic_pcapng_sort(record, &unsorted) < 0) {
         fprintf(stderr, "rnic-run: %s\n", unsorted.text);
         status = status ? status : 2;

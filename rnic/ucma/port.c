@@ -378,7 +378,7 @@ int uc_port_open_all(void)
 static struct uc_port *port_with(const uint8_t gid[16], unsigned oif, bool local)
 {
     struct rnic_iface *ifaces;
-    struct rnic_why why;
+    struct error why;
     size_t cnt;
     struct uc_port *port = NULL;
     int error = ENODEV;

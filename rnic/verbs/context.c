@@ -99,7 +99,7 @@ static int hca_get(struct vdevice *device)
         .describe = vhca_describe,
         .user = hca,
     };
-    struct rnic_why why = {""};
+    struct error why = {""};
     int result = rnic_live_open(&attr, &hca->live, &why);
     if (result < 0) {
         verbs_warn("%s: %s", device->ibv.name, why.text[0] ? why.text : strerror(-result));

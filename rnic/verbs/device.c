@@ -89,7 +89,7 @@ static int refresh(void)
 {
     const struct config *chosen = vdevice_config();
     struct rnic_iface *ifaces = NULL;
-    struct rnic_why why = {""};
+    struct error why = {""};
     size_t cnt = 0;
     for (struct vdevice *device = devices; device; device = device->next)
         device->listed = false;

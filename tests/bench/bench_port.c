@@ -186,7 +186,7 @@ static void end_open(struct end *end, const char *iface, int fd)
     struct rnic_pd *pd;
     struct rnic_iface on;
     struct rnic_path path;
-    struct rnic_why why;
+    struct error why;
     struct rnic *rnic;
 
     need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity"); /* its threads */

@@ -48,7 +48,7 @@ static void meet(int fd)
 static void swap_macs(const char *iface, int fd, uint8_t peer[6])
 {
     struct rnic_iface own;
-    struct rnic_why why;
+    struct error why;
 
     need(rnic_iface_get(iface, &own, &why) == 0, "the interface");
     need(write(fd, own.mac, 6) == 6 && read(fd, peer, 6) == 6, "the other side");
@@ -242,7 +242,7 @@ static void run_frames(enum way way, const char *iface, bool client, uint32_t si
     uint8_t frame[FRAME_MAX];
     struct sender sender = {.way = way, .pcap = open_handle(iface, roce, client), .frame = frame};
     struct rnic_udp_reserve guard;
-    struct rnic_why why;
+    struct error why;
 
     need(rnic_udp_reserve_open(&guard, &why) == 0, why.text);
     swap_macs(iface, fd, frame);
@@ -302,7 +302,7 @@ double way_trips(const char *iface, bool client, int fd, unsigned trips)
     struct pcap_pkthdr *head;
     const u_char *data;
     struct rnic_udp_reserve guard;
-    struct rnic_why why;
+    struct error why;
     uint64_t start;
     size_t write_len, ack_len;
     double seconds;

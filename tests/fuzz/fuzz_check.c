@@ -16,6 +16,7 @@
 #include "check/check_junit.h"
 #include "check/fit_terminal.h"
 #include "decode.h"
+#include "util/strbuf.h"
 
 #define CONNS 64u
 

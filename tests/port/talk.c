@@ -321,7 +321,7 @@ bool talk_play(const struct talk *talk)
                                   .gid = talk->own_gid,
                                   .gid_cnt = talk->own_gid ? 1 : 0};
     struct side side = {.talk = talk};
-    struct rnic_why why;
+    struct error why;
     bool fine;
 
     if (rnic_live_open(&attr, &side.live, &why) != 0) {

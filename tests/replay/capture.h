@@ -6,6 +6,7 @@
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
 
+#include <stdint.h>
 #include "report/report.h"
 
 struct capture_frame {

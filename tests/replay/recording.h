@@ -5,6 +5,7 @@
 #ifndef TEST_RECORDING_H
 #define TEST_RECORDING_H
 
+#include <stdint.h>
 #include "capture.h"
 #include "support/qp_pair.h"
 

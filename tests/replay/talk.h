@@ -7,6 +7,7 @@
 #ifndef TEST_TALK_H
 #define TEST_TALK_H
 
+#include <stdint.h>
 #include "capture.h"
 
 /* The key that a SEND with Invalidate names. */

@@ -466,7 +466,7 @@ static void impair_drop(struct rnic_port *port)
 }
 
 int rnic_impair_open(const char *text, uint64_t seed, struct rnic_port *behind,
-                     struct rnic_port **out, struct rnic_why *why)
+                     struct rnic_port **out, struct error *why)
 {
     struct rnic_impair_spec spec;
     struct impair *impair;
@@ -476,7 +476,7 @@ int rnic_impair_open(const char *text, uint64_t seed, struct rnic_port *behind,
         return error;
     impair = calloc(1, sizeof(*impair));
     if (!impair) {
-        rnic_why_set(why, "no memory");
+        error_set(why, "no memory");
         return -ENOMEM;
     }
     impair->port.ops = &impair_ops;

@@ -40,11 +40,11 @@ struct rnic_impair_spec {
 };
 
 /* 0, or -EINVAL with what is wrong where. An empty text impairs nothing. */
-int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct rnic_why *why);
+int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct error *why);
 
 /* Puts impairments in front of `behind`, which the new port owns from then on (on failure it stays
  * the caller's). -EINVAL for a wrong text. */
 int rnic_impair_open(const char *text, uint64_t seed, struct rnic_port *behind,
-                     struct rnic_port **out, struct rnic_why *why);
+                     struct rnic_port **out, struct error *why);
 
 #endif

@@ -135,7 +135,7 @@ static const char *item(const char **at, struct rnic_impair_spec *out)
     return "loss=, dup=, corrupt=, ecn=, reorder=, delay= or dir=";
 }
 
-int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct rnic_why *why)
+int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct error *why)
 {
     const char *at = text;
 
@@ -152,7 +152,7 @@ int rnic_impair_parse(const char *text, struct rnic_impair_spec *out, struct rni
         if (!want && *at == ',' && *++at == 0)
             want = "something after the comma";
         if (want) {
-            rnic_why_set(why, "impairments \"%s\": at \"%s\": wanted %s", text, begin, want);
+            error_set(why, "impairments \"%s\": at \"%s\": wanted %s", text, begin, want);
             return -EINVAL;
         }
     }

@@ -11,20 +11,20 @@
 #define RING_MIN    (256u * 1024)
 #define SEND_BUFFER (8 * 1024 * 1024)
 
-static int open_error(int status, const char *name, const char *text, struct rnic_why *why)
+static int open_error(int status, const char *name, const char *text, struct error *why)
 {
     switch (status) {
     case PCAP_ERROR_PERM_DENIED:
-        rnic_why_set(why,
-                     "no permission to open %s: CAP_NET_RAW is needed (or a user and network "
-                     "namespace of its own)",
-                     name);
+        error_set(why,
+                  "no permission to open %s: CAP_NET_RAW is needed (or a user and network "
+                  "namespace of its own)",
+                  name);
         return -EPERM;
-    case PCAP_ERROR_IFACE_NOT_UP: rnic_why_set(why, "interface %s is down", name); return -ENETDOWN;
+    case PCAP_ERROR_IFACE_NOT_UP: error_set(why, "interface %s is down", name); return -ENETDOWN;
     case PCAP_ERROR_NO_SUCH_DEVICE:
-        rnic_why_set(why, "there is no interface %s", name);
+        error_set(why, "there is no interface %s", name);
         return -ENODEV;
-    default: rnic_why_set(why, "interface %s cannot be opened: %s", name, text); return -EIO;
+    default: error_set(why, "interface %s cannot be opened: %s", name, text); return -EIO;
     }
 }
 
@@ -67,7 +67,7 @@ static int activate(struct packet_socket *side, const char *name, size_t ring, i
 }
 
 int packet_socket_open(struct packet_socket *side, const char *name, size_t ring, int snaplen,
-                       struct rnic_why *why)
+                       struct error *why)
 {
     static const int on = 1;
     static const int send_buffer = SEND_BUFFER;

@@ -36,7 +36,7 @@ static inline bool packet_socket_works(const struct packet_socket *side)
  * has, and slots for frames of `snaplen`; it does not see what is sent on it. 0; -EPERM, -ENETDOWN,
  * -ENODEV, -EIO and the reason in words. */
 int packet_socket_open(struct packet_socket *side, const char *name, size_t ring, int snaplen,
-                       struct rnic_why *why);
+                       struct error *why);
 
 /* Changes the filter without losing a frame that both let in; nothing where the side does not work.
  * 0; -EINVAL: libpcap does not take the expression; or as setsockopt(2). */

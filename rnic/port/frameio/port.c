@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "port/frameio/port.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-void rnic_why_set(struct rnic_why *why, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why->text, sizeof(why->text), format, args);
-    va_end(args);
-}
 
 void rnic_port_stats(struct rnic_port *port, struct rnic_port_stats *out)
 {

@@ -16,15 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Why something could not be opened or read, in one line without a full stop. Functions that take
- * one fill it when they fail and leave it alone when they do not. */
-struct rnic_why {
-    char text[256];
-};
-
-__attribute__((format(printf, 2, 3))) void rnic_why_set(struct rnic_why *why, const char *format,
-                                                        ...);
+#include "base/error.h"
 
 enum rnic_frame_flags {
     RNIC_FRAME_LOCAL = 1u << 0, /* received: sent on this machine, did not come over the link */

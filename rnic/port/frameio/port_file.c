@@ -146,24 +146,23 @@ static void file_drop(struct rnic_port *port)
     (void)port; /* the files' descriptors end with the child */
 }
 
-static int open_in(struct file_port *file, const char *path, struct rnic_why *why)
+static int open_in(struct file_port *file, const char *path, struct error *why)
 {
     char text[PCAP_ERRBUF_SIZE];
 
     file->in = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
     if (!file->in) {
-        rnic_why_set(why, "%s", text); /* names the file */
+        error_set(why, "%s", text); /* names the file */
         return -EINVAL;
     }
     if (pcap_datalink(file->in) != DLT_EN10MB) {
-        rnic_why_set(why, "%s: its frames are not Ethernet", path);
+        error_set(why, "%s: its frames are not Ethernet", path);
         return -EINVAL;
     }
     return 0;
 }
 
-static int open_out(struct file_port *file, const char *path, const char *name,
-                    struct rnic_why *why)
+static int open_out(struct file_port *file, const char *path, const char *name, struct error *why)
 {
     size_t len = rnic_pcapng_section(file->buf, sizeof(file->buf));
 
@@ -172,20 +171,20 @@ static int open_out(struct file_port *file, const char *path, const char *name,
     if (!file->out || fwrite(file->buf, 1, len, file->out) != len) {
         int error = -errno;
 
-        rnic_why_set(why, "%s cannot be written: %s", path, strerror(-error));
+        error_set(why, "%s cannot be written: %s", path, strerror(-error));
         return error;
     }
     return 0;
 }
 
 int rnic_port_file_open(const char *in, const char *out_path, const char *name,
-                        struct rnic_port **out, struct rnic_why *why)
+                        struct rnic_port **out, struct error *why)
 {
     struct file_port *file = calloc(1, sizeof(*file));
     int error = 0;
 
     if (!file) {
-        rnic_why_set(why, "no memory");
+        error_set(why, "no memory");
         return -ENOMEM;
     }
     file->port.ops = &file_ops;

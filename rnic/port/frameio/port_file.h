@@ -14,6 +14,6 @@
  * file that is cut or damaged gives -EIO there.
  */
 int rnic_port_file_open(const char *in, const char *out_path, const char *name,
-                        struct rnic_port **out, struct rnic_why *why);
+                        struct rnic_port **out, struct error *why);
 
 #endif

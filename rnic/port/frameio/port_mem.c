@@ -172,7 +172,7 @@ static void mem_drop(struct rnic_port *port)
     (void)port; /* the other side may be used in the child */
 }
 
-int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct rnic_why *why)
+int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why)
 {
     struct wire *wire = calloc(1, sizeof(*wire));
     struct side *side[2] = {calloc(1, sizeof(**side)), calloc(1, sizeof(**side))};
@@ -189,7 +189,7 @@ int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct rnic_why
         fine = fine && wire->lane[i].slot && wire->lane[i].ready_fd >= 0;
     }
     if (!fine) {
-        rnic_why_set(why, "no memory for a pair of ports");
+        error_set(why, "no memory for a pair of ports");
         if (wire)
             free_wire(wire);
         free(side[0]);

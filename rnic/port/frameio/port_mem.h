@@ -11,6 +11,6 @@
 
 /* `depth`: frames on the way in each direction (at least 1) before sending has to wait. 0, -ENOMEM
  * or the error of a descriptor. */
-int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct rnic_why *why);
+int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why);
 
 #endif

@@ -501,7 +501,7 @@ static void reopen(struct pcap_port *self, uint64_t now)
         struct packet_socket side = {.expression = old->expression,
                                      .dropped_base = old->dropped_before};
         const char *name = which == LINK ? self->iface.name : self->loopback;
-        struct rnic_why why;
+        struct error why;
         int error;
 
         if (!old->dead || old->reopen_at > now)
@@ -540,7 +540,7 @@ static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *l
 }
 
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
-                        struct rnic_why *why)
+                        struct error *why)
 {
     struct pcap_port *self = calloc(1, sizeof(*self));
     /* Slots of a ring are as long as the longest frame: no longer than needed. */

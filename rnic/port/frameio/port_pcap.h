@@ -26,7 +26,7 @@ struct rnic_port_filter {
 /* `ring`: bytes of a receive ring; half of it is tried until the kernel has the memory. -EPERM
  * without CAP_NET_RAW, -ENETDOWN if the interface is down. */
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
-                        struct rnic_why *why);
+                        struct error *why);
 
 /* Changes the filter without a gap. Arrays are copied. */
 int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter *filter);

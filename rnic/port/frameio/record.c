@@ -246,7 +246,7 @@ static int open_file(const char *path, bool *own)
 }
 
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
-                     struct rnic_port **out, struct rnic_why *why)
+                     struct rnic_port **out, struct error *why)
 {
     struct record *record;
     bool own;
@@ -256,7 +256,7 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     if (fd < 0) {
         int error = -errno;
 
-        rnic_why_set(why, "%s cannot be written: %s", attr->path, strerror(-error));
+        error_set(why, "%s cannot be written: %s", attr->path, strerror(-error));
         return error;
     }
     while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
@@ -268,10 +268,10 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
         record->buf = malloc(BUFFER);
     if (number < 0 || !record || !record->buf) {
         if (number == -EINVAL)
-            rnic_why_set(why, "%s is not a whole pcapng file that can be appended to", attr->path);
+            error_set(why, "%s is not a whole pcapng file that can be appended to", attr->path);
         else
-            rnic_why_set(why, "%s cannot be written: %s", attr->path,
-                         strerror(number < 0 ? -number : ENOMEM));
+            error_set(why, "%s cannot be written: %s", attr->path,
+                      strerror(number < 0 ? -number : ENOMEM));
         if (record)
             free(record->buf);
         free(record);

@@ -28,6 +28,6 @@ struct rnic_record_attr {
 /* The new port owns `behind` (on failure it stays the caller's). -EINVAL if the file there is not
  * one that frames of Ethernet can be appended to. */
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
-                     struct rnic_port **out, struct rnic_why *why);
+                     struct rnic_port **out, struct error *why);
 
 #endif

@@ -35,7 +35,7 @@ static void close_fd(int *fd)
 }
 
 /* Puts a port in front of another, or closes that. */
-static int wrap(struct rnic_live *live, struct rnic_why *why)
+static int wrap(struct rnic_live *live, struct error *why)
 {
     struct rnic_port *front = NULL;
     int error = 0;
@@ -81,7 +81,7 @@ static void unplug(struct rnic_live *live)
 }
 
 /* Everything but names of QPNs and thread. A port that was given is there already. */
-static int plug(struct rnic_live *live, struct rnic_why *why)
+static int plug(struct rnic_live *live, struct error *why)
 {
     int error = 0;
 
@@ -89,7 +89,7 @@ static int plug(struct rnic_live *live, struct rnic_why *why)
     live->relief_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
     if (live->wake_fd < 0 || live->relief_fd < 0) {
         error = -errno;
-        rnic_why_set(why, "no event descriptor: %s", strerror(-error));
+        error_set(why, "no event descriptor: %s", strerror(-error));
     }
     if (!error && !live->given_port) {
         live->watch_fd = rnic_nl_watch();
@@ -104,13 +104,13 @@ static int plug(struct rnic_live *live, struct rnic_why *why)
     if (!error) {
         error = live_gate_new(live);
         if (error)
-            rnic_why_set(why, "no epoll set: %s", strerror(-error));
+            error_set(why, "no epoll set: %s", strerror(-error));
     }
     if (!error) {
         error = live_filter(live);
         if (error)
-            rnic_why_set(why, "the packet filter of %s cannot be set: %s", live->iface.name,
-                         strerror(-error));
+            error_set(why, "the packet filter of %s cannot be set: %s", live->iface.name,
+                      strerror(-error));
     }
     if (error) {
         if (live->given_port)
@@ -176,7 +176,7 @@ static bool renew_gids(struct rnic_live *live)
 void live_refresh(struct rnic_live *live)
 {
     struct rnic_iface *list;
-    struct rnic_why why;
+    struct error why;
     struct rnic_iface *now = NULL;
     unsigned what = 0;
     size_t cnt;
@@ -279,7 +279,7 @@ void rnic_live_watch_forks(void)
 void live_reattach(struct rnic_live *live)
 {
     uint64_t now = rnic_live_now();
-    struct rnic_why why;
+    struct error why;
 
     if (now < live->replug_at || live->given_port)
         return;
@@ -380,15 +380,14 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
 }
 
 /* The device, with the GIDs given or the interface's. */
-static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
-                      struct rnic_why *why)
+static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
     struct rnic_attr device = {0};
     const struct rnic_gid *gid = attr->gid_cnt ? attr->gid : live->iface.gid;
     unsigned cnt = attr->gid_cnt ? attr->gid_cnt : live->iface.gid_cnt;
 
     if (cnt == 0 || attr->gid_cnt > RNIC_GID_MAX) {
-        rnic_why_set(why, "%u GIDs: a device has 1 to %d", cnt, RNIC_GID_MAX);
+        error_set(why, "%u GIDs: a device has 1 to %d", cnt, RNIC_GID_MAX);
         return -EINVAL;
     }
     live->own_gids = attr->gid_cnt != 0;
@@ -408,21 +407,21 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     }
     live->rnic = rnic_new(&device);
     if (!live->rnic) {
-        rnic_why_set(why, "no memory for a device");
+        error_set(why, "no memory for a device");
         return -ENOMEM;
     }
     return 0;
 }
 
 /* From a loop that knows its interface to one that runs. Frees it on failure. */
-static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_why *why)
+static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
     int error =
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
     if (error)
-        rnic_why_set(why, "no part of the QPN space of %s is left: %s", live->iface.name,
-                     strerror(-error));
+        error_set(why, "no part of the QPN space of %s is left: %s", live->iface.name,
+                  strerror(-error));
     if (!error) {
         mix_block(live);
         error = new_device(live, attr, why);
@@ -432,7 +431,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     if (!error) {
         error = live_thread_start(live);
         if (error) {
-            rnic_why_set(why, "no thread can be started: %s", strerror(-error));
+            error_set(why, "no thread can be started: %s", strerror(-error));
             if (live->given_port)
                 live->port = NULL;
             unplug(live);
@@ -450,19 +449,19 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     return 0;
 }
 
-int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct rnic_why *why)
+int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why)
 {
     struct rnic_live *live = new_live(attr, true);
     int error;
 
     if (!live) {
-        rnic_why_set(why, "no memory");
+        error_set(why, "no memory");
         return -ENOMEM;
     }
     error = rnic_iface_get(attr->iface, &live->iface, why);
     if (!error && live->iface.path_mtu == 0) {
-        rnic_why_set(why, "interface %s has an MTU of %u bytes: RoCE needs more", attr->iface,
-                     live->iface.mtu);
+        error_set(why, "interface %s has an MTU of %u bytes: RoCE needs more", attr->iface,
+                  live->iface.mtu);
         error = -EMSGSIZE;
     }
     if (error) {
@@ -476,13 +475,13 @@ int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, st
 }
 
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
-                        struct rnic_port *port, struct rnic_live **out, struct rnic_why *why)
+                        struct rnic_port *port, struct rnic_live **out, struct error *why)
 {
     struct rnic_live *live = new_live(attr, false);
     int error;
 
     if (!live) {
-        rnic_why_set(why, "no memory");
+        error_set(why, "no memory");
         return -ENOMEM;
     }
     live->iface = *iface;

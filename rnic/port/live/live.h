@@ -68,12 +68,12 @@ struct rnic_live_attr {
 
 /* Opens the interface: libpcap, QPN block, guard, device, thread. Needs CAP_NET_RAW (-EPERM). All
  * strings of `attr` are copied. */
-int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct rnic_why *why);
+int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why);
 
 /* The same on a port that is there already (it is closed with the live), for an interface of which
  * only mac, gid, gid_cnt and path_mtu are looked at: no sockets, QPNs of the whole space. */
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
-                        struct rnic_port *port, struct rnic_live **out, struct rnic_why *why);
+                        struct rnic_port *port, struct rnic_live **out, struct error *why);
 
 /* Sends what is ready, stops the thread, frees the device with all its objects. Not locked. */
 void rnic_live_close(struct rnic_live *live);

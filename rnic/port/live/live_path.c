@@ -163,7 +163,7 @@ static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], cons
 static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     struct rnic_iface *list;
-    struct rnic_why why;
+    struct error why;
     size_t cnt;
     bool found = false;
 

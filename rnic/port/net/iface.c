@@ -180,7 +180,7 @@ static int ask_all(struct list *list)
     return error;
 }
 
-int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why)
+int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why)
 {
     struct list list;
     int error = -EAGAIN;
@@ -190,7 +190,7 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why)
     for (unsigned i = 0; i < TRIES && error == -EAGAIN; i++)
         error = ask_all(&list);
     if (error) {
-        rnic_why_set(why, "the kernel does not tell its network interfaces: %s", strerror(-error));
+        error_set(why, "the kernel does not tell its network interfaces: %s", strerror(-error));
         return error;
     }
     /* The loopback is the kernel's first; users look for a real interface before. */
@@ -207,7 +207,7 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why)
     return 0;
 }
 
-int rnic_iface_get(const char *name, struct rnic_iface *out, struct rnic_why *why)
+int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why)
 {
     struct rnic_iface *list;
     size_t cnt;
@@ -223,9 +223,9 @@ int rnic_iface_get(const char *name, struct rnic_iface *out, struct rnic_why *wh
         }
     free(list);
     if (error)
-        rnic_why_set(why,
-                     if_nametoindex(name) ? "interface %s is neither Ethernet nor the loopback"
-                                          : "there is no interface %s",
-                     name);
+        error_set(why,
+                  if_nametoindex(name) ? "interface %s is neither Ethernet nor the loopback"
+                                       : "there is no interface %s",
+                  name);
     return error;
 }

@@ -39,10 +39,10 @@ struct rnic_iface {
  * All interfaces a device can live on, in the kernel's order; the loopback last. *out is an array
  * to free() with *cnt members, NULL when there is none. 0 or a negative errno.
  */
-int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct rnic_why *why);
+int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why);
 
 /* One by name. -ENODEV if there is none or it is of a kind that cannot carry RoCE. */
-int rnic_iface_get(const char *name, struct rnic_iface *out, struct rnic_why *why);
+int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why);
 
 /* The RoCE path MTU that fits an interface MTU; 0 if none does. Annex A17: IP, UDP, BTH, the
  * longest extension headers and the ICRC come on top of the payload. */

@@ -36,7 +36,7 @@ static int hold(int family)
     return fd;
 }
 
-int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct rnic_why *why)
+int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why)
 {
     int error = 0;
 
@@ -47,11 +47,10 @@ int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct rnic_why *why
             reserve->fd[i] != -EADDRNOTAVAIL)
             error = reserve->fd[i];
     if (error == -EADDRINUSE)
-        rnic_why_set(why,
-                     "UDP port 4791 belongs to another: unload rdma_rxe (rdma link delete), or "
-                     "end the program that holds the port");
+        error_set(why, "UDP port 4791 belongs to another: unload rdma_rxe (rdma link delete), or "
+                       "end the program that holds the port");
     else if (error)
-        rnic_why_set(why, "UDP port 4791 cannot be held: %s", strerror(-error));
+        error_set(why, "UDP port 4791 cannot be held: %s", strerror(-error));
     if (error)
         rnic_udp_reserve_close(reserve);
     return error;

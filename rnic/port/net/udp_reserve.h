@@ -14,7 +14,7 @@ struct rnic_udp_reserve {
 };
 
 /* 0, or -EADDRINUSE where something does not share the port: the kernel's rdma_rxe, as a rule. */
-int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct rnic_why *why);
+int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why);
 void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve);
 
 #endif

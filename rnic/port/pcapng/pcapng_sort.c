@@ -159,7 +159,7 @@ static int sort_mapped(const char *path, uint8_t *file, size_t len)
     return error;
 }
 
-int rnic_pcapng_sort(const char *path, struct rnic_why *why)
+int rnic_pcapng_sort(const char *path, struct error *why)
 {
     struct stat stat;
     int error = 0;
@@ -178,8 +178,8 @@ int rnic_pcapng_sort(const char *path, struct rnic_why *why)
     if (fd >= 0)
         close(fd);
     if (error == -EINVAL)
-        rnic_why_set(why, "%s is not a pcapng file of one section", path);
+        error_set(why, "%s is not a pcapng file of one section", path);
     else if (error)
-        rnic_why_set(why, "%s cannot be sorted: %s", path, strerror(-error));
+        error_set(why, "%s cannot be sorted: %s", path, strerror(-error));
     return error;
 }

@@ -18,6 +18,6 @@
  * 0, -EINVAL if it is not a little-endian pcapng file of one section, or another negative errno. On
  * failure before the first byte is written the file is as it was.
  */
-int rnic_pcapng_sort(const char *path, struct rnic_why *why);
+int rnic_pcapng_sort(const char *path, struct error *why);
 
 #endif

@@ -18,7 +18,7 @@
 static void grammar(void)
 {
     struct rnic_impair_spec spec;
-    struct rnic_why why;
+    struct error why;
 
     EXPECT_EQ(rnic_impair_parse("", &spec, &why), 0);
     EXPECT_EQ(spec.loss, 0);
@@ -58,7 +58,7 @@ static void grammar_errors(void)
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rnic_impair_spec spec;
-        struct rnic_why why = {""};
+        struct error why = {""};
 
         EXPECT_EQ(rnic_impair_parse(cases[i].text, &spec, &why) != 0, true);
         if (!strstr(why.text, cases[i].names) || !strstr(why.text, cases[i].text))
@@ -156,7 +156,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
     struct seen seen = {.times = calloc(1, FRAMES)};
     struct rnic_port *pair[2];
     struct rnic_port *front;
-    struct rnic_why why;
+    struct error why;
     uint8_t buf[LEN];
     uint64_t now = 1000000;
     unsigned turns = 0;
@@ -308,7 +308,7 @@ static void inward(void)
     struct seen seen = {.times = calloc(1, FRAMES)};
     struct rnic_port *pair[2];
     struct rnic_port *front;
-    struct rnic_why why;
+    struct error why;
     uint8_t buf[LEN];
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(64, pair, &why) == 0);

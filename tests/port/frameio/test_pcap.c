@@ -45,7 +45,7 @@ static void open_all(void)
                  "ip link set p0 up && ip link set p1 up"));
     for (unsigned i = 0; i < PORTS; i++) {
         struct rnic_iface iface;
-        struct rnic_why why;
+        struct error why;
 
         CU_ASSERT_FATAL(rnic_iface_get(names[i], &iface, &why) == 0);
         if (rnic_port_pcap_open(&iface, 1u << 20, &ports[i], &why) != 0) {
@@ -154,7 +154,7 @@ static void take_far(unsigned cnt)
 static void peeked(void)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
-    struct rnic_why why;
+    struct error why;
     int said = 0;
 
     open_all();

@@ -54,7 +54,7 @@ static struct rnic_port *recorded(struct rnic_port **far, bool shared, const cha
     const struct rnic_record_attr attr = {.path = path, .iface = iface, .shared = shared};
     struct rnic_port *pair[2];
     struct rnic_port *front;
-    struct rnic_why why;
+    struct error why;
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(16, pair, &why) == 0);
     if (rnic_record_open(&attr, pair[0], &front, &why) != 0) {
@@ -199,7 +199,7 @@ static void sorted(void)
     enum { CNT = 2000 };
     static const uint64_t base = UINT64_C(1600000000000000000);
     struct rng rng = rng_seed();
-    struct rnic_why why;
+    struct error why;
     unsigned order[CNT];
     uint8_t block[512];
     FILE *file;
@@ -251,7 +251,7 @@ static void refused(void)
     static const char junk[] = "this is no capture at all, but somebody's notes";
     const struct rnic_record_attr attr = {.path = path, .iface = "e0"};
     struct rnic_port *front;
-    struct rnic_why why = {""};
+    struct error why = {""};
     struct stat stat_before;
     struct stat stat_after;
     FILE *file;
@@ -306,7 +306,7 @@ static void damaged(void)
 static void played(void)
 {
     struct rnic_port *port;
-    struct rnic_why why;
+    struct error why;
     uint8_t buf[ROCE_FRAME_MAX];
     unsigned got = 0;
     uint64_t now = 500;
@@ -339,7 +339,7 @@ static void played(void)
 static void not_played(void)
 {
     struct rnic_port *port;
-    struct rnic_why why;
+    struct error why;
 
     EXPECT_EQ(rnic_port_file_open("/nix/there.pcap", NULL, "e0", &port, &why) != 0, true);
     CU_ASSERT(strstr(why.text, "/nix/there.pcap") != NULL);
@@ -356,7 +356,7 @@ static void memory(void)
     struct rnic_port_stats stats;
     struct rnic_frame frame[8];
     struct pollfd fds[RNIC_PORT_FDS];
-    struct rnic_why why;
+    struct error why;
     uint8_t data[64] = {0};
     unsigned got = 0;
 

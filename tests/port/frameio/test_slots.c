@@ -20,7 +20,7 @@ static uint8_t sent[9000]; /* no ARP, no Neighbour Discovery */
 
 static void open_pair(unsigned mtu)
 {
-    struct rnic_why why;
+    struct error why;
 
     /* No address, so that the kernel sends nothing: its frame may come between two looks. */
     CU_ASSERT_FATAL(

@@ -45,7 +45,7 @@ static void looks(void)
     struct told told = {.says = rows[0].says};
     struct rnic_port *pair[2];
     struct rnic_live *live;
-    struct rnic_why why;
+    struct error why;
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
     wrap_port(&told.wrap, pair[0]);

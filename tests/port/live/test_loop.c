@@ -22,7 +22,7 @@ static struct rnic_live *open_on(const char *iface)
 {
     struct rnic_live_attr attr = {.iface = iface, .ring = 1u << 20};
     struct rnic_live *live = NULL;
-    struct rnic_why why;
+    struct error why;
 
     if (rnic_live_open(&attr, &live, &why) != 0)
         suite_fail(__FILE__, __LINE__, "%s: %s", iface, why.text);
@@ -41,7 +41,7 @@ static void nap(long ms)
 static void expect_error(struct rnic_live_attr attr, int error, const char *says)
 {
     struct rnic_live *live;
-    struct rnic_why why = {""};
+    struct error why = {""};
 
     EXPECT_EQ(rnic_live_open(&attr, &live, &why) == error, true);
     if (!strstr(why.text, says))
@@ -121,7 +121,7 @@ static void no_permission(void)
     if (pid == 0) {
         struct rnic_live_attr attr = {.iface = "lo"};
         struct rnic_live *live;
-        struct rnic_why why = {""};
+        struct error why = {""};
         int error;
 
         if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
@@ -223,7 +223,7 @@ static void interface_changes(void)
     struct rnic_live_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
     struct rnic_iface iface;
     struct rnic_live *live;
-    struct rnic_why why;
+    struct error why;
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
 
@@ -444,7 +444,7 @@ static void on_memory(void)
     struct rnic_live *live[2];
     struct rnic_port *pair[2];
     struct rnic_path path;
-    struct rnic_why why;
+    struct error why;
     uint8_t gid[16] = {0xfd, [15] = 2};
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);
@@ -554,7 +554,7 @@ static void time_of_frames(void)
     struct rnic_live *live[2];
     struct rnic_qp *qp[2];
     uint32_t qpn[2];
-    struct rnic_why why;
+    struct error why;
     struct slow slow = {.last = 0xff};
 
     CU_ASSERT_FATAL(rnic_port_mem_pair(8, pair, &why) == 0);

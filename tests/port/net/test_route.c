@@ -102,7 +102,7 @@ static void kernel(void)
     struct rnic_iface iface;
     struct rnic_iface *list;
     struct rnic_route route;
-    struct rnic_why why;
+    struct error why;
     uint8_t gid[16];
     uint8_t got[6];
     size_t cnt;
@@ -164,7 +164,7 @@ static void kernel(void)
 static void restless(void)
 {
     enum { ADDRESSES = 600, ROUNDS = 3000 };
-    struct rnic_why why = {""};
+    struct error why = {""};
     uint8_t stable[16];
     unsigned missed = 0;
     pid_t churn;

@@ -112,6 +112,7 @@ static const char *name_of(enum roce_rule rule)
     static const char *const names[ROCE_RULE_CNT] = {
 #define RULE(NAME, id, severity, svc, judge, text, source) [ROCE_RULE_##NAME] = #NAME,
 #include "flow/base/rules.def"
+#include "util/strbuf.h"
     };
 
     return names[rule];

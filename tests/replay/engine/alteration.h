@@ -6,6 +6,7 @@
 #ifndef TESTS_REPLAY_ENGINE_ALTERATION_H
 #define TESTS_REPLAY_ENGINE_ALTERATION_H
 
+#include <stdint.h>
 #include "replay/capture.h"
 
 /* clang-format off */

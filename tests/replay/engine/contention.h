@@ -7,6 +7,7 @@
 #ifndef TESTS_REPLAY_ENGINE_CONTENTION_H
 #define TESTS_REPLAY_ENGINE_CONTENTION_H
 
+#include <stdint.h>
 #include "support/qp_pair.h"
 
 /* Makes the devices and their load from the seed. contention_run() plays it to its end and asserts

@@ -6,6 +6,7 @@
 #ifndef TESTS_REPLAY_ENGINE_EQUIVALENCE_H
 #define TESTS_REPLAY_ENGINE_EQUIVALENCE_H
 
+#include <stdint.h>
 #include "alteration.h"
 
 /* Why an altered capture is right. */

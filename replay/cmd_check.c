@@ -9,13 +9,12 @@
 #include "check/check_json.h"
 #include "check/check_junit.h"
 #include "check/explain.h"
-#include "check/fit_terminal.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
 #include "util/strbuf.h"
 
-/* Connections a report keeps: the screenful shows fewer, -v and JUnit these. 5 kB each. */
+/* Connections that a report keeps, 5 kB each. The summary prints fewer; -v and JUnit print all. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
@@ -38,7 +37,7 @@ static const struct cli_option rows[] = {
      "exit with 1 for less: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"immediate", OPT_IMMEDIATE, NULL, "errors on standard error when they are found"},
-    {"verbose", 'v', NULL, "all connections and every finding, not a screenful"},
+    {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "no text on standard output, no progress"},
     {"rules", OPT_RULES, NULL, "list the rules and stop"},
     {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and stop"},
@@ -54,9 +53,7 @@ static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "no
 struct check_args {
     bool verbose, quiet, no_icrc, immediate;
     bool text;      /* a report on standard output */
-    bool fitted;    /* that is a terminal, and the report shall fit */
     bool summed_up; /* several captures: a line says how they came out */
-    struct screen screen;
     enum roce_profile profile;
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
@@ -90,23 +87,6 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
-static void print_text(const struct check_report *report, const struct check_args *args)
-{
-    unsigned taken = args->summed_up ? 2 : 0; /* an empty line, and that one */
-
-    if (!args->fitted) {
-        check_text(stdout, report, args->verbose);
-        return;
-    }
-    if (report->error) { /* goes to standard error afterwards, the same screen mostly */
-        char line[sizeof(struct error) + 16];
-
-        snprintf(line, sizeof(line), "rocedrill: %s", report->error);
-        taken += screen_rows(line, args->screen.columns);
-    }
-    screen_print(stdout, report, &args->screen, taken);
-}
-
 static int check_one(const char *path, const struct check_args *args, bool *stop)
 {
     bool text = args->text;
@@ -132,7 +112,7 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
                                                     : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
-            print_text(&report, args);
+            check_text(stdout, &report, args->verbose);
         if (args->junit)
             check_junit_add(args->junit, &report);
     } else {
@@ -259,7 +239,6 @@ static int run_check(int cnt, char **files, struct check_args *args)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
                  !outfile_is_stdout(args->annotate_path);
-    args->fitted = args->text && !args->verbose && screen_of(stdout, &args->screen);
     args->summed_up = args->text && cnt > 1;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);

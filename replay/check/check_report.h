@@ -67,7 +67,7 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
  * HOLDS: a QP that failed by the rules does not fail a check. */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
-/* For people. `verbose`: everything; otherwise a screenful. */
+/* Prints the report: a summary, or with `verbose` everything. */
 void check_text(FILE *out, const struct check_report *report, bool verbose);
 
 #endif

@@ -10,60 +10,21 @@
 
 #define LINE_LEN 1024
 
-/* Where no terminal says how much it shows. */
-static const struct check_limits a_page = {
-    .max = {[CHECK_LIMIT_SECTIONS] = UINT32_MAX,
-            [CHECK_LIMIT_STORIES] = 2,
-            [CHECK_LIMIT_EVENTS] = HISTORY_EVENTS,
-            [CHECK_LIMIT_CONNS] = 4,
-            [CHECK_LIMIT_DETAILS] = UINT32_MAX,
-            [CHECK_LIMIT_NOTES] = UINT32_MAX,
-            [CHECK_LIMIT_WARNS] = UINT32_MAX,
-            [CHECK_LIMIT_ERRORS] = UINT32_MAX,
-            [CHECK_LIMIT_FINDINGS] = 12},
-};
+/* What the summary shows at most; with -v everything that the report holds. */
+#define SUMMARY_REASONS  2u /* of each of "why it failed", "what got stuck", "what slowed it" */
+#define SUMMARY_CONNS    4u
+#define SUMMARY_FINDINGS 12u /* kinds */
 
-/* Everything, of what a report holds. */
-static const struct check_limits no_limits = {
-    .max = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-            UINT32_MAX, UINT32_MAX},
-};
-
-/* What is left out and said in one line. */
-enum left { LEFT_REASONS, LEFT_EVENTS, LEFT_CONNS, LEFT_DETAILS, LEFT_FINDINGS, LEFT_CNT };
-
-/* A report on its way out. */
 struct page {
     FILE *out;
     const struct check_report *r;
-    const uint32_t *max; /* of check_limits */
-    bool verbose, one_line;
-    const char *heading; /* of what comes next, if anything does; or NULL */
-    uint64_t left[LEFT_CNT];
-    uint32_t left_of[CHECK_LIMIT_CNT]; /* of the limits that go over the whole page */
+    bool verbose;
+    uint32_t findings_left; /* kinds of findings that may still be printed */
 };
 
-static void begin_item(struct page *page)
+static uint32_t limit_of(const struct page *page, uint32_t summary)
 {
-    if (page->heading)
-        fputs(page->heading, page->out);
-    page->heading = NULL;
-}
-
-/* Whether `cnt` that are not shown are said here, and not in the one line. */
-static bool says_left(struct page *page, enum left what, uint64_t cnt)
-{
-    if (page->one_line)
-        page->left[what] += cnt;
-    return cnt > 0 && !page->one_line;
-}
-
-/* Where each section says what it leaves out, it has something to say. */
-static void begin_section(struct page *page, const char *heading)
-{
-    page->heading = heading;
-    if (!page->one_line)
-        begin_item(page);
+    return page->verbose ? UINT32_MAX : summary;
 }
 
 /* ---- the head ----------------------------------------------------------------------------------
@@ -183,7 +144,6 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
     unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
-    unsigned max = page->max[CHECK_LIMIT_EVENTS];
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -201,7 +161,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         }
         fprintf(out, "     %s\n", part);
     }
-    for (unsigned i = cnt > max ? cnt - max : 0; i < cnt; i++) {
+    for (unsigned i = 0; i < cnt; i++) {
         const struct history_event *e = &events[i];
 
         t = strbuf_of(buf, sizeof(buf));
@@ -210,7 +170,6 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
                 e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
     }
-    page->left[LEFT_EVENTS] += cnt > max ? cnt - max : 0;
     t = strbuf_of(buf, sizeof(buf));
     check_conn_hint(
         &t, sum, event_history_request(events, cnt, sum->facts.end_side & 1u, sum->facts.end_psn));
@@ -226,7 +185,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
 static void print_rejections(struct page *page)
 {
     const struct check_report *r = page->r;
-    uint32_t max = page->max[CHECK_LIMIT_STORIES];
+    const uint32_t max = limit_of(page, SUMMARY_REASONS);
     uint64_t shown = 0;
 
     for (; shown < r->rejection_cnt && shown < CHECK_REJECTIONS && shown < max; shown++) {
@@ -241,25 +200,24 @@ static void print_rejections(struct page *page)
         strbuf_add_addr(&t, rej->to);
         strbuf_addf(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
                     name ? ")" : "");
-        begin_item(page);
         fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
     }
-    if (says_left(page, LEFT_REASONS, r->rejection_cnt - shown))
+    if (r->rejection_cnt > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
 }
 
-static void print_all_asked(struct page *page, uint32_t cnt)
+static void print_all_unanswered(struct page *page, uint32_t cnt)
 {
     const struct check_report *r = page->r;
+    const uint32_t max = limit_of(page, SUMMARY_REASONS);
     uint32_t shown = 0;
 
-    for (unsigned i = 0; i < UNANSWERED_CM_MAX && shown < page->max[CHECK_LIMIT_STORIES]; i++)
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX && shown < max; i++)
         if (unanswered_cm_is_repeated(&r->unanswered_cm.one[i])) {
-            begin_item(page);
             unanswered_cm_print(page->out, &r->unanswered_cm.one[i], r->first_time);
             shown++;
         }
-    if (says_left(page, LEFT_REASONS, cnt - shown))
+    if (cnt > shown)
         fprintf(page->out, "  ... and %u more that nobody answered%s\n", cnt - shown,
                 page->verbose ? "" : " (-v)");
 }
@@ -280,50 +238,39 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
                           uint64_t cnt, const char *what)
 {
     const struct check_report *r = page->r;
+    const uint32_t max = limit_of(page, SUMMARY_REASONS);
     uint64_t shown = 0;
 
-    for (uint32_t i = 0; i < r->conn_cnt && shown < page->max[CHECK_LIMIT_STORIES]; i++)
+    for (uint32_t i = 0; i < r->conn_cnt && shown < max; i++)
         if (kind(&r->conn[i].sum)) {
-            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) { /* that was told */
-                begin_item(page);
+            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() has it */
                 print(page, &r->conn[i].sum);
-            }
             shown++;
         }
-    if (says_left(page, LEFT_REASONS, cnt - shown))
+    if (cnt > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
                 page->verbose ? "" : " (-v)");
-}
-
-/* Whether a section with `cnt` reasons is printed. */
-static bool has_section(struct page *page, uint64_t cnt, const char *heading)
-{
-    if (cnt == 0)
-        return false;
-    if (page->left_of[CHECK_LIMIT_SECTIONS] == 0) {
-        page->left[LEFT_REASONS] += cnt;
-        return false;
-    }
-    page->left_of[CHECK_LIMIT_SECTIONS]--;
-    begin_section(page, heading);
-    return true;
 }
 
 static void print_failures(struct page *page)
 {
     const struct check_report *r = page->r;
-    uint32_t asked = unanswered_cm_cnt(&r->unanswered_cm);
+    uint32_t unanswered = unanswered_cm_cnt(&r->unanswered_cm);
 
-    if (has_section(page, r->failed + r->rejection_cnt, "why it failed:\n")) {
+    if (r->failed + r->rejection_cnt) {
+        fprintf(page->out, "why it failed:\n");
         print_rejections(page);
         print_stories(page, check_conn_failed, print_story, r->failed, "failed");
     }
-    if (has_section(page, r->stuck + asked, "what got stuck:\n")) {
-        print_all_asked(page, asked);
+    if (r->stuck + unanswered) {
+        fprintf(page->out, "what got stuck:\n");
+        print_all_unanswered(page, unanswered);
         print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
-    if (has_section(page, r->slow, "what slowed it:\n"))
+    if (r->slow) {
+        fprintf(page->out, "what slowed it:\n");
         print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
+    }
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -332,17 +279,15 @@ static void print_failures(struct page *page)
 static void print_conns(struct page *page)
 {
     const struct check_report *r = page->r;
+    const uint32_t max = limit_of(page, SUMMARY_CONNS);
     uint32_t shown = 0;
 
     if (r->conn_cnt == 0)
         return;
-    begin_section(page, "connections:\n");
-    for (; shown < r->conn_cnt && shown < page->max[CHECK_LIMIT_CONNS]; shown++) {
-        begin_item(page);
-        page->left[LEFT_DETAILS] += check_text_conn(
-            page->out, &r->conn[shown], &page->left_of[CHECK_LIMIT_DETAILS], page->verbose);
-    }
-    if (says_left(page, LEFT_CONNS, r->ended - shown))
+    fprintf(page->out, "connections:\n");
+    for (; shown < r->conn_cnt && shown < max; shown++)
+        check_text_conn(page->out, &r->conn[shown], page->verbose);
+    if (r->ended > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
                 page->verbose ? " (--json has all)" : " (-v)");
 }
@@ -391,21 +336,6 @@ static void print_each(FILE *out, const struct finding_groups *groups,
     }
 }
 
-/* Whether one more of this severity is printed. */
-static bool take_finding(struct page *page, enum roce_severity severity)
-{
-    static const enum check_limit of[ROCE_SEV_CNT] = {[ROCE_SEV_NOTE] = CHECK_LIMIT_NOTES,
-                                                      [ROCE_SEV_WARN] = CHECK_LIMIT_WARNS,
-                                                      [ROCE_SEV_ERROR] = CHECK_LIMIT_ERRORS};
-    uint32_t *one = &page->left_of[of[severity]], *all = &page->left_of[CHECK_LIMIT_FINDINGS];
-
-    if (*one == 0 || *all == 0)
-        return false;
-    --*one;
-    --*all;
-    return true;
-}
-
 static void print_whose(FILE *out, const struct finding_group *g)
 {
     if (g->conns)
@@ -422,10 +352,8 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
     uint32_t cnt, shown = 0;
     const struct finding_group *g = finding_groups_of(&page->r->groups, stream, &cnt);
 
-    for (uint32_t i = 0; i < cnt; i++) {
-        if (!take_finding(page, g[i].first.severity))
-            continue;
-        begin_item(page);
+    for (uint32_t i = 0; i < cnt && page->findings_left > 0; i++) {
+        page->findings_left--;
         if (shown++ == 0 || g[i].conns || g[i - 1].conns)
             print_whose(page->out, &g[i]);
         if (page->verbose)
@@ -443,42 +371,22 @@ static void print_findings(struct page *page)
 
     if (r->groups.group_cnt == 0)
         return;
-    begin_section(page, "findings:\n");
+    fprintf(page->out, "findings:\n");
+    page->findings_left = limit_of(page, SUMMARY_FINDINGS);
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         shown += print_findings_of(page, r->conn[i].sum.facts.conn_index);
     shown += print_findings_of(page, ROCE_NO_CONN);
-    if (says_left(page, LEFT_FINDINGS, r->groups.group_cnt - shown))
+    if (r->groups.group_cnt > shown)
         fprintf(page->out, "  ... and %u more kinds%s\n", r->groups.group_cnt - shown,
                 page->verbose ? " of connections not shown (--json has all)" : " (-v)");
-    if (r->groups.not_kept) {
-        begin_item(page);
+    if (r->groups.not_kept)
         fprintf(page->out,
                 "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
                 r->groups.not_kept);
-    }
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
  */
-
-static void print_left(struct page *page)
-{
-    static const char *const words[LEFT_CNT][2] = {
-        [LEFT_REASONS] = {"reason", "reasons"},
-        [LEFT_EVENTS] = {"event", "events"},
-        [LEFT_CONNS] = {"connection", "connections"},
-        [LEFT_DETAILS] = {"line of connections", "lines of connections"},
-        [LEFT_FINDINGS] = {"kind of finding", "kinds of findings"},
-    };
-    char buf[LINE_LEN];
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-    const char *sep = "";
-
-    for (int i = 0; i < LEFT_CNT; i++)
-        check_text_list(&t, &sep, page->left[i], words[i][0], words[i][1]);
-    if (page->one_line && t.len)
-        fprintf(page->out, "... left out: %s (-v shows more)\n", buf);
-}
 
 static void print_verdict(FILE *out, const struct check_report *r)
 {
@@ -501,28 +409,13 @@ static void print_verdict(FILE *out, const struct check_report *r)
     fprintf(out, ")\n");
 }
 
-static void print_page(struct page *page)
-{
-    memcpy(page->left_of, page->max, sizeof(page->left_of));
-    print_head(page->out, page->r);
-    print_failures(page);
-    print_conns(page);
-    print_findings(page);
-    print_left(page);
-    print_verdict(page->out, page->r);
-}
-
-void check_text_within(FILE *out, const struct check_report *r, const struct check_limits *limits)
-{
-    struct page page = {.out = out, .r = r, .max = limits->max, .one_line = true};
-
-    print_page(&page);
-}
-
 void check_text(FILE *out, const struct check_report *r, bool verbose)
 {
-    const struct check_limits *limits = verbose ? &no_limits : &a_page;
-    struct page page = {.out = out, .r = r, .max = limits->max, .verbose = verbose};
+    struct page page = {.out = out, .r = r, .verbose = verbose};
 
-    print_page(&page);
+    print_head(out, r);
+    print_failures(&page);
+    print_conns(&page);
+    print_findings(&page);
+    print_verdict(out, r);
 }

@@ -33,21 +33,9 @@ void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT])
         strbuf_addf(t, "no findings");
 }
 
-/* What either side did, as many lines of it as are wanted. */
-struct lines {
-    FILE *out;
-    uint32_t *wanted;
-    uint32_t left; /* that were not */
-};
-
-static void put_line(struct lines *lines, unsigned side, const char *what, const char *text)
+static void put_line(FILE *out, unsigned side, const char *what, const char *text)
 {
-    if (*lines->wanted == 0) {
-        lines->left++;
-        return;
-    }
-    --*lines->wanted;
-    fprintf(lines->out, "     %s %s%s\n", check_text_arrow(side), what, text);
+    fprintf(out, "     %s %s%s\n", check_text_arrow(side), what, text);
 }
 
 /* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
@@ -92,7 +80,7 @@ static bool would_show(const struct check_conn *c, enum roce_oper oper)
     return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
 
-static void print_operations(struct lines *lines, const struct check_conn *c, unsigned i)
+static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
 {
     const struct roce_endpoint_summary *s = &c->sum.side[i];
     bool answered = c->sum.facts.svc != ROCE_SVC_RC || are_matched(&c->sum);
@@ -124,10 +112,10 @@ static void print_operations(struct lines *lines, const struct check_conn *c, un
         strbuf_add_size(&t, (double)bytes * 1e9 / (double)ns);
         strbuf_addf(&t, "/s");
     }
-    put_line(lines, i, "", buf);
+    put_line(out, i, "", buf);
 }
 
-static void print_repeats(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
+static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -148,10 +136,10 @@ static void print_repeats(struct lines *lines, const struct roce_endpoint_summar
         sep = "; ";
     }
     if (*sep)
-        put_line(lines, i, "sent again: ", buf);
+        put_line(out, i, "sent again: ", buf);
 }
 
-static void print_odds(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
+static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -190,17 +178,17 @@ static void print_odds(struct lines *lines, const struct roce_endpoint_summary *
         }
     }
     if (t.len)
-        put_line(lines, i, "", buf);
+        put_line(out, i, "", buf);
 }
 
-static void print_congestion(struct lines *lines, const struct roce_endpoint_summary *s, unsigned i)
+static void print_congestion(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     congestion_text_rate(&t, s);
     if (t.len)
-        put_line(lines, i, "", buf);
+        put_line(out, i, "", buf);
 }
 
 static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
@@ -220,10 +208,9 @@ static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
         fprintf(out, "     %s and %u more keys\n", check_text_arrow(i), s->region_more);
 }
 
-uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *details, bool regions)
+void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
 {
     const struct roce_conn_summary *sum = &c->sum;
-    struct lines lines = {.out = out, .wanted = details};
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -249,12 +236,11 @@ uint32_t check_text_conn(FILE *out, const struct check_conn *c, uint32_t *detail
     check_text_severities(&t, sum->facts.findings);
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {
-        print_operations(&lines, c, i);
-        print_repeats(&lines, &sum->side[i], i);
-        print_odds(&lines, &sum->side[i], i);
-        print_congestion(&lines, &sum->side[i], i);
-        if (regions)
+        print_operations(out, c, i);
+        print_repeats(out, &sum->side[i], i);
+        print_odds(out, &sum->side[i], i);
+        print_congestion(out, &sum->side[i], i);
+        if (verbose)
             print_regions(out, c, i);
     }
-    return lines.left;
 }

@@ -4,9 +4,9 @@
  * input is that of capture.h.
  *
  * Invariants: JSON can be read, and has a line for each finding and connection; no text or XML has
- * bytes that a terminal obeys or that are no UTF-8; a screen is not overrun; the annotated copy has
- * the same frames and is judged the same, and so is the capture without any of the outputs; where
- * nothing was wrong, nothing is wrong with what is left of frames that are cut.
+ * bytes that a terminal obeys or that are no UTF-8; the annotated copy has the same frames and is
+ * judged the same, and so is the capture without any of the outputs; where nothing was wrong,
+ * nothing is wrong with what is left of frames that are cut.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -14,7 +14,6 @@
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
-#include "check/fit_terminal.h"
 #include "decode.h"
 #include "util/strbuf.h"
 
@@ -86,9 +85,8 @@ static uint64_t check_json(struct output *o, const char *type)
     return cnt;
 }
 
-static void print_all(const struct check_report *report, unsigned rows)
+static void print_all(const struct check_report *report)
 {
-    const struct screen screen = {.rows = 24 + rows % 40, .columns = 80};
     struct output o;
 
     for (int verbose = 0; verbose < 2; verbose++) {
@@ -97,11 +95,6 @@ static void print_all(const struct check_report *report, unsigned rows)
         check_clean(&o);
         output_end(&o);
     }
-    output_begin(&o);
-    screen_print(o.file, report, &screen, 0);
-    check_clean(&o);
-    FUZZ_CHECK(screen_rows(o.p, screen.columns) < screen.rows);
-    output_end(&o);
     output_begin(&o);
     check_junit_begin(o.file);
     check_junit_add(o.file, report);
@@ -126,7 +119,7 @@ static struct outcome outcome_of(const struct check_report *report, int rc)
 }
 
 /* With all outputs. */
-static struct outcome check_loud(const char *path, const char *annotated, unsigned rows)
+static struct outcome check_loud(const char *path, const char *annotated)
 {
     struct output json;
     struct check_options options = {
@@ -142,7 +135,7 @@ static struct outcome check_loud(const char *path, const char *annotated, unsign
     FUZZ_CHECK(report.name != NULL);
     FUZZ_CHECK((outcome.rc == 0) == (error.text[0] == 0));
     if (report.frames > 0)
-        print_all(&report, rows);
+        print_all(&report);
     FUZZ_CHECK(check_json_summary(json.file, &report, 0) == 0 && fclose(json.file) == 0);
     FUZZ_CHECK(check_json(&json, "finding") == outcome.totals.findings[ROCE_SEV_ERROR] +
                                                    outcome.totals.findings[ROCE_SEV_WARN] +
@@ -210,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fd = fuzz_capture(data, size, ROCE_FRAME_MAX, path);
     copy = fuzz_memfile("annotated", annotated);
-    loud = check_loud(path, annotated, data[5]);
+    loud = check_loud(path, annotated);
     quiet = check_quiet(path);
     check_same(&loud, &quiet);
     again = check_quiet(annotated);

@@ -6,6 +6,7 @@
 #include "flow/base/rules.h"
 #include "support/flowgen.h"
 #include "support/suite.h"
+#include "util/strbuf.h"
 
 #define LOSS "$C/rc-loss-atomic-write.pcap"
 
@@ -45,7 +46,39 @@ static unsigned lines_of(const char *text)
     return cnt;
 }
 
-static void text_is_a_screenful_unless_verbose(void)
+/* Names of captures: nothing in them steers the terminal. */
+static void control_bytes_are_escaped(void)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"plain name.pcap", "plain name.pcap"},
+        {"", ""},
+        {"a\nb\rc\td", "a\\nb\\rc\\td"},
+        {"\x1b[2J\x7f", "\\x1b[2J\\x7f"},
+        {"\303\251 \342\206\222 \360\237\230\200", "\303\251 \342\206\222 \360\237\230\200"},
+        {"\302\233m", "\\xc2\\x9bm"},                 /* CSI of C1 */
+        {"\377\233", "\\xff\\x9b"},                   /* no UTF-8 */
+        {"\303", "\\xc3"},                            /* cut */
+        {"\342\206", "\\xe2\\x86"},                   /* cut later */
+        {"\300\233", "\\xc0\\x9b"},                   /* ESC in a form that is too long */
+        {"\355\240\200", "\\xed\\xa0\\x80"},          /* half of a surrogate pair */
+        {"\364\220\200\200", "\\xf4\\x90\\x80\\x80"}, /* past the last */
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *shown = NULL;
+        size_t len;
+        FILE *out = open_memstream(&shown, &len);
+
+        put_escaped(out, cases[i].text);
+        fclose(out);
+        CU_ASSERT_STRING_EQUAL(shown, cases[i].shown);
+        free(shown);
+    }
+}
+
+static void text_is_a_summary_unless_verbose(void)
 {
     struct checkrun r = checkrun_shell("$GEN -n 20000 -c 500 | $R check -"), v;
 
@@ -612,10 +645,10 @@ static void text_says_once_what_all_have(void)
 }
 
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
-      TEST(text_is_a_screenful_unless_verbose), TEST(json_lines_add_up),
-      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(text_tells_what_got_stuck), TEST(text_tells_of_page_faults),
-      TEST(text_tells_how_it_ends), TEST(text_tells_what_nobody_answered),
-      TEST(text_tells_what_slowed_it), TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed),
-      TEST(text_tells_of_no_rtu), TEST(text_tells_of_wrong_icrcs_only),
-      TEST(text_says_once_what_all_have))
+      TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
+      TEST(json_lines_add_up), TEST(json_says_how_a_connection_ended),
+      TEST(json_marks_what_is_known), TEST(text_tells_what_got_stuck),
+      TEST(text_tells_of_page_faults), TEST(text_tells_how_it_ends),
+      TEST(text_tells_what_nobody_answered), TEST(text_tells_what_slowed_it),
+      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed), TEST(text_tells_of_no_rtu),
+      TEST(text_tells_of_wrong_icrcs_only), TEST(text_says_once_what_all_have))

@@ -9,11 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "cmd_check.h"
-#include "cmd_decode.h"
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"
-#include "cmd_replay.h"
 
 #define SNAPLEN 65535
 
@@ -89,7 +86,8 @@ int suite_file_close(struct suite_file *file, struct error *error)
  */
 
 /* What stands beside a capture. */
-static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "verdict.txt"};
+static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "check-v.txt",
+                                    "verdict.txt"};
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
 
 static int make_folder(const char *path, struct error *error)
@@ -149,66 +147,63 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
 /* ---- golden outputs ----------------------------------------------------------------------------
  */
 
-/* In a process of its own: the command says what it has to say into the file, whose name has no
- * folder in it. */
-static void run_command(const struct suite_folder *f, const char *file,
-                        int (*command)(int, char **), char **argv)
+/* Replaces this process by `rocedrill ARGV...`, with its output in a file of the work folder. */
+static void run_command(const struct suite_folder *f, const char *file, char **argv)
 {
-    int argc = 0, fd;
+    int fd;
 
-    while (argv[argc])
-        argc++;
-    if (chdir(f->work) != 0 || (fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0666)) < 0 ||
-        dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0)
-        _exit(127);
-    fd = command(argc, argv);
-    if (fflush(NULL) != 0)
-        fd = 127;
-    _exit(fd);
+    if (chdir(f->work) == 0 && (fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0666)) >= 0 &&
+        dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0)
+        execv("/proc/self/exe", argv);
+    _exit(127);
 }
 
-static int make_golden(const struct suite_folder *f, const char *kind, int (*command)(int, char **),
-                       char **argv, bool with_status, struct error *error)
+/* Appends the exit status to an output. */
+static int add_status(const char *path, int status, struct error *error)
+{
+    FILE *out = fopen(path, "a");
+
+    if (!out || fprintf(out, "exit status %d\n", status) < 0 || fclose(out) != 0)
+        return error_set(error, "%s: cannot be written", path);
+    return 0;
+}
+
+static int make_golden(const struct suite_folder *f, const char *kind, char **argv,
+                       bool with_status, struct error *error)
 {
     char file[160], path[1300];
     int status = -1;
-    FILE *out;
     pid_t pid;
 
     snprintf(file, sizeof(file), "%s.%s", f->name, kind);
     fflush(NULL);
     pid = fork();
     if (pid == 0)
-        run_command(f, file, command, argv);
+        run_command(f, file, argv);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
         return error_set(error, "%s: its output could not be made", file);
-    if (!with_status)
-        return 0;
     snprintf(path, sizeof(path), "%s/%s", f->work, file);
-    out = fopen(path, "a");
-    if (!out || fprintf(out, "exit status %d\n", WEXITSTATUS(status)) < 0 || fclose(out) != 0)
-        return error_set(error, "%s: cannot be written", path);
-    return 0;
+    return with_status ? add_status(path, WEXITSTATUS(status), error) : 0;
 }
 
 int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *error)
 {
-    char program[] = "rocedrill", verbose[] = "-v", option[] = "--quirks", file[160], name[64];
-    char *plain[] = {program, file, NULL};
-    char *judged[] = {program, verbose, file, NULL, NULL, NULL};
+    const bool known = peer && peer_quirks_profile_known(peer);
+    char program[] = "rocedrill", decode[] = "decode", check[] = "check", replay[] = "replay";
+    char verbose[] = "-v", option[] = "--quirks", file[160], name[64];
+    char *words[] = {program, decode, file, NULL};
+    char *summary[] = {program, check, file, known ? option : NULL, name, NULL};
+    char *all[] = {program, check, verbose, file, known ? option : NULL, name, NULL};
+    char *verdict[] = {program, replay, verbose, file, known ? option : NULL, name, NULL};
 
     snprintf(file, sizeof(file), "%s.pcap", f->name);
-    if (peer && peer_quirks_profile_known(peer)) {
-        snprintf(name, sizeof(name), "%s", peer);
-        judged[2] = option;
-        judged[3] = name;
-        judged[4] = file;
-    }
-    return make_golden(f, "decode.txt", cmd_decode, plain, false, error) != 0 ||
-                   make_golden(f, "check.txt", cmd_check, judged, true, error) != 0 ||
-                   make_golden(f, "verdict.txt", cmd_replay, judged, true, error) != 0
+    snprintf(name, sizeof(name), "%s", known ? peer : "");
+    return make_golden(f, "decode.txt", words, false, error) != 0 ||
+                   make_golden(f, "check.txt", summary, true, error) != 0 ||
+                   make_golden(f, "check-v.txt", all, true, error) != 0 ||
+                   make_golden(f, "verdict.txt", verdict, true, error) != 0
                ? -1
                : 0;
 }

@@ -56,8 +56,8 @@ struct suite_row {
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name,
                       struct error *error);
 
-/* The golden outputs of the capture: decode, check and replay, each in a process of its own. 0, or
- * -1 and an error. */
+/* Writes the golden outputs of the capture. Runs this program again for each of them: decode,
+ * check, check -v and replay -v. Returns 0, or -1 and a fault. */
 int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
 
 /* Moves all to its place and adds the row to the manifest. 0, or -1 and an error. */

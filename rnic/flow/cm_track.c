@@ -253,7 +253,7 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
                             const struct roce_cm_rej *rej)
 {
     static const struct roce_cm_rep none;
-    struct roce_conn *conn = roce_flow_alloc(ctx->flow, sizeof(*conn), ctx->conn);
+    struct roce_conn *conn = roce_mem_need(&ctx->flow->mem, sizeof(*conn));
     struct roce_conn_summary told = {0};
     struct roce_conn_facts *sum = &told.facts;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "flow/check.h"
 #include "flow/table/cm_slot.h"
+#include "flow/table/evict.h"
 #include "wire/dc.h"
 
 #define DEFAULT_MEM       ((size_t)1 << 30)
@@ -123,12 +124,19 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
 {
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_key *key = &ctx->digest->key;
+    unsigned new_conns = 0;
 
     ctx->sender = NULL;
     ctx->conn = NULL;
-    if (roce_opcode_has(pkt->op, ROCE_HDR_DETH) && !roce_pkt_has(pkt, ROCE_HDR_DETH))
-        return; /* cut before the source QP */
+    if (roce_opcode_has(pkt->op, ROCE_HDR_DETH)) {
+        if (!roce_pkt_has(pkt, ROCE_HDR_DETH))
+            return;                                  /* cut before the source QP */
+        new_conns = pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message may set one up */
+    }
     ctx->sender = roce_conn_find(ctx->flow, key, ctx->digest->hash);
+    new_conns += !ctx->sender && create;
+    if (new_conns || ctx->flow->mem.tight)
+        roce_evict(ctx->flow, ctx->sender ? ctx->sender->conn : NULL, new_conns);
     if (!ctx->sender && create) {
         ctx->sender = roce_conn_new(ctx->flow, ctx, key);
         if (ctx->sender && ctx->sender->conn->ud && pkt->bth.dest_qp != ROCE_QP_MULTICAST &&

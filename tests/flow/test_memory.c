@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "judge.h"
 #include "support/suite.h"
 
@@ -59,6 +60,83 @@ static void memory_is_limited(void)
         CU_ASSERT(v.totals.mem_peak <= max);
         CU_ASSERT(v.totals.evicted + v.totals.forgotten > 0 || max > (size_t)1 << 21);
         EXPECT_EQ(judge_errors(&v, "limited memory"), 0);
+    }
+}
+
+/* ---- eviction ----------------------------------------------------------------------------------
+ */
+
+/* What happened since the packet at hand was given to the observer. */
+static struct {
+    unsigned allocs, conns, conns_after_alloc;
+    size_t bytes, bytes_max; /* of the allocator: the observer does not know its limit */
+} seen;
+
+static void *count_alloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    seen.allocs++;
+    if (seen.bytes + size > seen.bytes_max)
+        return NULL;
+    seen.bytes += size;
+    return malloc(size);
+}
+
+static void count_free(void *ctx, void *p, size_t size)
+{
+    (void)ctx;
+    seen.bytes -= size;
+    free(p);
+}
+
+static void count_conn(void *user, const struct roce_conn_summary *conn)
+{
+    (void)user;
+    (void)conn;
+    seen.conns++;
+    seen.conns_after_alloc += seen.allocs > 0;
+}
+
+/* Connections leave before a packet is judged: an allocation fails, and never evicts or reports. */
+static void an_allocation_does_not_emit(void)
+{
+    static const struct {
+        struct roce_flow_opts opts;
+        size_t bytes_max;
+    } limits[] = {{{.conn_max = 10}, SIZE_MAX},
+                  {{.mem_max = (size_t)1 << 18}, SIZE_MAX},
+                  {{.conn_max = 0}, (size_t)1 << 18}};
+
+    for (unsigned l = 0; l < sizeof(limits) / sizeof(limits[0]); l++) {
+        struct roce_flow_opts opts = limits[l].opts;
+        unsigned evicted = 0;
+        struct roce_flow *flow;
+        struct flowgen g;
+
+        opts.mem = (struct roce_alloc){.alloc = count_alloc, .free = count_free};
+        opts.on_conn = count_conn;
+        memset(&seen, 0, sizeof(seen));
+        seen.bytes_max = limits[l].bytes_max;
+        flow = roce_flow_new(&opts);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(flow);
+        crowd(&g, 500, 3);
+        for (size_t i = 0; i < g.frame_cnt; i++) {
+            const struct flowgen_frame *f = &g.frame[i];
+            struct roce_pkt pkt;
+            struct roce_flow_in in = {.pkt = &pkt, .frame = (uint32_t)i + 1, .time = f->time};
+
+            EXPECT_EQ(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g.bytes + f->off, f->len, f->len),
+                      0);
+            seen.allocs = seen.conns = 0;
+            roce_flow_feed(flow, &in, NULL);
+            evicted += seen.conns;
+        }
+        CU_ASSERT(evicted > 0);
+        EXPECT_EQ(seen.conns_after_alloc, 0);
+        EXPECT_EQ(roce_flow_totals(flow)->evicted, evicted);
+        roce_flow_del(flow);
+        EXPECT_EQ(seen.bytes, 0);
+        flowgen_free(&g);
     }
 }
 
@@ -117,5 +195,5 @@ static void no_memory_at_all(void)
 }
 
 SUITE("flow.memory", TEST(connections_are_limited), TEST(memory_is_limited),
-      TEST(windows_are_limited), TEST(a_hundred_thousand_connections), TEST(a_rest_takes_no_memory),
-      TEST(no_memory_at_all))
+      TEST(an_allocation_does_not_emit), TEST(windows_are_limited),
+      TEST(a_hundred_thousand_connections), TEST(a_rest_takes_no_memory), TEST(no_memory_at_all))

@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+#define RESERVE 16 /* the part of the ceiling that is kept free for the packet at hand */
+
+static size_t reserved_max(const struct roce_mem *mem)
+{
+    return mem->max - mem->max / RESERVE;
+}
+
+size_t roce_mem_low_water(const struct roce_mem *mem)
+{
+    size_t left = mem->now > mem->refused ? mem->now - mem->refused : 0;
+
+    return left < reserved_max(mem) ? left : reserved_max(mem);
+}
+
 void *roce_mem_get(struct roce_mem *mem, size_t size)
 {
     void *p;
@@ -16,6 +30,19 @@ void *roce_mem_get(struct roce_mem *mem, size_t size)
     mem->now += size;
     if (mem->now > mem->peak)
         mem->peak = mem->now;
+    mem->tight |= mem->now > reserved_max(mem);
+    return p;
+}
+
+void *roce_mem_need(struct roce_mem *mem, size_t size)
+{
+    void *p = roce_mem_get(mem, size);
+
+    if (!p) {
+        mem->tight = true;
+        if (size > mem->refused)
+            mem->refused = size;
+    }
     return p;
 }
 

@@ -82,11 +82,10 @@ static struct roce_hist *make_full_hist(struct roce_ctx *ctx, struct roce_times 
     struct roce_hist *hist;
 
     if (!times->hist)
-        times->hist =
-            roce_flow_alloc(ctx->flow, ROCE_TIMES * sizeof(struct roce_hist *), ctx->conn);
+        times->hist = roce_mem_need(&ctx->flow->mem, ROCE_TIMES * sizeof(struct roce_hist *));
     if (!times->hist)
         return NULL;
-    hist = times->hist[of] = roce_flow_alloc(ctx->flow, sizeof(*hist), ctx->conn);
+    hist = times->hist[of] = roce_mem_need(&ctx->flow->mem, sizeof(*hist));
     if (!hist)
         return NULL;
     small_hist_copy(times->small, of, hist);
@@ -100,7 +99,7 @@ void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of,
 
     if (!hist) {
         if (!times->small)
-            times->small = roce_flow_alloc(ctx->flow, sizeof(*times->small), ctx->conn);
+            times->small = roce_mem_need(&ctx->flow->mem, sizeof(*times->small));
         if (!times->small || small_hist_add(times->small, of, ns))
             return;
         hist = make_full_hist(ctx, times, of);

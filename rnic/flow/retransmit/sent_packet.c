@@ -93,7 +93,7 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
     if (w->cap == 0) {
         size_t size = ROCE_WINDOW_MIN * sizeof(*w->buf);
 
-        w->buf = roce_flow_alloc(ctx->flow, size, ctx->conn);
+        w->buf = roce_mem_need(&ctx->flow->mem, size);
         if (!w->buf)
             return NULL;
         w->cap = ROCE_WINDOW_MIN;

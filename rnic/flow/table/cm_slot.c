@@ -106,7 +106,7 @@ void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     struct roce_cm_exchange *s;
 
     if (!flow->cm) {
-        flow->cm = roce_flow_alloc(flow, ROCE_CM_EXCHANGES * sizeof(*flow->cm), ctx->conn);
+        flow->cm = roce_mem_need(&flow->mem, ROCE_CM_EXCHANGES * sizeof(*flow->cm));
         if (!flow->cm)
             return;
     }

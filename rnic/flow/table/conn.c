@@ -142,50 +142,6 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn)
     use_append(flow, conn);
 }
 
-/* ---- room --------------------------------------------------------------------------------------
- */
-
-static bool has_window(const struct roce_conn *conn)
-{
-    return conn->side[0].req.win.buf || conn->side[1].req.win.buf;
-}
-
-/* Forgets what a connection remembers of its packets; its counts and PSNs stay. */
-static void forget_windows(struct roce_flow *flow, struct roce_conn *conn)
-{
-    for (int i = 0; i < 2; i++) {
-        struct roce_req *req = &conn->side[i].req;
-
-        roce_window_free(&req->win, &flow->mem);
-        req->bytes_in_flight = 0;
-        req->reqs_in_flight = req->reads_in_flight = 0;
-        req->run_id++;
-        req->psn_cnt_guess = false;
-        req->retx.active = false;
-    }
-    conn->facts.truncated = true;
-    flow->totals.forgotten++;
-}
-
-void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_conn *keep)
-{
-    void *p = roce_mem_get(&flow->mem, size);
-
-    /* First the windows of those idle longest, then they themselves. A bounded number of steps:
-     * this may not become a walk over all connections for each packet. */
-    for (struct roce_conn *c = flow->oldest, *next; !p && c && c != keep; c = next) {
-        next = c->newer;
-        if (has_window(c))
-            forget_windows(flow, c);
-        else {
-            flow->totals.evicted++;
-            roce_conn_end(flow, c);
-        }
-        p = roce_mem_get(&flow->mem, size);
-    }
-    return p;
-}
-
 /* ---- life --------------------------------------------------------------------------------------
  */
 
@@ -217,11 +173,9 @@ struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ct
 {
     struct roce_conn *conn;
 
-    while (flow->conn_cnt >= flow->opts.conn_max && flow->oldest && flow->oldest != ctx->conn) {
-        flow->totals.evicted++;
-        roce_conn_end(flow, flow->oldest);
-    }
-    conn = roce_flow_alloc(flow, sizeof(*conn), ctx->conn);
+    if (flow->conn_cnt >= flow->opts.conn_max)
+        return NULL;
+    conn = roce_mem_need(&flow->mem, sizeof(*conn));
     if (!conn)
         return NULL;
     conn->conn_index = flow->next_conn_index;

@@ -354,8 +354,8 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 /* Brings what a packet with this glance will touch near. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
-/* A new connection whose side 0 sends with this key. ctx->conn, if any, does not go to make room
- * for it. NULL only without any memory. */
+/* Adds a connection whose side 0 sends with this key. Returns NULL without memory, or at the limit
+ * of connections: roce_evict() makes room before a packet is judged. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);
 
@@ -406,9 +406,6 @@ static inline uint16_t roce_conn_cm_seen(const struct roce_conn *conn)
 {
     return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
 }
-
-/* Memory for something a connection may do without; makes room if it must. */
-void *roce_flow_alloc(struct roce_flow *flow, size_t size, const struct roce_conn *keep);
 
 void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 

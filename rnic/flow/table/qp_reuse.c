@@ -33,7 +33,7 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
     if (!side)
         return false;
     if (!side->reuse->deferred)
-        side->reuse->deferred = roce_flow_alloc(ctx->flow, sizeof(*held), ctx->conn);
+        side->reuse->deferred = roce_mem_need(&ctx->flow->mem, sizeof(*held));
     held = side->reuse->deferred;
     if (!held || held->cnt == ROCE_DEFERRED_MAX) {
         finding->severity = ROCE_SEV_WARN;
@@ -182,7 +182,7 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         resolve_candidate(ctx, side, outcome_at_end(ctx, side)); /* it said little */
     }
     if (!side->reuse)
-        side->reuse = roce_flow_alloc(ctx->flow, sizeof(*cand), ctx->conn);
+        side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
     cand = side->reuse;
     if (!cand)
         return false;

@@ -73,7 +73,7 @@ const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side)
 struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side)
 {
     if (!side->counts.cold)
-        side->counts.cold = roce_flow_alloc(flow, sizeof(*side->counts.cold), side->conn);
+        side->counts.cold = roce_mem_need(&flow->mem, sizeof(*side->counts.cold));
     return side->counts.cold ? side->counts.cold : &flow->lost_cold;
 }
 
@@ -81,8 +81,7 @@ struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoi
                                       enum roce_oper oper)
 {
     if (!side->counts.oper)
-        side->counts.oper =
-            roce_flow_alloc(flow, ROCE_OPER_CNT * sizeof(*side->counts.oper), side->conn);
+        side->counts.oper = roce_mem_need(&flow->mem, ROCE_OPER_CNT * sizeof(*side->counts.oper));
     return side->counts.oper ? &side->counts.oper[oper] : &flow->lost_oper;
 }
 
@@ -181,7 +180,7 @@ static bool grow_regions(struct roce_ctx *ctx, struct roce_endpoint *side)
 
     if (cap > ROCE_REGIONS_MAX)
         return false;
-    region = roce_flow_alloc(ctx->flow, cap * sizeof(*region), ctx->conn);
+    region = roce_mem_need(&ctx->flow->mem, cap * sizeof(*region));
     if (!region)
         return false;
     if (side->region)

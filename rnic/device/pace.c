@@ -90,9 +90,9 @@ struct rnic_cc *rnic_pacer_due(struct rnic_pacer *pacer, rnic_time now)
 
 bool rnic_pace_urgent(struct rnic_qp *qp)
 {
-    const struct rnic_owed *owed = rnic_owed_first(&qp->resp.owed);
+    const struct rnic_queued_response *response = rnic_response_queue_first(&qp->resp.responses);
 
-    return owed && owed->res == RNIC_OWED_AETH;
+    return response && response->res == RNIC_RESPONSE_AETH;
 }
 
 bool rnic_pace_held(struct rnic_qp *qp, rnic_time now, rnic_time *at)

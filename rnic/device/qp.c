@@ -153,9 +153,9 @@ static void lend_block(struct rnic_qp *qp, size_t len)
 
     if (len == sizeof(*qp))
         return;
-    rnic_sq_lend(sq, room);
-    rnic_rq_lend(&qp->resp.rq,
-                 room + in_lines(rnic_sq_bytes(sq->max, sq->max_sge, sq->max_inline)));
+    rnic_sq_use_block(sq, room);
+    rnic_rq_use_block(&qp->resp.rq,
+                      room + in_lines(rnic_sq_bytes(sq->max, sq->max_sge, sq->max_inline)));
 }
 
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rnic_qp **out)
@@ -206,7 +206,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     qp->credits = init.type == RNIC_QPT_RC && !init.srq && !init.no_credits;
     if (init.window)
         qp->req.window = init.window;
-    qp->req.any_credits = init.any_credits;
+    qp->req.ignore_credits = init.any_credits;
     count_users(qp, 1);
     *out = qp;
     return RNIC_OK;

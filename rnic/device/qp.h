@@ -79,13 +79,13 @@ static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 static inline void rnic_qp_prefetch_requester(const struct rnic_qp *qp)
 {
     rnic_qp_prefetch_lines(qp, &qp->req + 1);
-    __builtin_prefetch(&qp->resp.owed);
+    __builtin_prefetch(&qp->resp.responses);
 }
 
 static inline void rnic_qp_prefetch_responder(const struct rnic_qp *qp)
 {
     rnic_qp_prefetch_lines(qp, &qp->recv_cq);
-    rnic_qp_prefetch_lines(&qp->req.sq.tail, &qp->resp.owed.at[1]);
+    rnic_qp_prefetch_lines(&qp->req.sq.tail, &qp->resp.responses.entry[1]);
 }
 
 /* Whether the QPNs that the device is to choose from are some. */

@@ -129,6 +129,6 @@ void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct r
             .max_send_sge = qp->req.sq.max_sge,
             .max_inline = qp->req.sq.max_inline,
             .window = qp->req.window,
-            .any_credits = qp->req.any_credits,
+            .any_credits = qp->req.ignore_credits,
         };
 }

@@ -9,12 +9,12 @@
 /* The SRQ that receive WQEs came from last, or NULL. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
 {
-    return qp->resp.from != &qp->resp.rq ? rnic_srq_of(qp->resp.from) : NULL;
+    return qp->resp.recv_queue != &qp->resp.rq ? rnic_srq_of(qp->resp.recv_queue) : NULL;
 }
 
 bool rnic_qp_has_ack_only(struct rnic_qp *qp)
 {
-    return rnic_owed_is_ack(&qp->resp.owed) && !rnic_requester_ready(&qp->req) &&
+    return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&
            qp->req.retry.timeout_ns / 16 >= RNIC_ACK_HOLD_NS;
 }
 
@@ -142,8 +142,8 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
         return error;
     if (wr->opcode == RNIC_WR_BIND_MW && !rnic_mw_prepare(&wr->mw, &bind))
         return RNIC_ERR_INVALID;
-    takes = qp->service->connected ? rnic_requester_takes(&qp->req, wr)
-                                   : find_dest(qp, wr, &dest) && rnic_ud_takes(&qp->req, wr);
+    takes = qp->service->connected ? rnic_requester_accepts(&qp->req, wr)
+                                   : find_dest(qp, wr, &dest) && rnic_ud_accepts(&qp->req, wr);
     return takes ? RNIC_OK : RNIC_ERR_INVALID;
 }
 
@@ -336,7 +336,7 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
      * looks at its memory has it a packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
-    } else if (!held && !qp->passed && rnic_requester_is_quiet(&qp->req)) {
+    } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {
         qp->passed = true;
         any = rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now);
     } else {

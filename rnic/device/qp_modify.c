@@ -193,7 +193,7 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
         !values_valid(qp, attr, mask))
         return RNIC_ERR_INVALID; /* R187 */
     /* Resources that owe an answer cannot move. */
-    if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.owed.cnt)
+    if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.responses.cnt)
         return RNIC_ERR_BUSY;
     set_values(qp, attr, mask);
     enter(qp, to, (mask & RNIC_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify);

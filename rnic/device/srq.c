@@ -71,7 +71,7 @@ int rnic_srq_del(struct rnic_srq *srq)
     /* Target QPs hold no reference; one may be in the middle of a message. */
     qps = &srq->pd->rnic->qps;
     for (struct rnic_list *at = qps->next; srq->xrcd && at != qps; at = at->next)
-        rnic_responder_forget(&RNIC_LIST_OF(at, struct rnic_qp, link)->resp, &srq->rq);
+        rnic_responder_srq_gone(&RNIC_LIST_OF(at, struct rnic_qp, link)->resp, &srq->rq);
     rnic_srq_free(srq);
     return RNIC_OK;
 }
@@ -105,7 +105,7 @@ static int resize(struct rnic_srq *srq, uint32_t max_wr)
     for (struct rnic_list *at = qps->next; old && at != qps; at = at->next) {
         struct rnic_responder *resp = &RNIC_LIST_OF(at, struct rnic_qp, link)->resp;
 
-        if (resp->from == &srq->rq && resp->msg.wqe)
+        if (resp->recv_queue == &srq->rq && resp->msg.wqe)
             resp->msg.wqe = rnic_rq_moved(&srq->rq, old, resp->msg.wqe);
     }
     free(old);

@@ -25,8 +25,8 @@ const char *rnic_comp_step_name(enum rnic_comp_step step)
 }
 
 /* Takes one step; returns the next one. */
-static enum rnic_comp_step take_step(enum rnic_comp_step step, struct rnic_requester *req,
-                                     const struct roce_pkt *pkt)
+static enum rnic_comp_step run_step(enum rnic_comp_step step, struct rnic_requester *req,
+                                    const struct roce_pkt *pkt)
 {
     switch (step) {
 #define X(NAME, function)                                                                          \
@@ -48,13 +48,13 @@ enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struc
     assert(pkt->op->svc == req->attr.svc && roce_opcode_is_response(pkt->op)); /* device sorts */
     if (!req->started)
         return RNIC_COMP_IGNORE;
-    req->hand_now = now;
+    req->response_time = now;
     do {
         last = step;
-        step = take_step(step, req, pkt);
+        step = run_step(step, req, pkt);
     } while (step != RNIC_COMP_DONE);
     if (req->started && req->una != una)
-        rnic_requester_settle(req, now);
+        rnic_requester_after_response(req, now);
     return last;
 }
 
@@ -67,7 +67,7 @@ static const struct rnic_swqe *head_of(const struct rnic_requester *req)
  * Answers everything before `pos`: SEND and WRITE are complete with it (R138, R145, R069). False if
  * a READ or atomic stands before `pos` without its data, where the row ends (R139).
  */
-static bool answer_before(struct rnic_requester *req, rnic_pos pos)
+static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 {
     while (req->una < pos) {
         const struct rnic_swqe *wqe = head_of(req);
@@ -78,7 +78,7 @@ static bool answer_before(struct rnic_requester *req, rnic_pos pos)
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
             continue; /* the next one was sent: there is nothing to settle yet */
-        rnic_requester_settle(req, req->hand_now);
+        rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation behind it failed */
     }
@@ -97,18 +97,18 @@ static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct ro
         return (rnic_pos)-ahead <= req->una ? RNIC_COMP_DUPLICATE : RNIC_COMP_GHOST;
     if ((rnic_pos)ahead >= req->max - req->una)
         return RNIC_COMP_GHOST;
-    req->hand_pos = req->una + (rnic_pos)ahead;
+    req->response_pos = req->una + (rnic_pos)ahead;
     return RNIC_COMP_CHECK_SYNDROME;
 }
 
 /* R135: the message number up to which the responder has receive WQEs; it never sinks. An XRC
  * target has none to count (R181). */
-static void take_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
+static void update_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
 {
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
     roce_psn lsn;
 
-    if (credits == ROCE_CREDITS_UNLIMITED || req->attr.svc == ROCE_SVC_XRC || req->any_credits) {
+    if (credits == ROCE_CREDITS_UNLIMITED || req->attr.svc == ROCE_SVC_XRC || req->ignore_credits) {
         req->limited = false;
         return;
     }
@@ -126,17 +126,17 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH)) {
         kind = roce_syndrome_kind(pkt->aeth.syndrome);
         if (kind == ROCE_SYN_ACK)
-            take_credits(req, &pkt->aeth);
+            update_credits(req, &pkt->aeth);
     }
     if (pkt->op->kind != ROCE_KIND_ACK)
-        return kind == ROCE_SYN_ACK ? RNIC_COMP_EARLIER : RNIC_COMP_IGNORE;
+        return kind == ROCE_SYN_ACK ? RNIC_COMP_ACKNOWLEDGE_EARLIER : RNIC_COMP_IGNORE;
     switch (kind) {
     case ROCE_SYN_ACK: return RNIC_COMP_ACKNOWLEDGE;
-    case ROCE_SYN_RNR: return RNIC_COMP_EARLIER;
+    case ROCE_SYN_RNR: return RNIC_COMP_ACKNOWLEDGE_EARLIER;
     case ROCE_SYN_NAK:
         return roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_INVALID_RD_REQ
                    ? RNIC_COMP_IGNORE /* reliable datagram only */
-                   : RNIC_COMP_EARLIER;
+                   : RNIC_COMP_ACKNOWLEDGE_EARLIER;
     case ROCE_SYN_RESERVED: break;
     }
     return RNIC_COMP_IGNORE;
@@ -146,28 +146,30 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
 static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    if (RNIC_FAULT(COMPLETE_AHEAD) && req->hand_pos + 1 < req->max)
-        req->hand_pos++;
-    return answer_before(req, req->hand_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
+    if (RNIC_FAULT(COMPLETE_AHEAD) && req->response_pos + 1 < req->max)
+        req->response_pos++;
+    return complete_before(req, req->response_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
 /* Whether the oldest WQE is the one that this response is for. */
-static bool at_head(const struct rnic_requester *req)
+static bool is_for_head_wqe(const struct rnic_requester *req)
 {
-    return req->hand_pos >= head_of(req)->pos && req->hand_pos < rnic_swqe_end(head_of(req));
+    return req->response_pos >= head_of(req)->pos &&
+           req->response_pos < rnic_swqe_end(head_of(req));
 }
 
 /* Everything before the request that this response is for (R069, R139, R140, R145). A NAK may stand
  * for any packet of a READ. */
-static enum rnic_comp_step earlier(struct rnic_requester *req, const struct roce_pkt *pkt)
+static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
+                                               const struct roce_pkt *pkt)
 {
-    bool gapless = answer_before(req, req->hand_pos);
+    bool gapless = complete_before(req, req->response_pos);
 
     if (!req->started)
         return RNIC_COMP_DONE;
     if (pkt->op->kind != ROCE_KIND_ACK)
         return gapless ? RNIC_COMP_CHECK_KIND : RNIC_COMP_IMPLIED_NAK;
-    if (!gapless && !at_head(req))
+    if (!gapless && !is_for_head_wqe(req))
         return RNIC_COMP_IMPLIED_NAK;
     if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         return RNIC_COMP_NAK_RNR;
@@ -181,7 +183,7 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
     uint8_t opcode = head_of(req)->opcode;
 
     if (pkt->op->kind == ROCE_KIND_READ_RESP && rnic_wr_is_a19(opcode))
-        return RNIC_COMP_DONE_EMPTY;
+        return RNIC_COMP_COMPLETE_A19;
     if (pkt->op->kind == ROCE_KIND_READ_RESP)
         return opcode == RNIC_WR_READ ? RNIC_COMP_CHECK_ORDER : RNIC_COMP_BAD_RESPONSE;
     return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
@@ -192,7 +194,7 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
 static enum rnic_comp_step check_order(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
-    bool fits = roce_opcode_starts(pkt->op) ? req->una == wqe->asked || req->una == wqe->pos
+    bool fits = roce_opcode_starts(pkt->op) ? req->una == wqe->read_pos || req->una == wqe->pos
                                             : req->una > wqe->pos;
 
     return fits ? RNIC_COMP_CHECK_LENGTH : RNIC_COMP_BAD_RESPONSE;
@@ -242,7 +244,7 @@ static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct
 }
 
 /* A19: FLUSH and ATOMIC WRITE are answered by READ Response Only, without data. */
-static enum rnic_comp_step done_empty(struct rnic_requester *req, const struct roce_pkt *pkt)
+static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (!roce_opcode_starts(pkt->op) || !roce_opcode_ends(pkt->op))
         return RNIC_COMP_BAD_RESPONSE;
@@ -280,7 +282,7 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         return RNIC_COMP_IGNORE;
     req->counters->rnr_nak_retry_err++;
     if (RNIC_FAULT(RNR_NO_WAIT) ||
-        !rnic_retry_rnr(&req->retry, roce_syndrome_code(pkt->aeth.syndrome), req->hand_now)) {
+        !rnic_retry_rnr(&req->retry, roce_syndrome_code(pkt->aeth.syndrome), req->response_time)) {
         req->counters->rnr_retry_exceeded_err++;
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
@@ -356,7 +358,7 @@ static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct r
 }
 
 /* R144, R161. The newest acknowledgement again may bring credits (R137). */
-static enum rnic_comp_step duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
+static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     rnic_pos newest = req->una - 1;
 
@@ -364,19 +366,19 @@ static enum rnic_comp_step duplicate(struct rnic_requester *req, const struct ro
     if (pkt->op->kind == ROCE_KIND_ACK &&
         roce_psn_eq(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, newest)) &&
         roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK)
-        take_credits(req, &pkt->aeth);
+        update_credits(req, &pkt->aeth);
     return RNIC_COMP_DONE;
 }
 
 /* R137: of nothing that was sent. */
-static enum rnic_comp_step ghost(struct rnic_requester *req, const struct roce_pkt *pkt)
+static enum rnic_comp_step count_ghost(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
     req->counters->rx_no_request++;
     return RNIC_COMP_DONE;
 }
 
-static enum rnic_comp_step ignore(struct rnic_requester *req, const struct roce_pkt *pkt)
+static enum rnic_comp_step ignore_response(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)req;
     (void)pkt;

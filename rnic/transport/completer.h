@@ -23,12 +23,12 @@
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \
     X(ACKNOWLEDGE, acknowledge)                                                                    \
-    X(EARLIER, earlier)                                                                            \
+    X(ACKNOWLEDGE_EARLIER, acknowledge_earlier)                                                    \
     X(CHECK_KIND, check_kind)                                                                      \
     X(CHECK_ORDER, check_order)                                                                    \
     X(CHECK_LENGTH, check_length)                                                                  \
     X(PLACE_READ, place_read)                                                                      \
-    X(DONE_EMPTY, done_empty)                                                                      \
+    X(COMPLETE_A19, complete_a19)                                                                  \
     X(PLACE_ATOMIC, place_atomic)                                                                  \
     X(NAK_PSN_SEQ, nak_psn_seq)                                                                    \
     X(NAK_RNR, nak_rnr)                                                                            \
@@ -37,9 +37,9 @@
     X(BAD_RESPONSE, bad_response)                                                                  \
     X(BAD_LENGTH, bad_length)                                                                      \
     X(BAD_MEMORY, bad_memory)                                                                      \
-    X(DUPLICATE, duplicate)                                                                        \
-    X(GHOST, ghost)                                                                                \
-    X(IGNORE, ignore)
+    X(DUPLICATE, count_duplicate)                                                                  \
+    X(GHOST, count_ghost)                                                                          \
+    X(IGNORE, ignore_response)
 
 enum rnic_comp_step {
 #define X(NAME, function) RNIC_COMP_##NAME,

@@ -51,8 +51,10 @@ static uint64_t max_rate(const struct rnic_dcqcn_attr *attr)
 enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
                                        const struct rnic_dcqcn_attr *attr)
 {
-    uint32_t most = dc->timed > dc->counted ? dc->timed : dc->counted;
-    uint32_t least = dc->timed < dc->counted ? dc->timed : dc->counted;
+    uint32_t most =
+        dc->timer_increases > dc->byte_increases ? dc->timer_increases : dc->byte_increases;
+    uint32_t least =
+        dc->timer_increases < dc->byte_increases ? dc->timer_increases : dc->byte_increases;
 
     if (most < attr->rpg_threshold)
         return RNIC_DCQCN_RECOVERY;
@@ -60,7 +62,7 @@ enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
 }
 
 /* What an increase now adds to the target. */
-static uint64_t step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
+static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     switch (rnic_dcqcn_phase(dc, attr)) {
     case RNIC_DCQCN_RECOVERY: break;
@@ -72,9 +74,9 @@ static uint64_t step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *
 
 /* One increase: the target by the phase's step, and the rate half way to it. Rounded up, so that
  * the rate gets there. */
-static void increase(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
+static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
-    dc->target += step(dc, attr);
+    dc->target += increase_step(dc, attr);
     if (dc->target > max_rate(attr))
         dc->target = max_rate(attr);
     dc->rate = dc->target - (dc->target - dc->rate) / 2;
@@ -87,16 +89,17 @@ static void increase(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
  * target by one step, rate and target rise by that step each time: done at once, for a pause may be
  * long.
  */
-static void timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
+static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr,
+                                  uint64_t now)
 {
     const uint64_t period = attr->rpg_time_reset * US;
 
     while (dc->limited && dc->timer_at <= now) {
         uint64_t events = (now - dc->timer_at) / period + 1;
-        uint64_t by = step(dc, attr);
+        uint64_t by = increase_step(dc, attr);
         uint64_t behind = dc->target - dc->rate;
 
-        if (dc->timed > attr->rpg_threshold && (behind == by || behind + 1 == by)) {
+        if (dc->timer_increases > attr->rpg_threshold && (behind == by || behind + 1 == by)) {
             uint64_t room = by ? (max_rate(attr) - dc->target) / by : events;
             uint64_t cnt = events < room ? events : room;
 
@@ -106,9 +109,9 @@ static void timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr 
             if (cnt == events)
                 return;
         }
-        dc->timed++;
+        dc->timer_increases++;
         dc->timer_at += period;
-        increase(dc, attr);
+        increase_rate(dc, attr);
     }
 }
 
@@ -128,20 +131,21 @@ static void update_alpha(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *at
         dc->alpha_at += ((now - dc->alpha_at) / period + 1) * period;
 }
 
-static void cut(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t at)
+static void cut_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t at)
 {
     uint64_t least = dc->rate * attr->rpg_min_dec_fac / 100;
     uint64_t down = (dc->rate * dc->alpha / ALPHA_ONE) >> (attr->rpg_gd - 10);
 
-    if (attr->clamp_tgt_rate || dc->counted || (dc->timed && attr->clamp_tgt_rate_after_time_inc))
+    if (attr->clamp_tgt_rate || dc->byte_increases ||
+        (dc->timer_increases && attr->clamp_tgt_rate_after_time_inc))
         dc->target = dc->rate;
     dc->rate = dc->rate - down > least ? dc->rate - down : least;
     if (dc->rate < attr->rpg_min_rate * MBPS)
         dc->rate = attr->rpg_min_rate * MBPS;
     if (dc->target < dc->rate)
         dc->target = dc->rate;
-    dc->timed = 0;
-    dc->counted = 0;
+    dc->timer_increases = 0;
+    dc->byte_increases = 0;
     dc->bytes = 0;
     dc->timer_at = at + attr->rpg_time_reset * US;
     dc->cut_at = at;
@@ -149,23 +153,23 @@ static void cut(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint6
 }
 
 /* Makes up for everything that time has done. */
-static void advance(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
+static void catch_up(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     if (!dc->limited)
         return;
     if (dc->cut_due && dc->cut_at <= now) {
         uint64_t at = dc->cut_at;
 
-        timed_increases(dc, attr, at);
+        apply_timed_increases(dc, attr, at);
         update_alpha(dc, attr, at);
         dc->limited = true;
-        cut(dc, attr, at);
+        cut_rate(dc, attr, at);
     }
-    timed_increases(dc, attr, now);
+    apply_timed_increases(dc, attr, now);
 }
 
 /* The first CNP of a QP that sends as fast as it can. */
-static void begin(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
+static void start_limiting(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     rnic_dcqcn_init(dc);
     dc->limited = true;
@@ -173,16 +177,16 @@ static void begin(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uin
     dc->alpha = attr->initial_alpha_value * (ALPHA_ONE / 1024);
     dc->alpha_at = now + attr->dce_tcp_rtt * US;
     dc->next = now;
-    cut(dc, attr, now);
+    cut_rate(dc, attr, now);
     if (attr->rate_to_set_on_first_cnp)
         dc->rate = dc->target = attr->rate_to_set_on_first_cnp * MBPS;
 }
 
 void rnic_dcqcn_cnp(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
-    advance(dc, attr, now);
+    catch_up(dc, attr, now);
     if (!dc->limited) {
-        begin(dc, attr, now);
+        start_limiting(dc, attr, now);
         dc->cnp_seen = true;
         return;
     }
@@ -191,7 +195,7 @@ void rnic_dcqcn_cnp(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, u
     if (dc->cut_due)
         return;
     if (now - dc->cut_at >= attr->rate_reduce_monitor_period * US) {
-        cut(dc, attr, now);
+        cut_rate(dc, attr, now);
     } else {
         dc->cut_at += attr->rate_reduce_monitor_period * US;
         dc->cut_due = true;
@@ -203,7 +207,7 @@ void rnic_dcqcn_sent(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
 {
     uint64_t burst;
 
-    advance(dc, attr, now);
+    catch_up(dc, attr, now);
     if (!dc->limited)
         return;
     burst = attr->max_burst_sz * UINT64_C(8000000000) / dc->rate;
@@ -214,19 +218,19 @@ void rnic_dcqcn_sent(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
         return;
     for (dc->bytes += len; dc->limited && dc->bytes >= attr->rpg_byte_reset;
          dc->bytes -= attr->rpg_byte_reset) {
-        dc->counted++;
-        increase(dc, attr);
+        dc->byte_increases++;
+        increase_rate(dc, attr);
     }
 }
 
 uint64_t rnic_dcqcn_next(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
-    advance(dc, attr, now);
+    catch_up(dc, attr, now);
     return dc->limited ? dc->next : 0;
 }
 
 uint64_t rnic_dcqcn_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
-    advance(dc, attr, now);
+    catch_up(dc, attr, now);
     return dc->limited ? dc->rate : max_rate(attr);
 }

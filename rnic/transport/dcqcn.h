@@ -63,19 +63,19 @@ enum rnic_dcqcn_phase {
 
 /* State of one QP. Times are the caller's nanoseconds, rates bits a second. */
 struct rnic_dcqcn {
-    uint64_t rate;     /* R_C; while `limited` */
-    uint64_t target;   /* R_T */
-    uint64_t next;     /* when the next packet may be sent */
-    uint64_t timer_at; /* next timed increase */
-    uint64_t alpha_at; /* next update of alpha */
-    uint64_t cut_at;   /* last cut, or the one that is due */
-    uint32_t bytes;    /* sent since the last increase by bytes or the last cut */
-    uint32_t alpha;    /* in 2^-20 */
-    uint32_t timed;    /* T: increases by time since the last cut */
-    uint32_t counted;  /* BC: increases by bytes */
-    bool limited;      /* CNPs came, and the rate is not back at the greatest */
-    bool cnp_seen;     /* since the last update of alpha */
-    bool cut_due;      /* at cut_at */
+    uint64_t rate;            /* R_C; while `limited` */
+    uint64_t target;          /* R_T */
+    uint64_t next;            /* when the next packet may be sent */
+    uint64_t timer_at;        /* next timed increase */
+    uint64_t alpha_at;        /* next update of alpha */
+    uint64_t cut_at;          /* last cut, or the one that is due */
+    uint32_t bytes;           /* sent since the last increase by bytes or the last cut */
+    uint32_t alpha;           /* in 2^-20 */
+    uint32_t timer_increases; /* T: increases by time since the last cut */
+    uint32_t byte_increases;  /* BC: increases by bytes */
+    bool limited;             /* CNPs came, and the rate is not back at the greatest */
+    bool cnp_seen;            /* since the last update of alpha */
+    bool cut_due;             /* at cut_at */
 };
 
 /* Not held back. */

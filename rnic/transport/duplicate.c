@@ -47,7 +47,7 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
 
     if (!res || !rnic_respres_restart(res, pos, reth->va, reth->dma_len))
         return RNIC_RESP_DROP;
-    rnic_answer_owe_resource(resp, res, pos);
+    rnic_responder_queue_resource(resp, res, pos);
     return RNIC_RESP_DONE;
 }
 
@@ -63,8 +63,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
         return RNIC_RESP_DROP;
     if (RNIC_FAULT(ATOMIC_TWICE) && res->kind == ROCE_KIND_FETCH_ADD)
         res->orig += pkt->atomiceth.swap_add;
-    res->owed = true;
-    rnic_answer_owe_resource(resp, res, pos);
+    res->response_queued = true;
+    rnic_responder_queue_resource(resp, res, pos);
     return RNIC_RESP_DONE;
 }
 
@@ -79,6 +79,6 @@ enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const s
         resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
     if ((pkt->bth.ackreq || duplicate_pos(resp, pkt) + 1 == resp->epos) &&
         !RNIC_FAULT(DUPLICATE_SILENT))
-        rnic_answer_owe_ack(resp);
+        rnic_responder_queue_ack(resp);
     return RNIC_RESP_DONE;
 }

@@ -10,7 +10,7 @@ enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const str
 {
     (void)pkt;
     resp->nak = RNIC_NAK_SEQ;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
     return RNIC_RESP_DONE;
 }
 
@@ -22,9 +22,9 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
     resp->nak = RNIC_NAK_RNR;
     if (RNIC_FAULT(RNR_SILENT))
         return RNIC_RESP_DONE;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_RNR | (RNIC_FAULT(RNR_CODE) ? resp->attr.min_rnr_timer ^ 1u
-                                                                  : resp->attr.min_rnr_timer));
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_RNR |
+                                       (RNIC_FAULT(RNR_CODE) ? resp->attr.min_rnr_timer ^ 1u
+                                                             : resp->attr.min_rnr_timer));
     return RNIC_RESP_DONE;
 }
 
@@ -34,9 +34,9 @@ enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS
-                                                                          : ROCE_NAK_INVALID_REQ));
+    rnic_responder_queue_nak(
+        resp, ROCE_SYNDROME_NAK |
+                  (RNIC_FAULT(NAK_INVALID_CODE) ? ROCE_NAK_REMOTE_ACCESS : ROCE_NAK_INVALID_REQ));
     rnic_responder_fail_request(resp, RNIC_WC_LOC_QP_OP_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
@@ -45,7 +45,7 @@ enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
 enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
     rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
@@ -54,7 +54,7 @@ enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const stru
 enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
     rnic_responder_fail_request(resp, RNIC_WC_LOC_LEN_ERR, RNIC_EVENT_QP_REQ_ERR);
     return RNIC_RESP_DONE;
 }
@@ -63,9 +63,9 @@ enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const st
 enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp,
-                        ROCE_SYNDROME_NAK | (RNIC_FAULT(NAK_ACCESS_CODE) ? ROCE_NAK_INVALID_REQ
-                                                                         : ROCE_NAK_REMOTE_ACCESS));
+    rnic_responder_queue_nak(
+        resp, ROCE_SYNDROME_NAK |
+                  (RNIC_FAULT(NAK_ACCESS_CODE) ? ROCE_NAK_INVALID_REQ : ROCE_NAK_REMOTE_ACCESS));
     rnic_responder_fail_request(resp, RNIC_WC_LOC_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
@@ -76,7 +76,7 @@ enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
     rnic_responder_fail_request(resp, RNIC_WC_REM_ACCESS_ERR, RNIC_EVENT_QP_ACCESS_ERR);
     return RNIC_RESP_DONE;
 }
@@ -86,7 +86,7 @@ enum rnic_resp_step rnic_resp_nak_operational(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {
     (void)pkt;
-    rnic_answer_owe_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
+    rnic_responder_queue_nak(resp, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_OP);
     rnic_responder_fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
     return RNIC_RESP_DONE;
 }

@@ -64,7 +64,7 @@ static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
         (struct roce_reth){.va = wqe->va + off, .rkey = wqe->rkey, .dma_len = wqe->len - off};
     if (RNIC_FAULT(READ_TAIL))
         pkt->reth.va = wqe->va;
-    wqe->asked = req->nxt;
+    wqe->read_pos = req->nxt;
     req->fetch_cnt++;
     req->fetch_psns += rnic_swqe_end(wqe) - req->nxt;
     req->nxt = rnic_swqe_end(wqe);
@@ -126,11 +126,11 @@ static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
 
 /* Whether the First of a message asks for an ACK because credits are limited: decided when it is
  * sent for the first time, and the same ever after (R153). */
-static bool asks_for_credit(const struct rnic_requester *req, struct rnic_swqe *wqe)
+static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe *wqe)
 {
     if (req->nxt == req->max && req->limited && rnic_wr_uses_rq(wqe->opcode))
-        wqe->flags |= RNIC_SWQE_ASKS;
-    return (wqe->flags & RNIC_SWQE_ASKS) != 0;
+        wqe->flags |= RNIC_SWQE_FIRST_ACKREQ;
+    return (wqe->flags & RNIC_SWQE_FIRST_ACKREQ) != 0;
 }
 
 /* A packet of a SEND or WRITE (R027, R038, R041, R127, R128); false if the memory that it would
@@ -142,8 +142,8 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     uint32_t off = k * req->attr.path_mtu;
     bool last = k == wqe->psn_cnt - 1;
     uint32_t len = last ? wqe->len - off : req->attr.path_mtu;
-    bool asks = last || req->nxt % RNIC_ACK_EVERY == RNIC_ACK_EVERY - 1 ||
-                (k == 0 && asks_for_credit(req, wqe));
+    bool ackreq = last || req->nxt % RNIC_ACK_EVERY == RNIC_ACK_EVERY - 1 ||
+                  (k == 0 && first_has_ackreq(req, wqe));
     const uint8_t *payload = NULL;
 
     if (RNIC_FAULT(LAST_SHORT) && last && len > 1)
@@ -155,7 +155,7 @@ static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
         wqe->status = RNIC_WC_LOC_PROT_ERR;
         return false;
     }
-    begin_request(req, pkt, wqe, data_opcode(wqe, k == 0, last), asks);
+    begin_request(req, pkt, wqe, data_opcode(wqe, k == 0, last), ackreq);
     pkt->payload = payload;
     pkt->payload_len = len;
     pkt->bth.se = last && !RNIC_FAULT(SE_LOST) && (wqe->flags & RNIC_SEND_SOLICITED) &&

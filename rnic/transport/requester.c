@@ -54,7 +54,7 @@ void rnic_requester_free(struct rnic_requester *req)
 }
 
 /* An empty queue at the beginning of a connection. */
-static void rewind_all(struct rnic_requester *req)
+static void reset_positions(struct rnic_requester *req)
 {
     rnic_sq_clear(&req->sq);
     req->cur = req->sq.tail;
@@ -70,7 +70,7 @@ static void rewind_all(struct rnic_requester *req)
 
 void rnic_requester_start(struct rnic_requester *req, const struct rnic_requester_attr *attr)
 {
-    rewind_all(req);
+    reset_positions(req);
     req->attr = *attr;
     rnic_retry_init(&req->retry, attr->timeout, attr->retry_cnt, attr->rnr_retry);
     req->started = true;
@@ -78,7 +78,7 @@ void rnic_requester_start(struct rnic_requester *req, const struct rnic_requeste
 
 void rnic_requester_reset(struct rnic_requester *req)
 {
-    rewind_all(req);
+    reset_positions(req);
     rnic_requester_stop(req);
 }
 
@@ -118,16 +118,16 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
         .opcode = (enum rnic_wc_opcode)wc_opcodes[wqe->opcode],
         .byte_len = wqe->len,
     };
-    bool tell = status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED);
+    bool report = status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED);
 
     if (req->watched) {
         wc.wqe = req->sq.head | RNIC_WQE_NUMBER;
-        req->ops->step(req->qp, wc.wqe, tell ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
+        req->ops->step(req->qp, wc.wqe, report ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
     }
     if (req->cur == req->sq.head)
         req->cur++;
     rnic_sq_pop(&req->sq);
-    if (tell)
+    if (report)
         req->ops->sent(req->qp, &wc);
 }
 
@@ -161,13 +161,14 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     if (pos == rnic_swqe_end(wqe)) {
         if (counted)
             req->fetch_cnt--;
-        rnic_requester_tell(req, req->sq.head, RNIC_WR_STEP_ANSWERED);
+        rnic_requester_report_step(req, req->sq.head, RNIC_WR_STEP_ANSWERED);
         rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
 }
 
 /* A local operation whose turn it is: R132, R211. */
-static enum rnic_wc_status do_local(struct rnic_requester *req, const struct rnic_swqe *wqe)
+static enum rnic_wc_status execute_local_wqe(struct rnic_requester *req,
+                                             const struct rnic_swqe *wqe)
 {
     const struct rnic_mw_bind bind = {
         .addr = wqe->va,
@@ -186,7 +187,7 @@ static enum rnic_wc_status do_local(struct rnic_requester *req, const struct rni
  * What the oldest WQE can do without the network: a local operation has waited for all before it
  * (R132), and a WQE that cannot be sent is the oldest now (R198).
  */
-static void run_local(struct rnic_requester *req)
+static void execute_local_wqes(struct rnic_requester *req)
 {
     while (req->started && req->cur != req->sq.tail) {
         struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
@@ -202,7 +203,7 @@ static void run_local(struct rnic_requester *req)
         }
         if (!rnic_wr_is_local(wqe->opcode) || req->draining)
             return;
-        wqe->status = (uint8_t)do_local(req, wqe);
+        wqe->status = (uint8_t)execute_local_wqe(req, wqe);
         if (wqe->status == RNIC_WC_SUCCESS)
             rnic_requester_complete(req, RNIC_WC_SUCCESS);
     }
@@ -211,12 +212,12 @@ static void run_local(struct rnic_requester *req)
 void rnic_requester_drain(struct rnic_requester *req, bool draining)
 {
     req->draining = draining;
-    run_local(req);
+    execute_local_wqes(req);
 }
 
-void rnic_requester_settle(struct rnic_requester *req, uint64_t now)
+void rnic_requester_after_response(struct rnic_requester *req, uint64_t now)
 {
-    run_local(req);
+    execute_local_wqes(req);
     if (!req->started || req->retry.wait == RNIC_RETRY_RNR)
         return;
     if (req->una < req->nxt)
@@ -225,9 +226,9 @@ void rnic_requester_settle(struct rnic_requester *req, uint64_t now)
         rnic_retry_disarm(&req->retry);
 }
 
-bool rnic_requester_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr)
+bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr)
 {
-    return rnic_request_in_service(req->attr.svc, wr->opcode) && rnic_sq_takes(&req->sq, wr);
+    return rnic_request_in_service(req->attr.svc, wr->opcode) && rnic_sq_accepts(&req->sq, wr);
 }
 
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr)
@@ -240,8 +241,8 @@ enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct r
     if (posted == RNIC_SQ_POSTED) {
         if (req->attr.svc == ROCE_SVC_XRC)
             rnic_sq_wqe(&req->sq, req->sq.tail - 1)->srqn = wr->srqn & 0xFFFFFF;
-        rnic_requester_tell(req, req->sq.tail - 1, RNIC_WR_STEP_POSTED);
-        run_local(req);
+        rnic_requester_report_step(req, req->sq.tail - 1, RNIC_WR_STEP_POSTED);
+        execute_local_wqes(req);
     }
     return posted;
 }
@@ -260,7 +261,7 @@ void rnic_requester_go_back(struct rnic_requester *req)
 
 void rnic_requester_retry(struct rnic_requester *req)
 {
-    if (rnic_retry_take(&req->retry)) {
+    if (rnic_retry_use_one(&req->retry)) {
         rnic_requester_go_back(req);
     } else {
         req->counters->retry_exceeded_err++;
@@ -290,7 +291,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
  * outstanding there is always one to ask, so that a wrong MSN cannot stop the queue for ever. What
  * was sent before credits were limited is sent again, and goes on, as it began (R153).
  */
-static bool credit_for(const struct rnic_requester *req, const struct rnic_swqe *wqe)
+static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;
 
@@ -303,7 +304,7 @@ static bool credit_for(const struct rnic_requester *req, const struct rnic_swqe 
         return true;
     if (req->nxt == wqe->pos)
         return over == 1 || req->una == req->nxt;
-    return !(wqe->flags & RNIC_SWQE_ASKS) || req->una > wqe->pos;
+    return !(wqe->flags & RNIC_SWQE_FIRST_ACKREQ) || req->una > wqe->pos;
 }
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
@@ -334,10 +335,10 @@ enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req)
     }
     if ((wqe->flags & RNIC_SEND_FENCE) && req->nxt == wqe->pos && req->fetch_cnt)
         return RNIC_REQ_FENCE;
-    return credit_for(req, wqe) ? RNIC_REQ_OPEN : RNIC_REQ_CREDIT;
+    return has_credit(req, wqe) ? RNIC_REQ_OPEN : RNIC_REQ_CREDIT;
 }
 
-bool rnic_requester_is_quiet(const struct rnic_requester *req)
+bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
 {
     const struct rnic_swqe *wqe;
 
@@ -348,15 +349,15 @@ bool rnic_requester_is_quiet(const struct rnic_requester *req)
 }
 
 /* What the packet up to nxt, of the WQE at cur, was to who watches. */
-static void tell_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe, bool again,
-                      bool first)
+static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
+                               bool again, bool first)
 {
     if (again)
-        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_RESENT);
+        rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_RESENT);
     else if (first)
-        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_FIRST);
+        rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_FIRST);
     if (req->nxt == rnic_swqe_end(wqe))
-        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_LAST);
+        rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_LAST);
 }
 
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
@@ -372,11 +373,11 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
     again = req->nxt < req->max;
     first = req->nxt == wqe->pos;
     if (!rnic_request_put(req, pkt, wqe, scratch)) {
-        run_local(req);
+        execute_local_wqes(req);
         return false;
     }
     if (req->watched)
-        tell_sent(req, wqe, again, first);
+        report_packet_sent(req, wqe, again, first);
     if (req->nxt == rnic_swqe_end(wqe))
         req->cur++;
     req->counters->tx_retransmitted += again;
@@ -384,7 +385,7 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
         req->max = req->nxt;
     if (req->attr.svc == ROCE_SVC_UC) {
         rnic_requester_answered(req, req->nxt); /* R167 */
-        run_local(req);
+        execute_local_wqes(req);
     } else {
         rnic_retry_arm(&req->retry, now);
     }

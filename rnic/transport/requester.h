@@ -97,8 +97,8 @@ struct rnic_requester {
     rnic_pos max; /* after the last one ever sent */
 
     /* The response in hand, for the steps of completer.c. */
-    rnic_pos hand_pos;
-    uint64_t hand_now;
+    rnic_pos response_pos;
+    uint64_t response_time;
 
     /* Of the WQEs from sq.head up to, not including, cur: */
     rnic_pos
@@ -108,11 +108,11 @@ struct rnic_requester {
     struct rnic_sq sq;
     uint32_t cur; /* WQE in which nxt lies, or the first behind it; sq.tail if there is none */
     bool started;
-    bool draining;    /* SQD */
-    bool watched;     /* the host hears of each step; set by the host at any time */
-    bool restarted;   /* a NAK or implied NAK at una was acted on (R161) */
-    bool limited;     /* the responder gives credits */
-    bool any_credits; /* credits are not heeded; set by the host before it starts */
+    bool draining;       /* SQD */
+    bool watched;        /* the host hears of each step; set by the host at any time */
+    bool restarted;      /* a NAK or implied NAK at una was acted on (R161) */
+    bool limited;        /* the responder gives credits */
+    bool ignore_credits; /* credits are not heeded; set by the host before it starts */
 };
 
 /* `counters` and `ops` outlive the requester. Send queue as rnic_sq_init(); false without memory.
@@ -152,7 +152,7 @@ bool rnic_requester_drained(const struct rnic_requester *req);
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /* Whether that is not INVALID. */
-bool rnic_requester_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr);
+bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);
 
@@ -164,7 +164,7 @@ static inline bool rnic_requester_ready(const struct rnic_requester *req)
 
 /* Whether the packet that could be sent now is the whole of a WRITE without immediate data, never
  * sent before: nothing completes at the peer with it. */
-bool rnic_requester_is_quiet(const struct rnic_requester *req);
+bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 
 /*
  * The next request packet: fills in *pkt from the BTH on and returns true, or false if none can be
@@ -197,8 +197,8 @@ void rnic_requester_retry(struct rnic_requester *req);
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
 
 /* Tells the host, if it watches, what happened to the WQE of this index. */
-static inline void rnic_requester_tell(const struct rnic_requester *req, uint32_t idx,
-                                       enum rnic_wr_step step)
+static inline void rnic_requester_report_step(const struct rnic_requester *req, uint32_t idx,
+                                              enum rnic_wr_step step)
 {
     if (req->watched)
         req->ops->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
@@ -211,6 +211,6 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status);
 
 /* After responses were dealt with: local operations whose turn it is, and the timer (R151). */
-void rnic_requester_settle(struct rnic_requester *req, uint64_t now);
+void rnic_requester_after_response(struct rnic_requester *req, uint64_t now);
 
 #endif

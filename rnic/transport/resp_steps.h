@@ -2,7 +2,7 @@
 /*
  * The steps of RNIC_RESP_STEPS as functions: each looks at the request packet in hand and returns
  * the step that follows. Good requests walk through responder.c, duplicates through duplicate.c,
- * and what is refused ends in refusal.c. This header is for these files.
+ * and what is refused ends in nak.c. This header is for these files.
  */
 #ifndef RNIC_RESP_STEPS_H
 #define RNIC_RESP_STEPS_H

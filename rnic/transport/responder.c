@@ -21,8 +21,8 @@ const char *rnic_resp_step_name(enum rnic_resp_step step)
 }
 
 /* Takes one step; returns the next one. A switch, because what a compiler sees it can inline. */
-static enum rnic_resp_step take_step(enum rnic_resp_step step, struct rnic_responder *resp,
-                                     const struct roce_pkt *pkt)
+static enum rnic_resp_step run_step(enum rnic_resp_step step, struct rnic_responder *resp,
+                                    const struct roce_pkt *pkt)
 {
     switch (step) {
 #define X(NAME, function)                                                                          \
@@ -42,22 +42,22 @@ bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transpor
     resp->ops = ops;
     resp->qp = qp;
     resp->counters = counters;
-    resp->from = shared ? shared : &resp->rq;
+    resp->recv_queue = shared ? shared : &resp->rq;
     return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
 }
 
 /* The WQE of a message that will not end: lost with it, as R190 has it for its own queue, so that
  * an SRQ has room for another. */
-static void abandon_wqe(struct rnic_responder *resp)
+static void return_open_wqe(struct rnic_responder *resp)
 {
     if (resp->msg.wqe)
-        rnic_rq_give(resp->from, resp->msg.wqe);
+        rnic_rq_return(resp->recv_queue, resp->msg.wqe);
     resp->msg.wqe = NULL;
 }
 
 void rnic_responder_free(struct rnic_responder *resp)
 {
-    abandon_wqe(resp);
+    return_open_wqe(resp);
     rnic_rq_free(&resp->rq);
 }
 
@@ -65,21 +65,21 @@ void rnic_responder_start(struct rnic_responder *resp, const struct rnic_respond
 {
     resp->attr = *attr;
     resp->epos = 0;
-    resp->gap = 0;
+    resp->gap_end = 0;
     resp->msn = attr->rq_msn;
     resp->nak = RNIC_NAK_NONE;
     resp->failed = false;
-    resp->starved = false;
+    resp->sent_zero_credits = false;
     resp->msg = (struct rnic_message){0};
     rnic_respres_init(&resp->resources, attr->max_dest_rd_atomic);
-    resp->owed.cnt = 0;
+    resp->responses.cnt = 0;
 }
 
 void rnic_responder_reset(struct rnic_responder *resp)
 {
     static const struct rnic_responder_attr none = {0};
 
-    abandon_wqe(resp);
+    return_open_wqe(resp);
     rnic_responder_start(resp, &none);
     rnic_rq_clear(&resp->rq);
 }
@@ -87,7 +87,7 @@ void rnic_responder_reset(struct rnic_responder *resp)
 void rnic_responder_stop(struct rnic_responder *resp)
 {
     resp->failed = true;
-    resp->owed.cnt = 0;
+    resp->responses.cnt = 0;
 }
 
 void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc)
@@ -96,7 +96,7 @@ void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc)
 
     resp->msg.wqe = NULL;
     wc->wr_id = wqe->wr_id;
-    rnic_rq_give(resp->from, wqe);
+    rnic_rq_return(resp->recv_queue, wqe);
     resp->ops->complete(resp->qp, wc);
 }
 
@@ -106,18 +106,18 @@ void rnic_responder_flush(struct rnic_responder *resp)
 
     if (resp->msg.wqe)
         rnic_responder_finish(resp, &wc);
-    while (resp->from == &resp->rq && (resp->msg.wqe = rnic_rq_take(&resp->rq)) != NULL)
+    while (resp->recv_queue == &resp->rq && (resp->msg.wqe = rnic_rq_take(&resp->rq)) != NULL)
         rnic_responder_finish(resp, &wc);
     resp->msg.open = false;
 }
 
-void rnic_responder_forget(struct rnic_responder *resp, const struct rnic_rq *shared)
+void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *shared)
 {
-    if (resp->from != shared)
+    if (resp->recv_queue != shared)
         return;
-    abandon_wqe(resp);
+    return_open_wqe(resp);
     rnic_message_end(&resp->msg); /* what else comes of it is refused (R072) */
-    resp->from = &resp->rq;
+    resp->recv_queue = &resp->rq;
 }
 
 /* 9.7.7.2: of an ACK only the credits are new: it repeats the newest acknowledgement. */
@@ -125,10 +125,10 @@ void rnic_responder_posted(struct rnic_responder *resp)
 {
     bool idle = !rnic_responder_ready(resp);
 
-    if (!resp->starved || resp->failed)
+    if (!resp->sent_zero_credits || resp->failed)
         return;
-    resp->starved = false;
-    rnic_answer_owe_ack(resp);
+    resp->sent_zero_credits = false;
+    rnic_responder_queue_ack(resp);
     if (idle)
         resp->ops->ready(resp->qp);
 }
@@ -144,7 +144,7 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
         return RNIC_RESP_DROP;
     do {
         last = step;
-        step = take_step(step, resp, pkt);
+        step = run_step(step, resp, pkt);
     } while (step != RNIC_RESP_DONE);
     if (idle && rnic_responder_ready(resp))
         resp->ops->ready(resp->qp);
@@ -175,12 +175,12 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 /* A request at `pos` is dropped because others are missing before it. */
-static void see_gap(struct rnic_responder *resp, rnic_pos pos)
+static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)
-        resp->gap = 0; /* that one was another */
-    if (resp->gap <= pos)
-        resp->gap = pos + 1;
+        resp->gap_end = 0; /* that one was another */
+    if (resp->gap_end <= pos)
+        resp->gap_end = pos + 1;
 }
 
 /* 9.7.3: at, behind or ahead of the expected PSN (R061). */
@@ -196,7 +196,7 @@ enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struc
         resp->counters->out_of_sequence++;
         if (RNIC_FAULT(NAK_NO_GAP))
             return RNIC_RESP_DROP;
-        see_gap(resp, resp->epos + (rnic_pos)ahead);
+        note_gap(resp, resp->epos + (rnic_pos)ahead);
         return resp->nak == RNIC_NAK_NONE || RNIC_FAULT(NAK_EACH) ? RNIC_RESP_NAK_PSN_SEQ
                                                                   : RNIC_RESP_DROP;
     }
@@ -266,8 +266,8 @@ enum rnic_resp_step rnic_resp_check_srq(struct rnic_responder *resp, const struc
 
     if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
         return RNIC_RESP_NAK_XRCETH;
-    assert(!resp->msg.wqe || resp->from == rq); /* because only an open message holds one */
-    resp->from = rq;
+    assert(!resp->msg.wqe || resp->recv_queue == rq); /* because only an open message holds one */
+    resp->recv_queue = rq;
     resp->srqn = pkt->xrceth.srqn;
     return RNIC_RESP_CHECK_RESOURCE;
 }
@@ -281,9 +281,9 @@ enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
         return rnic_respres_next(&resp->resources) ? RNIC_RESP_CHECK_LENGTH
                                                    : RNIC_RESP_NAK_INVALID_REQ;
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
-        resp->msg.wqe = rnic_rq_take(resp->from);
+        resp->msg.wqe = rnic_rq_take(resp->recv_queue);
         if (!resp->msg.wqe) /* R093, R094, R098 */
-            return resp->from->broken ? RNIC_RESP_NAK_OPERATIONAL : RNIC_RESP_NAK_RNR;
+            return resp->recv_queue->broken ? RNIC_RESP_NAK_OPERATIONAL : RNIC_RESP_NAK_RNR;
     }
     return RNIC_RESP_CHECK_LENGTH;
 }
@@ -365,7 +365,7 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
         break;
     }
     if (range.len && resp->ops->translate(resp->qp, range.rkey, range.va, range.len, access,
-                                          &resp->target) != RNIC_MEM_OK)
+                                          &resp->mem) != RNIC_MEM_OK)
         return RNIC_RESP_NAK_ACCESS;
     return next;
 }
@@ -391,9 +391,9 @@ enum rnic_resp_step rnic_resp_execute_write(struct rnic_responder *resp, const s
 {
     rnic_message_begin(&resp->msg, pkt);
     if (RNIC_FAULT(WRITE_PLACE) && pkt->payload_len)
-        memcpy(resp->target + 1, pkt->payload, pkt->payload_len - 1);
+        memcpy(resp->mem + 1, pkt->payload, pkt->payload_len - 1);
     else
-        rnic_message_write(resp->target, pkt->payload, pkt->payload_len);
+        rnic_message_write(resp->mem, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
     resp->counters->rx_write_requests++;
     return RNIC_RESP_ADVANCE;
@@ -425,13 +425,13 @@ enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
     uint64_t value;
 
     rnic_respres_use(&resp->resources, res, pkt->op->kind, resp->epos, 1);
-    memcpy(&value, resp->target, sizeof(value));
+    memcpy(&value, resp->mem, sizeof(value));
     res->orig = value;
     if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
         value += RNIC_FAULT(ADD_TWICE) ? 2 * eth->swap_add : eth->swap_add;
     else if (value == eth->compare || RNIC_FAULT(SWAP_ALWAYS))
         value = eth->swap_add;
-    memcpy(resp->target, &value, sizeof(value));
+    memcpy(resp->mem, &value, sizeof(value));
     if (RNIC_FAULT(ATOMIC_NEW))
         res->orig = value;
     resp->counters->rx_atomic_requests++;
@@ -447,10 +447,10 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
 
     rnic_respres_use(&resp->resources, res, pkt->op->kind, resp->epos, 1);
     memcpy(&value, pkt->payload, sizeof(value));
-    if ((uintptr_t)resp->target % sizeof(value) == 0)
-        __atomic_store_n((uint64_t *)(void *)resp->target, value, __ATOMIC_RELEASE);
+    if ((uintptr_t)resp->mem % sizeof(value) == 0)
+        __atomic_store_n((uint64_t *)(void *)resp->mem, value, __ATOMIC_RELEASE);
     else /* a region whose addresses are not aligned as its bytes are */
-        memcpy(resp->target, &value, sizeof(value));
+        memcpy(resp->mem, &value, sizeof(value));
     resp->counters->rx_atomic_write_requests++;
     return RNIC_RESP_ADVANCE;
 }
@@ -493,8 +493,8 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
         resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
     if (roce_opcode_ends(pkt->op) && (!RNIC_FAULT(MSN_READ) || pkt->op->kind != ROCE_KIND_READ))
         resp->msn = (resp->msn + 1) & ROCE_PSN_MASK;
-    if (resp->gap)
-        rnic_answer_renew_nak(resp);
+    if (resp->gap_end)
+        rnic_responder_update_seq_nak(resp);
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
     if (takes_resource(pkt->op)) {
@@ -502,7 +502,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
 
-        rnic_answer_owe_resource(resp, &resp->resources.res[idx], pos);
+        rnic_responder_queue_resource(resp, &resp->resources.res[idx], pos);
         return RNIC_RESP_DONE;
     }
     rnic_message_end(&resp->msg);
@@ -522,6 +522,6 @@ enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct
 enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))
-        rnic_answer_owe_ack(resp);
+        rnic_responder_queue_ack(resp);
     return RNIC_RESP_DONE;
 }

@@ -93,20 +93,20 @@ struct rnic_responder {
     struct rnic_transport_counters *counters;
     struct rnic_responder_attr attr;
 
-    rnic_pos epos; /* position of the expected PSN: PSNs consumed so far */
-    rnic_pos gap;  /* after the farthest request dropped since a sequence NAK was owed, or 0 */
-    uint32_t msn;  /* messages completed, 24 bit (R102) */
+    rnic_pos epos;    /* position of the expected PSN: PSNs consumed so far */
+    rnic_pos gap_end; /* after the farthest request dropped since a sequence NAK was owed, or 0 */
+    uint32_t msn;     /* messages completed, 24 bit (R102) */
     enum rnic_nak_state nak;
-    bool failed;          /* a fatal NAK is owed or was sent: nothing is executed any more */
-    bool starved;         /* the peer was told last that there is no receive WQE (R134) */
-    uint32_t srqn;        /* XRC: the SRQ of the request in hand, whose keys it uses */
-    uint8_t *target;      /* what the packet in hand may touch; CHECK_RKEY sets it */
-    struct rnic_rq *from; /* where receive WQEs are taken: &rq or that of an SRQ */
+    bool failed;                /* a fatal NAK is owed or was sent: nothing is executed any more */
+    bool sent_zero_credits;     /* the peer was told last that there is no receive WQE (R134) */
+    uint32_t srqn;              /* XRC: the SRQ of the request in hand, whose keys it uses */
+    uint8_t *mem;               /* what the packet in hand may touch; CHECK_RKEY sets it */
+    struct rnic_rq *recv_queue; /* where receive WQEs are taken: &rq or that of an SRQ */
     struct rnic_message msg;
     struct rnic_rq rq;
 
     /* The last, because a WRITE or SEND touches no more than the first of each. */
-    struct rnic_owed_queue owed;
+    struct rnic_response_queue responses;
     struct rnic_respres_ring resources;
 };
 
@@ -139,7 +139,7 @@ void rnic_responder_flush(struct rnic_responder *resp);
 void rnic_responder_posted(struct rnic_responder *resp);
 
 /* The SRQ that `shared` belongs to goes away: the WQE of a message in progress is forgotten. */
-void rnic_responder_forget(struct rnic_responder *resp, const struct rnic_rq *shared);
+void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *shared);
 
 /*
  * A request packet of the RC or XRC service arrived whose form, ICRC, addresses, P_Key and QP state
@@ -158,7 +158,7 @@ bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt);
 /* Whether rnic_responder_output() is worth calling. */
 static inline bool rnic_responder_ready(const struct rnic_responder *resp)
 {
-    return resp->owed.cnt != 0;
+    return resp->responses.cnt != 0;
 }
 
 /* The PSN expected next. */

@@ -5,70 +5,74 @@
 #include <string.h>
 #include "wire/codes.h"
 
-static bool is_aeth(const struct rnic_owed *owed)
+static bool is_aeth(const struct rnic_queued_response *response)
 {
-    return owed->res == RNIC_OWED_AETH;
+    return response->res == RNIC_RESPONSE_AETH;
 }
 
-static void insert(struct rnic_owed_queue *queue, uint8_t idx, struct rnic_owed owed)
+static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
+                         struct rnic_queued_response response)
 {
     /* Because no two acknowledgements are neighbours and each resource is there once. */
-    assert(queue->cnt < RNIC_OWED_MAX);
-    memmove(&queue->at[idx + 1], &queue->at[idx], (queue->cnt - idx) * sizeof(owed));
-    queue->at[idx] = owed;
+    assert(queue->cnt < RNIC_RESPONSE_QUEUE_MAX);
+    memmove(&queue->entry[idx + 1], &queue->entry[idx], (queue->cnt - idx) * sizeof(response));
+    queue->entry[idx] = response;
     queue->cnt++;
 }
 
-static void erase(struct rnic_owed_queue *queue, uint8_t idx)
+static void erase_entry(struct rnic_response_queue *queue, uint8_t idx)
 {
     queue->cnt--;
-    memmove(&queue->at[idx], &queue->at[idx + 1], (queue->cnt - idx) * sizeof(queue->at[0]));
+    memmove(&queue->entry[idx], &queue->entry[idx + 1],
+            (queue->cnt - idx) * sizeof(queue->entry[0]));
 }
 
-bool rnic_owed_is_ack(const struct rnic_owed_queue *queue)
+bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue)
 {
-    return queue->cnt == 1 && is_aeth(&queue->at[0]) &&
-           roce_syndrome_kind(queue->at[0].syndrome) == ROCE_SYN_ACK;
+    return queue->cnt == 1 && is_aeth(&queue->entry[0]) &&
+           roce_syndrome_kind(queue->entry[0].syndrome) == ROCE_SYN_ACK;
 }
 
-void rnic_owed_aeth(struct rnic_owed_queue *queue, rnic_pos pos, uint8_t syndrome, uint32_t msn)
+void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos pos, uint8_t syndrome,
+                                  uint32_t msn)
 {
-    struct rnic_owed owed = {pos, msn, syndrome, RNIC_OWED_AETH};
-    struct rnic_owed *last = queue->cnt ? &queue->at[queue->cnt - 1] : NULL;
+    struct rnic_queued_response response = {pos, msn, syndrome, RNIC_RESPONSE_AETH};
+    struct rnic_queued_response *last = queue->cnt ? &queue->entry[queue->cnt - 1] : NULL;
 
     if (!last || !is_aeth(last))
-        insert(queue, queue->cnt, owed);
+        insert_entry(queue, queue->cnt, response);
     else if (pos >= last->pos)
-        *last = owed;
+        *last = response;
 }
 
 /* The answer of resource `res`, if owed, is not wanted any more. */
-static void cancel(struct rnic_owed_queue *queue, uint8_t res)
+static void cancel_resource(struct rnic_response_queue *queue, uint8_t res)
 {
     for (uint8_t i = 0; i < queue->cnt; i++) {
-        if (queue->at[i].res != res)
+        if (queue->entry[i].res != res)
             continue;
-        erase(queue, i);
+        erase_entry(queue, i);
         /* Two acknowledgements that are neighbours now: the later one says both. */
-        if (i > 0 && i < queue->cnt && is_aeth(&queue->at[i - 1]) && is_aeth(&queue->at[i]))
-            erase(queue, (uint8_t)(i - 1));
+        if (i > 0 && i < queue->cnt && is_aeth(&queue->entry[i - 1]) && is_aeth(&queue->entry[i]))
+            erase_entry(queue, (uint8_t)(i - 1));
         return;
     }
 }
 
-void rnic_owed_res(struct rnic_owed_queue *queue, uint8_t res, rnic_pos pos, uint32_t msn)
+void rnic_response_queue_put_resource(struct rnic_response_queue *queue, uint8_t res, rnic_pos pos,
+                                      uint32_t msn)
 {
     uint8_t idx = 0;
 
-    cancel(queue, res);
-    while (idx < queue->cnt && queue->at[idx].pos < pos)
+    cancel_resource(queue, res);
+    while (idx < queue->cnt && queue->entry[idx].pos < pos)
         idx++;
-    insert(queue, idx, (struct rnic_owed){.pos = pos, .msn = msn, .res = res});
+    insert_entry(queue, idx, (struct rnic_queued_response){.pos = pos, .msn = msn, .res = res});
 }
 
-void rnic_owed_settle(struct rnic_owed_queue *queue)
+void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue)
 {
-    struct rnic_owed *last = rnic_owed_last(queue);
+    struct rnic_queued_response *last = rnic_response_queue_last(queue);
 
     if (last->pos == 0) { /* nothing is before it */
         queue->cnt--;
@@ -78,8 +82,8 @@ void rnic_owed_settle(struct rnic_owed_queue *queue)
     last->syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
 }
 
-void rnic_owed_pop(struct rnic_owed_queue *queue)
+void rnic_response_queue_pop(struct rnic_response_queue *queue)
 {
     assert(queue->cnt > 0);
-    erase(queue, 0);
+    erase_entry(queue, 0);
 }

@@ -13,47 +13,50 @@ static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;
 
-    if (resp->attr.credits && resp->from == &resp->rq) {
+    if (resp->attr.credits && resp->recv_queue == &resp->rq) {
         code = roce_credit_code(rnic_rq_cnt(&resp->rq));
-        resp->starved = code == 0;
+        resp->sent_zero_credits = code == 0;
     }
     return ROCE_SYNDROME_ACK | code;
 }
 
 /* What it says of credits is decided when it is sent. */
-void rnic_answer_owe_ack(struct rnic_responder *resp)
+void rnic_responder_queue_ack(struct rnic_responder *resp)
 {
-    rnic_owed_aeth(&resp->owed, resp->epos - 1, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, resp->msn);
+    rnic_response_queue_put_aeth(&resp->responses, resp->epos - 1,
+                                 ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, resp->msn);
 }
 
 /* A NAK carries the PSN of the request it refuses, which is the expected one: so it acknowledges
  * all before it (R069, R093). */
-void rnic_answer_owe_nak(struct rnic_responder *resp, uint8_t syndrome)
+void rnic_responder_queue_nak(struct rnic_responder *resp, uint8_t syndrome)
 {
-    rnic_owed_aeth(&resp->owed, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome, resp->msn);
+    rnic_response_queue_put_aeth(&resp->responses, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome,
+                                 resp->msn);
 }
 
-void rnic_answer_renew_nak(struct rnic_responder *resp)
+void rnic_responder_update_seq_nak(struct rnic_responder *resp)
 {
-    struct rnic_owed *last = rnic_owed_last(&resp->owed);
+    struct rnic_queued_response *last = rnic_response_queue_last(&resp->responses);
 
-    if (!last || last->res != RNIC_OWED_AETH ||
+    if (!last || last->res != RNIC_RESPONSE_AETH ||
         last->syndrome != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)) {
-        resp->gap = 0; /* it went out */
-    } else if (resp->epos < resp->gap) {
+        resp->gap_end = 0; /* it went out */
+    } else if (resp->epos < resp->gap_end) {
         last->pos = resp->epos;
         last->msn = resp->msn;
         resp->nak = RNIC_NAK_SEQ; /* and is that of the gap there, too (R068) */
     } else {
-        rnic_owed_settle(&resp->owed);
-        resp->gap = 0;
+        rnic_response_queue_nak_to_ack(&resp->responses);
+        resp->gap_end = 0;
     }
 }
 
-void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_respres *res,
-                              rnic_pos pos)
+void rnic_responder_queue_resource(struct rnic_responder *resp, const struct rnic_respres *res,
+                                   rnic_pos pos)
 {
-    rnic_owed_res(&resp->owed, (uint8_t)(res - resp->resources.res), pos, resp->msn);
+    rnic_response_queue_put_resource(&resp->responses, (uint8_t)(res - resp->resources.res), pos,
+                                     resp->msn);
 }
 
 /* Everything from the BTH on that all responses share (R041, R043-R045, R179). */
@@ -87,35 +90,37 @@ static void count_aeth(struct rnic_transport_counters *counters, uint8_t syndrom
 }
 
 static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
-                     const struct rnic_owed *owed)
+                     const struct rnic_queued_response *response)
 {
-    uint8_t syndrome = owed->syndrome;
+    uint8_t syndrome = response->syndrome;
 
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_ACK)
         syndrome = ack_syndrome(resp);
-    begin_response(resp, pkt, ROCE_OP_RC_ACK, owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = syndrome, .msn = owed->msn};
+    begin_response(resp, pkt, ROCE_OP_RC_ACK, response->pos);
+    pkt->aeth = (struct roce_aeth){.syndrome = syndrome, .msn = response->msn};
     count_aeth(resp->counters, syndrome);
-    rnic_owed_pop(&resp->owed);
+    rnic_response_queue_pop(&resp->responses);
 }
 
 /* R122; FLUSH and ATOMIC WRITE have a READ response without data (A19). */
-static void put_atomic(struct rnic_responder *resp, struct roce_pkt *pkt,
-                       const struct rnic_owed *owed, struct rnic_respres *res)
+static void put_single_response(struct rnic_responder *resp, struct roce_pkt *pkt,
+                                const struct rnic_queued_response *response,
+                                struct rnic_respres *res)
 {
     bool a19 = res->kind == ROCE_KIND_FLUSH || res->kind == ROCE_KIND_ATOMIC_WRITE;
 
-    begin_response(resp, pkt, a19 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ATOMIC_ACK, owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = owed->msn};
+    begin_response(resp, pkt, a19 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ATOMIC_ACK,
+                   response->pos);
+    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = response->msn};
     pkt->atomicacketh.orig = res->orig;
-    res->owed = false;
-    res->answered = true;
-    rnic_owed_pop(&resp->owed);
+    res->response_queued = false;
+    res->response_sent = true;
+    rnic_response_queue_pop(&resp->responses);
 }
 
-static uint8_t read_opcode(const struct rnic_respres *res, bool ends)
+static uint8_t read_response_opcode(const struct rnic_respres *res, bool ends)
 {
-    if (res->begun)
+    if (res->response_started)
         return ends && !RNIC_FAULT(READ_OPCODE) ? ROCE_OP_RC_READ_RESP_LAST
                                                 : ROCE_OP_RC_READ_RESP_MIDDLE;
     return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
@@ -126,65 +131,66 @@ static uint8_t read_opcode(const struct rnic_respres *res, bool ends)
  * first answer then ends in a NAK in place of that packet, and the connection with it; a replay
  * just ends (R113, R117).
  */
-static bool put_read(struct rnic_responder *resp, struct roce_pkt *pkt, struct rnic_owed *owed,
-                     struct rnic_respres *res)
+static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
+                              struct rnic_queued_response *response, struct rnic_respres *res)
 {
     bool ends = res->left <= resp->attr.path_mtu;
     uint32_t len = ends ? res->left : resp->attr.path_mtu;
     uint64_t va = res->va + (uint64_t)res->next * resp->attr.path_mtu;
     uint8_t *src = NULL;
 
-    if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->answered))
+    if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->response_sent))
         va = res->va;
     resp->srqn = res->srqn; /* of the request this answers */
     if (len && resp->ops->translate(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
                    RNIC_MEM_OK) {
-        rnic_pos pos = owed->pos;
-        uint32_t msn = owed->msn;
+        rnic_pos pos = response->pos;
+        uint32_t msn = response->msn;
 
-        res->owed = false;
-        rnic_owed_pop(&resp->owed);
-        if (!res->answered) {
-            resp->owed.cnt = 0; /* what came after it is not answered any more */
-            rnic_owed_aeth(&resp->owed, pos, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
+        res->response_queued = false;
+        rnic_response_queue_pop(&resp->responses);
+        if (!res->response_sent) {
+            resp->responses.cnt = 0; /* what came after it is not answered any more */
+            rnic_response_queue_put_aeth(&resp->responses, pos,
+                                         ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
             if (!resp->failed)
                 rnic_responder_fail(resp, RNIC_EVENT_QP_ACCESS_ERR);
         }
         return false;
     }
-    begin_response(resp, pkt, read_opcode(res, ends), owed->pos);
-    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = owed->msn};
+    begin_response(resp, pkt, read_response_opcode(res, ends), response->pos);
+    pkt->aeth = (struct roce_aeth){.syndrome = ack_syndrome(resp), .msn = response->msn};
     pkt->payload = src;
     pkt->payload_len = len;
-    res->begun = true;
+    res->response_started = true;
     res->left -= len;
-    owed->pos = res->pos + ++res->next;
+    response->pos = res->pos + ++res->next;
     if (ends) {
-        res->owed = false;
-        res->answered = true;
-        rnic_owed_pop(&resp->owed);
+        res->response_queued = false;
+        res->response_sent = true;
+        rnic_response_queue_pop(&resp->responses);
     }
     return true;
 }
 
 bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
 {
-    struct rnic_owed *owed;
+    struct rnic_queued_response *response;
 
     /* Ends: each turn sends a packet or takes an entry away, but for the NAK put in their place. */
-    while ((owed = rnic_owed_first(&resp->owed)) != NULL) {
+    while ((response = rnic_response_queue_first(&resp->responses)) != NULL) {
         struct rnic_respres *res;
 
-        if (owed->res == RNIC_OWED_AETH) {
-            put_aeth(resp, pkt, owed);
+        if (response->res == RNIC_RESPONSE_AETH) {
+            put_aeth(resp, pkt, response);
             return true;
         }
-        res = &resp->resources.res[owed->res];
+        res = &resp->resources.res[response->res];
         if (res->kind != ROCE_KIND_READ) {
-            put_atomic(resp, pkt, owed, res);
+            put_single_response(resp, pkt, response, res);
             return true;
         }
-        if (put_read(resp, pkt, owed, res))
+        if (put_read_response(resp, pkt, response, res))
             return true;
     }
     return false;

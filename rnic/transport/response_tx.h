@@ -10,19 +10,19 @@
 #include "transport/responder.h"
 
 /* Owes an ACK of all that was executed. */
-void rnic_answer_owe_ack(struct rnic_responder *resp);
+void rnic_responder_queue_ack(struct rnic_responder *resp);
 
 /* Owes a NAK of the expected request. */
-void rnic_answer_owe_nak(struct rnic_responder *resp, uint8_t syndrome);
+void rnic_responder_queue_nak(struct rnic_responder *resp, uint8_t syndrome);
 
 /* A request that a sequence NAK asks for was executed. If that NAK has not left yet, it asks for
  * what is missing now (R067: for the expected PSN), or, if nothing is, is the ACK that it contains.
  */
-void rnic_answer_renew_nak(struct rnic_responder *resp);
+void rnic_responder_update_seq_nak(struct rnic_responder *resp);
 
 /* Owes the answer that a responder resource holds, from `pos` on. */
-void rnic_answer_owe_resource(struct rnic_responder *resp, const struct rnic_respres *res,
-                              rnic_pos pos);
+void rnic_responder_queue_resource(struct rnic_responder *resp, const struct rnic_respres *res,
+                                   rnic_pos pos);
 
 /* Ends the connection with an asynchronous event. */
 void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event);

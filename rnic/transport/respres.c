@@ -30,7 +30,7 @@ struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring)
 {
     struct rnic_respres *res = &ring->res[ring->next];
 
-    if (ring->max == 0 || (res->owed && !res->answered))
+    if (ring->max == 0 || (res->response_queued && !res->response_sent))
         return NULL;
     return res;
 }
@@ -40,7 +40,8 @@ void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, 
 {
     assert(res == &ring->res[ring->next]);
     ring->next = (uint8_t)((ring->next + 1) % ring->max);
-    *res = (struct rnic_respres){.kind = (uint8_t)kind, .pos = pos, .cnt = cnt, .owed = true};
+    *res = (struct rnic_respres){
+        .kind = (uint8_t)kind, .pos = pos, .cnt = cnt, .response_queued = true};
 }
 
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
@@ -72,10 +73,10 @@ struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_po
 
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len)
 {
-    if (!res->answered && (pos > res->pos + res->next || va - res->va + len != res->len))
+    if (!res->response_sent && (pos > res->pos + res->next || va - res->va + len != res->len))
         return false;
-    res->owed = true;
-    res->begun = false;
+    res->response_queued = true;
+    res->response_started = false;
     res->next = (uint32_t)(pos - res->pos);
     res->left = len;
     return true;

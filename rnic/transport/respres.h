@@ -29,9 +29,9 @@ struct rnic_respres {
     uint32_t left; /* READ: bytes from the packet next sent on */
     uint32_t next; /* READ: packets before the one next sent, 0 <= next < cnt */
     uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused */
-    bool owed;
-    bool answered; /* it was sent to the end once: what is owed now is a replay */
-    bool begun;    /* READ: the packet next sent continues a response, else it begins one */
+    bool response_queued;
+    bool response_sent;    /* it was sent to the end once: what is owed now is a replay */
+    bool response_started; /* READ: the packet next sent continues a response, else it begins one */
 };
 
 struct rnic_respres_ring {

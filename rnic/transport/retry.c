@@ -10,7 +10,7 @@
 _Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
 
 /* `ns` after `now`, without passing the end of time. */
-static uint64_t later(uint64_t now, uint64_t ns)
+static uint64_t add_capped(uint64_t now, uint64_t ns)
 {
     return ns > RNIC_RETRY_NEVER - now ? RNIC_RETRY_NEVER : now + ns;
 }
@@ -43,7 +43,7 @@ void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_
 
 void rnic_retry_progress(struct rnic_retry *retry)
 {
-    retry->patient = false;
+    retry->double_timeout = false;
     retry->retries_left = retry->retry_cnt;
     retry->rnr_left = retry->rnr_retry;
     if (retry->wait == RNIC_RETRY_RNR)
@@ -57,9 +57,9 @@ void rnic_retry_arm(struct rnic_retry *retry, uint64_t now)
         return;
     retry->wait = RNIC_RETRY_ACK;
     retry->wait_code = retry->timeout;
-    if (retry->patient && retry->timeout < TIMEOUT_CODE_MAX)
+    if (retry->double_timeout && retry->timeout < TIMEOUT_CODE_MAX)
         retry->wait_code++; /* twice the time */
-    retry->deadline = later(now, retry->timeout_ns << (retry->wait_code - retry->timeout));
+    retry->deadline = add_capped(now, retry->timeout_ns << (retry->wait_code - retry->timeout));
 }
 
 void rnic_retry_disarm(struct rnic_retry *retry)
@@ -74,7 +74,7 @@ void rnic_retry_stop(struct rnic_retry *retry)
     retry->deadline = RNIC_RETRY_NEVER;
 }
 
-bool rnic_retry_take(struct rnic_retry *retry)
+bool rnic_retry_use_one(struct rnic_retry *retry)
 {
     if (retry->retries_left == 0 || RNIC_FAULT(RETRY_NEVER))
         return false;
@@ -90,7 +90,7 @@ bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now)
         retry->rnr_left--;
     retry->wait = RNIC_RETRY_RNR;
     retry->wait_code = code;
-    retry->deadline = later(now, roce_rnr_ns(code));
+    retry->deadline = add_capped(now, roce_rnr_ns(code));
     return true;
 }
 
@@ -102,6 +102,6 @@ enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now)
         return RNIC_RETRY_IDLE;
     rnic_retry_stop(retry);
     if (wait == RNIC_RETRY_ACK)
-        retry->patient = true;
+        retry->double_timeout = true;
     return wait;
 }

@@ -37,7 +37,7 @@ struct rnic_retry {
     uint8_t rnr_retry;    /* as configured, 0..7 */
     uint8_t retries_left; /* timeout, sequence NAK, implied NAK (R154) */
     uint8_t rnr_left;     /* RNR NAK; counted apart (R158) */
-    bool patient;         /* the response timer fired since the last progress */
+    bool double_timeout;  /* the response timer fired since the last progress */
 };
 
 /* All counters full, no timer. */
@@ -64,7 +64,7 @@ void rnic_retry_disarm(struct rnic_retry *retry);
 void rnic_retry_stop(struct rnic_retry *retry);
 
 /* Takes one retry; false if none is left, and the request has failed (R154). */
-bool rnic_retry_take(struct rnic_retry *retry);
+bool rnic_retry_use_one(struct rnic_retry *retry);
 
 /* An RNR NAK with this timer code: takes one RNR retry and begins the wait; false if none is left
  * (R156, R157). */

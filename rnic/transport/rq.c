@@ -15,7 +15,7 @@ size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge)
     return max * (wqe_bytes(max_sge) + 2 * sizeof(uint16_t));
 }
 
-static void lay_out(struct rnic_rq *rq)
+static void lay_out_block(struct rnic_rq *rq)
 {
     if (rq->cap == 0)
         return; /* no block */
@@ -24,25 +24,25 @@ static void lay_out(struct rnic_rq *rq)
 }
 
 /* One block for `cap` WQEs, none in use. */
-static bool allocate(struct rnic_rq *rq, uint32_t cap)
+static bool allocate_block(struct rnic_rq *rq, uint32_t cap)
 {
     rq->cap = cap;
     rq->wqe = cap ? calloc(1, rnic_rq_bytes(cap, rq->max_sge)) : NULL;
     if (cap && !rq->wqe)
         return false;
-    lay_out(rq);
+    lay_out_block(rq);
     return true;
 }
 
-void rnic_rq_lend(struct rnic_rq *rq, void *room)
+void rnic_rq_use_block(struct rnic_rq *rq, void *room)
 {
-    assert(rnic_rq_used(rq) == 0 && !rq->lent);
+    assert(rnic_rq_used(rq) == 0 && !rq->external_block);
     if (rq->cap == 0)
         return;
     free(rq->wqe);
     rq->wqe = room;
-    rq->lent = true;
-    lay_out(rq);
+    rq->external_block = true;
+    lay_out_block(rq);
     rnic_rq_clear(rq);
 }
 
@@ -51,7 +51,7 @@ bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
     assert(max <= RNIC_WR_MAX && max_sge >= 1 && max_sge <= RNIC_SGE_MAX);
     *rq = (struct rnic_rq){.max = max, .max_sge = max_sge};
     rq->wqe_len = wqe_bytes(max_sge);
-    if (!allocate(rq, max)) {
+    if (!allocate_block(rq, max)) {
         rnic_rq_free(rq);
         return false;
     }
@@ -61,7 +61,7 @@ bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge)
 
 void rnic_rq_free(struct rnic_rq *rq)
 {
-    if (!rq->lent)
+    if (!rq->external_block)
         free(rq->wqe);
     *rq = (struct rnic_rq){0};
 }
@@ -76,7 +76,7 @@ bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
 
-    assert(!rq->lent); /* because only SRQs are resized, whose memory is their own */
+    assert(!rq->external_block); /* because only SRQs are resized, whose memory is their own */
     *old = NULL;
     if (max < rnic_rq_used(rq))
         return false;
@@ -84,7 +84,7 @@ bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
         rq->max = max;
         return true;
     }
-    if (!allocate(&larger, max))
+    if (!allocate_block(&larger, max))
         return false;
     if (rq->cap)
         memcpy(larger.wqe, rq->wqe, (size_t)rq->cap * rq->wqe_len);
@@ -152,7 +152,7 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
     return wqe_at(rq, idx);
 }
 
-void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe)
+void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 {
     assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* because this one is neither */
     rq->free[rq->free_cnt++] = (uint16_t)(((uint8_t *)wqe - rq->wqe) / rq->wqe_len);

@@ -31,8 +31,8 @@ struct rnic_rq {
     /* Of an SRQ: */
     uint32_t limit; /* armed: `low` is set when fewer than this are posted; 0: not armed (R196) */
     bool low;       /* the limit was passed, and is not armed any more */
-    bool lent;      /* wqe and what follows is somebody else's block */
-    bool broken;    /* in the error state: gives no WQE any more */
+    bool external_block; /* wqe and what follows is somebody else's block */
+    bool broken;         /* in the error state: gives no WQE any more */
 };
 
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. False without
@@ -44,7 +44,7 @@ size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge);
 
 /* The queue, which is empty, lives in these rnic_rq_bytes() bytes from now on, and is not resized
  * any more. They are the caller's again after rnic_rq_free(). */
-void rnic_rq_lend(struct rnic_rq *rq, void *room);
+void rnic_rq_use_block(struct rnic_rq *rq, void *room);
 
 /* A zeroed queue is fine. */
 void rnic_rq_free(struct rnic_rq *rq);
@@ -72,7 +72,7 @@ struct rnic_rwqe *rnic_rq_moved(const struct rnic_rq *rq, const uint8_t *old,
                                 const struct rnic_rwqe *wqe);
 
 /* Gives a taken WQE back: it is free. */
-void rnic_rq_give(struct rnic_rq *rq, struct rnic_rwqe *wqe);
+void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe);
 
 /* Frees all WQEs, posted or taken, without a completion (R190). */
 void rnic_rq_clear(struct rnic_rq *rq);

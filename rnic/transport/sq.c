@@ -24,7 +24,7 @@ size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline)
 }
 
 /* One block: what belongs to a queue lies together. */
-static void lay_out(struct rnic_sq *sq)
+static void lay_out_block(struct rnic_sq *sq)
 {
     size_t cap = (size_t)sq->mask + 1;
 
@@ -45,19 +45,19 @@ bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t m
         rnic_sq_free(sq);
         return false;
     }
-    lay_out(sq);
+    lay_out_block(sq);
     return true;
 }
 
-void rnic_sq_lend(struct rnic_sq *sq, void *room)
+void rnic_sq_use_block(struct rnic_sq *sq, void *room)
 {
-    assert(rnic_sq_empty(sq) && !sq->lent);
+    assert(rnic_sq_empty(sq) && !sq->external_block);
     if (sq->max == 0)
         return;
     free(sq->wqe);
     sq->wqe = room;
-    sq->lent = true;
-    lay_out(sq);
+    sq->external_block = true;
+    lay_out_block(sq);
 }
 
 bool rnic_sq_add_dests(struct rnic_sq *sq)
@@ -71,7 +71,7 @@ bool rnic_sq_add_dests(struct rnic_sq *sq)
 void rnic_sq_free(struct rnic_sq *sq)
 {
     free(sq->dest);
-    if (!sq->lent)
+    if (!sq->external_block)
         free(sq->wqe);
     *sq = (struct rnic_sq){0};
 }
@@ -197,7 +197,7 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
         .extra = wr->imm,
     };
     if (wr->opcode == RNIC_WR_READ)
-        wqe->asked = wqe->pos;
+        wqe->read_pos = wqe->pos;
     else
         wqe->swap_add = wr->opcode == RNIC_WR_FETCH_ADD ? wr->compare_add : wr->swap;
     fill_special(wqe, wr);
@@ -217,7 +217,7 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
     return RNIC_SQ_POSTED;
 }
 
-bool rnic_sq_takes(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
+bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
 {
     uint64_t len;
 

@@ -15,7 +15,8 @@
 #include "transport/send.h"
 #include "wire/env.h"
 
-#define RNIC_SWQE_ASKS 0x80u /* its first packet asked for an ACK, to learn of credits (R134) */
+#define RNIC_SWQE_FIRST_ACKREQ                                                                     \
+    0x80u /* its first packet asked for an ACK, to learn of credits (R134) */
 
 struct rnic_swqe {
     uint64_t wr_id;
@@ -23,7 +24,7 @@ struct rnic_swqe {
     uint32_t psn_cnt; /* R057-R059; 0 of local operations */
     uint32_t len;     /* bytes of the message, 0..RNIC_MESSAGE_MAX */
     uint8_t opcode;   /* enum rnic_wr_opcode */
-    uint8_t flags;    /* enum rnic_send_flags, RNIC_SWQE_ASKS */
+    uint8_t flags;    /* enum rnic_send_flags, RNIC_SWQE_FIRST_ACKREQ */
     uint8_t sge_cnt;
     uint8_t status; /* enum rnic_wc_status: why it cannot be sent; completes so in its turn */
     uint32_t extra; /* immediate data; the key to invalidate; BIND_MW: the region's; FLUSH */
@@ -39,7 +40,7 @@ struct rnic_swqe {
     };
     union {
         uint64_t swap_add; /* atomics; BIND_MW: access */
-        rnic_pos asked;    /* READ: where its request, as last sent, begins */
+        rnic_pos read_pos; /* READ: where its request, as last sent, begins */
     };
 };
 
@@ -66,9 +67,9 @@ struct rnic_sq {
     uint32_t max_inline;
     uint32_t head; /* the oldest that is not complete */
     uint32_t tail;
-    rnic_pos pos; /* of the next WQE posted */
-    uint32_t ssn; /* of the last message posted */
-    bool lent;    /* wqe and what follows is somebody else's block */
+    rnic_pos pos;        /* of the next WQE posted */
+    uint32_t ssn;        /* of the last message posted */
+    bool external_block; /* wqe and what follows is somebody else's block */
 };
 
 /* Room for `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and `max_inline`
@@ -83,7 +84,7 @@ size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline);
 
 /* The queue, which is empty, lives in these rnic_sq_bytes() zero bytes from now on. They are the
  * caller's again after rnic_sq_free(). */
-void rnic_sq_lend(struct rnic_sq *sq, void *room);
+void rnic_sq_use_block(struct rnic_sq *sq, void *room);
 
 /* A zeroed queue is fine. */
 void rnic_sq_free(struct rnic_sq *sq);
@@ -101,7 +102,7 @@ enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
 /* Whether that is not INVALID. */
-bool rnic_sq_takes(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
+bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
 /* The oldest WQE is done with. */
 void rnic_sq_pop(struct rnic_sq *sq);

@@ -85,7 +85,7 @@ static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struc
 static enum rnic_uc_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
-        resp->msg.wqe = rnic_rq_take(resp->from);
+        resp->msg.wqe = rnic_rq_take(resp->recv_queue);
         if (!resp->msg.wqe) {
             resp->counters->out_of_buffer++;
             return RNIC_UC_DROP;
@@ -109,7 +109,7 @@ static enum rnic_uc_step check_rkey(struct rnic_responder *resp, const struct ro
         return RNIC_UC_EXECUTE_SEND;
     range = rnic_message_range(&resp->msg, pkt);
     if (range.len && resp->ops->translate(resp->qp, range.rkey, range.va, range.len,
-                                          RNIC_ACCESS_REMOTE_WRITE, &resp->target) != RNIC_MEM_OK)
+                                          RNIC_ACCESS_REMOTE_WRITE, &resp->mem) != RNIC_MEM_OK)
         return RNIC_UC_DROP;
     return RNIC_UC_EXECUTE_WRITE;
 }
@@ -132,7 +132,7 @@ static enum rnic_uc_step execute_send(struct rnic_responder *resp, const struct 
 static enum rnic_uc_step execute_write(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_message_begin(&resp->msg, pkt);
-    rnic_message_write(resp->target, pkt->payload, pkt->payload_len);
+    rnic_message_write(resp->mem, pkt->payload, pkt->payload_len);
     resp->msg.len += pkt->payload_len;
     resp->counters->rx_write_requests++;
     return RNIC_UC_ADVANCE;
@@ -158,7 +158,7 @@ static enum rnic_uc_step complete(struct rnic_responder *resp, const struct roce
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static enum rnic_uc_step fail(struct rnic_responder *resp, const struct roce_pkt *pkt)
+static enum rnic_uc_step fail_request(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
     rnic_responder_fail_request(resp, RNIC_WC_LOC_PROT_ERR, RNIC_EVENT_QP_FATAL);
@@ -166,7 +166,7 @@ static enum rnic_uc_step fail(struct rnic_responder *resp, const struct roce_pkt
 }
 
 /* R163, R165: the message is dropped, its WQE stays for the next one. */
-static enum rnic_uc_step drop(struct rnic_responder *resp, const struct roce_pkt *pkt)
+static enum rnic_uc_step drop_message(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
     resp->counters->rx_uc_dropped++;

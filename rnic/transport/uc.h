@@ -31,7 +31,7 @@
     X(EXECUTE_WRITE, execute_write)                                                                \
     X(ADVANCE, advance)                                                                            \
     X(COMPLETE, complete)                                                                          \
-    X(FAIL, fail)                                                                                  \
+    X(FAIL, fail_request)                                                                          \
     X(DROP, drop)
 
 enum rnic_uc_step {

@@ -10,14 +10,14 @@
 /* ---- requester --------------------------------------------------------------------------------
  */
 
-static bool in_service(enum rnic_wr_opcode opcode)
+static bool is_ud_opcode(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_IMM;
 }
 
-bool rnic_ud_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr)
+bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr)
 {
-    return in_service(wr->opcode) && rnic_sq_takes(&req->sq, wr);
+    return is_ud_opcode(wr->opcode) && rnic_sq_accepts(&req->sq, wr);
 }
 
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
@@ -27,7 +27,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
     struct rnic_swqe *wqe;
     enum rnic_sq_post posted;
 
-    if (!in_service(wr->opcode))
+    if (!is_ud_opcode(wr->opcode))
         return RNIC_SQ_INVALID;
     posted = rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* one PSN, however long it is */
     if (posted != RNIC_SQ_POSTED)
@@ -38,13 +38,13 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
         sq->pos = wqe->pos;
     }
     *rnic_sq_dest(sq, sq->tail - 1) = *dest;
-    rnic_requester_tell(req, sq->tail - 1, RNIC_WR_STEP_POSTED);
+    rnic_requester_report_step(req, sq->tail - 1, RNIC_WR_STEP_POSTED);
     return RNIC_SQ_POSTED;
 }
 
 /* R038, R041-R044, R168, R169. */
-static void fill(const struct rnic_requester *req, struct roce_pkt *pkt,
-                 const struct rnic_swqe *wqe, const struct rnic_dest *dest)
+static void fill_headers(const struct rnic_requester *req, struct roce_pkt *pkt,
+                         const struct rnic_swqe *wqe, const struct rnic_dest *dest)
 {
     uint8_t opcode = wqe->opcode == RNIC_WR_SEND ? ROCE_OP_UD_SEND_ONLY : ROCE_OP_UD_SEND_ONLY_IMM;
 
@@ -82,13 +82,13 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
             rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR); /* R192 */
             return false;
         }
-        fill(req, pkt, wqe, rnic_sq_dest(&req->sq, req->cur));
+        fill_headers(req, pkt, wqe, rnic_sq_dest(&req->sq, req->cur));
         pkt->payload = payload;
         pkt->payload_len = wqe->len;
         req->max = rnic_swqe_end(wqe);
         req->nxt = req->max;
-        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_FIRST);
-        rnic_requester_tell(req, req->cur, RNIC_WR_STEP_LAST);
+        rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_FIRST);
+        rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_LAST);
         req->cur++;
         rnic_requester_answered(req, req->max); /* sent is done */
         return true;
@@ -100,32 +100,34 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
  */
 
 /* R172; A17.4.5.2: the network header as it came. Returns its type. */
-static enum rnic_network_type copy_header(uint8_t area[RNIC_UD_AREA], const struct roce_pkt *pkt)
+static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_AREA],
+                                          const struct roce_pkt *pkt)
 {
     const uint8_t *header = pkt->frame + pkt->net_off;
 
     switch (pkt->encap) {
     case ROCE_ENCAP_V2_IP4:
-        memset(area, 0, RNIC_UD_AREA - ROCE_IP4_LEN);
-        memcpy(area + RNIC_UD_AREA - ROCE_IP4_LEN, header, ROCE_IP4_LEN); /* without its options */
+        memset(header_area, 0, RNIC_UD_HEADER_AREA - ROCE_IP4_LEN);
+        memcpy(header_area + RNIC_UD_HEADER_AREA - ROCE_IP4_LEN, header,
+               ROCE_IP4_LEN); /* without its options */
         return RNIC_NETWORK_IP4;
-    case ROCE_ENCAP_V2_IP6: memcpy(area, header, ROCE_IP6_LEN); return RNIC_NETWORK_IP6;
-    default: memcpy(area, header, ROCE_GRH_LEN); return RNIC_NETWORK_V1;
+    case ROCE_ENCAP_V2_IP6: memcpy(header_area, header, ROCE_IP6_LEN); return RNIC_NETWORK_IP6;
+    default: memcpy(header_area, header, ROCE_GRH_LEN); return RNIC_NETWORK_V1;
     }
 }
-_Static_assert(ROCE_IP6_LEN == RNIC_UD_AREA && ROCE_GRH_LEN == RNIC_UD_AREA,
+_Static_assert(ROCE_IP6_LEN == RNIC_UD_HEADER_AREA && ROCE_GRH_LEN == RNIC_UD_HEADER_AREA,
                "both headers fill the area");
 
 /* R173. */
-static void deliver(struct rnic_responder *resp, const struct roce_pkt *pkt, uint16_t pkey_index,
-                    enum rnic_network_type type)
+static void complete_receive(struct rnic_responder *resp, const struct roce_pkt *pkt,
+                             uint16_t pkey_index, enum rnic_network_type type)
 {
     bool imm = roce_opcode_has(pkt->op, ROCE_HDR_IMMDT);
     struct rnic_wc wc = {
         .status = RNIC_WC_SUCCESS,
         .opcode = RNIC_WC_RECV,
         .flags = RNIC_WC_GRH | (imm ? (unsigned)RNIC_WC_WITH_IMM : 0u),
-        .byte_len = RNIC_UD_AREA + pkt->payload_len,
+        .byte_len = RNIC_UD_HEADER_AREA + pkt->payload_len,
         .imm = imm ? pkt->immdt.imm : 0,
         .solicited = pkt->bth.se,
         .src_qp = pkt->deth.src_qp,
@@ -145,7 +147,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     uint32_t longest = pkt->bth.dest_qp == ROCE_QP_GSI ? ROCE_MAD_SIZE : resp->attr.path_mtu;
     const struct rnic_rwqe *first;
     struct rnic_scatter at = {0};
-    uint8_t area[RNIC_UD_AREA];
+    uint8_t header_area[RNIC_UD_HEADER_AREA];
     enum rnic_network_type type;
     struct rnic_wc wc = {.status = RNIC_WC_LOC_PROT_ERR};
 
@@ -157,22 +159,22 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
         resp->counters->rx_datagram_too_long++;
         return RNIC_UD_LENGTH;
     }
-    first = rnic_rq_first(resp->from);
+    first = rnic_rq_first(resp->recv_queue);
     if (!first) {
         resp->counters->out_of_buffer++;
         return RNIC_UD_NO_WQE;
     }
-    if (RNIC_UD_AREA + pkt->payload_len > first->len) {
+    if (RNIC_UD_HEADER_AREA + pkt->payload_len > first->len) {
         resp->counters->rx_datagram_too_long++;
         return RNIC_UD_BUFFER; /* the WQE stays where it is, also that of an SRQ */
     }
-    resp->msg.wqe = rnic_rq_take(resp->from);
-    type = copy_header(area, pkt);
-    if (rnic_scatter_put(&at, resp->msg.wqe, resp->ops, resp->qp, area, sizeof(area)) ==
-            RNIC_MEM_OK &&
+    resp->msg.wqe = rnic_rq_take(resp->recv_queue);
+    type = copy_header(header_area, pkt);
+    if (rnic_scatter_put(&at, resp->msg.wqe, resp->ops, resp->qp, header_area,
+                         sizeof(header_area)) == RNIC_MEM_OK &&
         rnic_scatter_put(&at, resp->msg.wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) ==
             RNIC_MEM_OK) {
-        deliver(resp, pkt, pkey_index, type);
+        complete_receive(resp, pkt, pkey_index, type);
         return RNIC_UD_DELIVERED;
     }
     resp->failed = true;

@@ -14,7 +14,7 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 
-#define RNIC_UD_AREA 40u /* bytes of a receive buffer before the payload (R172) */
+#define RNIC_UD_HEADER_AREA 40u /* bytes of a receive buffer before the payload (R172) */
 
 /*
  * Posts a SEND or SEND with immediate to *dest, which is copied; as rnic_requester_post(). A
@@ -25,7 +25,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
                                const struct rnic_dest *dest);
 
 /* Whether that is not INVALID. */
-bool rnic_ud_takes(const struct rnic_requester *req, const struct rnic_send_wr *wr);
+bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /*
  * The next datagram: fills in *pkt from the BTH on, and pkt->env, and returns true, or false if

@@ -267,10 +267,10 @@ static void requests(void)
     EXPECT_EQ(pkt.reth.dma_len, 8);
     EXPECT_EQ(pkt.payload_len, 8);
     EXPECT_EQ(memcmp(pkt.payload, fake.mem + 24, 8), 0);
-    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_COMPLETE_A19);
     requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_FLUSH);
-    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 0, 0), RNIC_COMP_DONE_EMPTY);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 1, 0, 0), RNIC_COMP_COMPLETE_A19);
     requester_expect_wc(&fake, 2, OK);
     EXPECT_EQ(fake.wc[1].opcode, RNIC_WC_ATOMIC_WRITE);
     requester_free(&fake);
@@ -319,7 +319,7 @@ static void as_fetches(void)
     requester_expect_gate(&fake, RNIC_REQ_RD_ATOMIC);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_IMPLIED_NAK);
     requester_expect(&fake, ROCE_OP_RC_FLUSH, 0);
-    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_DONE_EMPTY);
+    EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, 0, 0, 0), RNIC_COMP_COMPLETE_A19);
     requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 1);
     requester_free(&fake);
 

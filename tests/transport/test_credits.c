@@ -118,7 +118,7 @@ static void not_from_srq(void)
     struct rnic_responder_attr attr = responder_attr();
 
     responder_init(&fake);
-    fake.resp.from = &fake.srq;
+    fake.resp.recv_queue = &fake.srq;
     attr.credits = true;
     responder_restart(&fake, &attr);
     responder_post_to(&fake.srq, 1, 0, 64);
@@ -126,7 +126,7 @@ static void not_from_srq(void)
     responder_expect_aeth(&fake, RESPONDER_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
     send_only(1); /* R098 */
     responder_expect_aeth(&fake, RESPONDER_PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
-    fake.resp.from = &fake.resp.rq;
+    fake.resp.recv_queue = &fake.resp.rq;
     responder_free(&fake);
 }
 

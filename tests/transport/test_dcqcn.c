@@ -171,9 +171,9 @@ static void bytes_and_hyper(void)
         rnic_dcqcn_cnp(&dc, &attr, 0);
     target = dc.target;
     rnic_dcqcn_sent(&dc, &attr, 999, 0);
-    EXPECT_EQ(dc.counted, 0);
+    EXPECT_EQ(dc.byte_increases, 0);
     rnic_dcqcn_sent(&dc, &attr, 1, 0);
-    EXPECT_EQ(dc.counted, 1);
+    EXPECT_EQ(dc.byte_increases, 1);
     EXPECT_EQ(dc.target, target);
     rnic_dcqcn_sent(&dc, &attr, 2000, 0); /* BC 2 and 3: max is F: additive */
     EXPECT_EQ(dc.target, target + 80000000);

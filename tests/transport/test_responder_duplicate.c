@@ -256,7 +256,7 @@ static void restart_under_way(void)
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
     responder_expect_read(&fake, FIRST, PSN + 3, 3 * RESPONDER_MTU, RESPONDER_MTU);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
-    EXPECT_EQ(fake.resp.owed.cnt, 1);
+    EXPECT_EQ(fake.resp.responses.cnt, 1);
     responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     for (uint32_t i = 1; i < 4; i++)
         responder_expect_read(&fake, MIDDLE, PSN + i, i * RESPONDER_MTU, RESPONDER_MTU);
@@ -392,7 +392,7 @@ static void r116_too_old(void)
         else
             EXPECT_EQ(step, i % 2 ? RNIC_RESP_DUPLICATE_ATOMIC : RNIC_RESP_DUPLICATE_READ);
     }
-    EXPECT_EQ(fake.resp.owed.cnt, 4);
+    EXPECT_EQ(fake.resp.responses.cnt, 4);
     responder_free(&fake);
 }
 
@@ -476,13 +476,13 @@ static void owed_is_bounded(void)
         psn += 4;
     }
     EXPECT_EQ(write_only(psn++, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
-    EXPECT_EQ(fake.resp.owed.cnt, RNIC_OWED_MAX);
+    EXPECT_EQ(fake.resp.responses.cnt, RNIC_RESPONSE_QUEUE_MAX);
     for (unsigned round = 0; round < 100; round++) {
         for (unsigned i = 0; i < RNIC_RD_ATOMIC_MAX; i++) {
             EXPECT_EQ(read_req(PSN + 5 * i + 1, 0, 4 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
             EXPECT_EQ(write_only(PSN + 5 * i, 0, 4, true), RNIC_RESP_DUPLICATE_ACK);
         }
-        CU_ASSERT(fake.resp.owed.cnt <= RNIC_OWED_MAX);
+        CU_ASSERT(fake.resp.responses.cnt <= RNIC_RESPONSE_QUEUE_MAX);
     }
     EXPECT_EQ(fake.ready_cnt, 1);
     responder_free(&fake);

@@ -35,10 +35,10 @@ static void r076_limit(void)
                 first = res;
         }
         CU_ASSERT(rnic_respres_next(&ring) == NULL);
-        first->owed = false;
-        first->answered = true;
+        first->response_queued = false;
+        first->response_sent = true;
         CU_ASSERT(rnic_respres_next(&ring) == first);
-        first->owed = true; /* a replay */
+        first->response_queued = true; /* a replay */
         CU_ASSERT(rnic_respres_next(&ring) == first);
     }
 }
@@ -80,20 +80,20 @@ static void restart(void)
 
     rnic_respres_init(&ring, 1);
     res = use_read(10, 0, 1024);
-    res->begun = true;
+    res->response_started = true;
     res->next = 2;
     CU_ASSERT(!rnic_respres_restart(res, 13, 768, 256));
     CU_ASSERT(!rnic_respres_restart(res, 11, 256, 256));
-    CU_ASSERT(res->begun);
+    CU_ASSERT(res->response_started);
     CU_ASSERT(rnic_respres_restart(res, 11, 256, 768));
-    CU_ASSERT(!res->begun);
+    CU_ASSERT(!res->response_started);
     EXPECT_EQ(res->next, 1);
     EXPECT_EQ(res->left, 768);
-    res->answered = true;
-    res->owed = false;
+    res->response_sent = true;
+    res->response_queued = false;
     CU_ASSERT(rnic_respres_restart(res, 13, 768, 256));
     CU_ASSERT(rnic_respres_restart(res, 10, 0, 16));
-    CU_ASSERT(res->owed);
+    CU_ASSERT(res->response_queued);
     EXPECT_EQ(res->va, 0); /* the original stays what it was */
     EXPECT_EQ(res->len, 1024);
 }

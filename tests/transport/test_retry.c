@@ -89,8 +89,8 @@ static void r154_retry_cnt(void)
         rnic_retry_init(&retry, 14, cnt, 0);
         for (unsigned round = 0; round < 2; round++) {
             for (uint8_t i = 0; i < cnt; i++)
-                CU_ASSERT(rnic_retry_take(&retry));
-            CU_ASSERT(!rnic_retry_take(&retry));
+                CU_ASSERT(rnic_retry_use_one(&retry));
+            CU_ASSERT(!rnic_retry_use_one(&retry));
             rnic_retry_progress(&retry);
         }
     }
@@ -124,7 +124,7 @@ static void r157_rnr_retry(void)
     EXPECT_EQ(retry.retries_left, 2);
     rnic_retry_progress(&retry);
     EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* what it waited for was answered */
-    CU_ASSERT(rnic_retry_take(&retry));
+    CU_ASSERT(rnic_retry_use_one(&retry));
     EXPECT_EQ(retry.rnr_left, 3);
     rnic_retry_init(&retry, 14, 0, RNIC_RNR_RETRY_FOREVER);
     for (unsigned i = 0; i < 1000; i++)

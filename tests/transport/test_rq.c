@@ -30,15 +30,15 @@ static void fill_and_drain(void)
     EXPECT_EQ(wqe->wr_id, 1);
     EXPECT_EQ(wqe->len, 0);
     EXPECT_EQ(post(&rq, 4, 0), RNIC_RQ_FULL); /* taken is not free */
-    rnic_rq_give(&rq, wqe);
+    rnic_rq_return(&rq, wqe);
     EXPECT_EQ(post(&rq, 4, 0), RNIC_RQ_POSTED);
     wqe = rnic_rq_take(&rq);
     EXPECT_EQ(wqe->len, 30);
     EXPECT_EQ(wqe->sge[1].addr, 2);
-    rnic_rq_give(&rq, wqe);
+    rnic_rq_return(&rq, wqe);
     wqe = rnic_rq_take(&rq);
     EXPECT_EQ(wqe->len, UINT32_MAX); /* more than any message */
-    rnic_rq_give(&rq, wqe);
+    rnic_rq_return(&rq, wqe);
     EXPECT_EQ(rnic_rq_take(&rq)->wr_id, 4);
     rnic_rq_clear(&rq);
     EXPECT_EQ(rnic_rq_cnt(&rq), 0);
@@ -59,7 +59,7 @@ static void out_of_order(void)
     post(&rq, 2, 1);
     first = rnic_rq_take(&rq);
     second = rnic_rq_take(&rq);
-    rnic_rq_give(&rq, second);
+    rnic_rq_return(&rq, second);
     EXPECT_EQ(post(&rq, 3, 1), RNIC_RQ_POSTED);
     EXPECT_EQ(first->wr_id, 1);
     EXPECT_EQ(post(&rq, 4, 1), RNIC_RQ_FULL);

@@ -317,7 +317,7 @@ static void r172_layout(void)
             if (tags)
                 pkt.eth.type = ROCE_ETHERTYPE_VLAN;
             pkt.vlan_cnt = (uint8_t)tags;
-            responder_post(&host, 42, 8, RNIC_UD_AREA + len); /* not a byte too many */
+            responder_post(&host, 42, 8, RNIC_UD_HEADER_AREA + len); /* not a byte too many */
             EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
             pktgen_parse(&frame, &pkt);
             EXPECT_EQ(host.wc_cnt, 1);

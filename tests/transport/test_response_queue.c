@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The queue of responses: order (R077), coalescing (R064, R069), bounds. */
+#include <string.h>
+#include "support/rng.h"
+#include "support/suite.h"
+#include "transport/response_queue.h"
+
+static struct rnic_response_queue queue;
+
+static void expect(unsigned idx, rnic_pos pos, uint8_t res, uint8_t syndrome)
+{
+    CU_ASSERT_FATAL(idx < queue.cnt);
+    EXPECT_EQ(queue.entry[idx].pos, pos);
+    EXPECT_EQ(queue.entry[idx].res, res);
+    if (res == RNIC_RESPONSE_AETH)
+        EXPECT_EQ(queue.entry[idx].syndrome, syndrome);
+}
+
+static void coalesce(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    CU_ASSERT(rnic_response_queue_first(&queue) == NULL);
+    CU_ASSERT(!rnic_response_queue_is_ack(&queue));
+    rnic_response_queue_put_aeth(&queue, 5, 0x1F, 1);
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* R064 */
+    EXPECT_EQ(queue.cnt, 1);
+    CU_ASSERT(rnic_response_queue_is_ack(&queue));
+    expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
+    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* R069: a NAK says it too */
+    CU_ASSERT(!rnic_response_queue_is_ack(&queue));
+    expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* an older ACK adds nothing */
+    expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
+    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet came after all */
+    EXPECT_EQ(queue.cnt, 1);
+    expect(0, 8, RNIC_RESPONSE_AETH, 0x1F);
+    rnic_response_queue_put_resource(&queue, 0, 9, 4);
+    rnic_response_queue_put_aeth(&queue, 12, 0x1F, 5); /* not across a READ */
+    EXPECT_EQ(queue.cnt, 3);
+    CU_ASSERT(!rnic_response_queue_is_ack(&queue));
+    rnic_response_queue_pop(&queue);
+    expect(0, 9, 0, 0);
+    expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
+}
+
+/* A NAK that is not wanted any more leaves the ACK that it contains, if there is one. */
+static void settle(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_response_queue_put_aeth(&queue, 0, 0x60, 0);
+    rnic_response_queue_nak_to_ack(&queue);
+    EXPECT_EQ(queue.cnt, 0);
+    rnic_response_queue_put_resource(&queue, 0, 3, 1);
+    rnic_response_queue_put_aeth(&queue, 9, 0x60, 2);
+    rnic_response_queue_nak_to_ack(&queue);
+    expect(0, 3, 0, 0);
+    expect(1, 8, RNIC_RESPONSE_AETH, 0x1F);
+}
+
+static void order(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_response_queue_put_resource(&queue, 2, 20, 0);
+    rnic_response_queue_put_aeth(&queue, 30, 0x1F, 0);
+    rnic_response_queue_put_resource(&queue, 3, 31, 0);
+    rnic_response_queue_put_resource(&queue, 1, 10, 0); /* a replay: first */
+    expect(0, 10, 1, 0);
+    rnic_response_queue_put_resource(&queue, 0, 30, 0); /* of the PSN the ACK carries: before it */
+    expect(2, 30, 0, 0);
+    expect(3, 30, RNIC_RESPONSE_AETH, 0x1F);
+    EXPECT_EQ(queue.cnt, 5);
+    rnic_response_queue_put_resource(&queue, 3, 32, 0); /* once only */
+    EXPECT_EQ(queue.cnt, 5);
+    expect(4, 32, 3, 0);
+}
+
+static void replaced(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_response_queue_put_aeth(&queue, 1, 0x1F, 0);
+    rnic_response_queue_put_resource(&queue, 0, 2, 0);
+    rnic_response_queue_put_aeth(&queue, 5, 0x1F, 0);
+    rnic_response_queue_put_resource(&queue, 0, 6, 0);
+    EXPECT_EQ(queue.cnt, 2); /* the later ACK says both */
+    expect(0, 5, RNIC_RESPONSE_AETH, 0x1F);
+    expect(1, 6, 0, 0);
+}
+
+/* Whatever is done, the queue stays within its bound, sorted, with no two neighbouring ACKs. */
+static void random_invariants(void)
+{
+    struct rng rng = rng_seed();
+    rnic_pos now = 0;
+
+    memset(&queue, 0, sizeof(queue));
+    for (unsigned i = 0; i < 200000; i++) {
+        switch (rng_below(&rng, 4)) {
+        case 0: rnic_response_queue_put_aeth(&queue, now, 0x1F, 0); break;
+        case 1:
+            rnic_response_queue_put_resource(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX),
+                                             ++now, 0);
+            break;
+        case 2:
+            rnic_response_queue_put_resource(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX),
+                                             now > 100 ? now - rng_below(&rng, 100) : now, 0);
+            break;
+        default:
+            if (queue.cnt && rng_below(&rng, 2))
+                rnic_response_queue_pop(&queue);
+            break;
+        }
+        if (queue.cnt > RNIC_RESPONSE_QUEUE_MAX)
+            suite_fail(__FILE__, __LINE__, "%u entries", queue.cnt);
+        for (unsigned k = 1; k < queue.cnt; k++) {
+            if (queue.entry[k].pos < queue.entry[k - 1].pos)
+                suite_fail(__FILE__, __LINE__, "not sorted at step %u", i);
+            if (queue.entry[k].res == RNIC_RESPONSE_AETH &&
+                queue.entry[k - 1].res == RNIC_RESPONSE_AETH)
+                suite_fail(__FILE__, __LINE__, "neighbours at step %u", i);
+        }
+    }
+    CU_ASSERT(now > 0);
+}
+
+SUITE("transport.response_queue", TEST(coalesce), TEST(settle), TEST(order), TEST(replaced),
+      TEST(random_invariants))

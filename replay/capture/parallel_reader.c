@@ -133,7 +133,7 @@ static void parse(struct worker *worker, struct batch *batch)
         item->time = frame->time;
         item->number = frame->number;
         item->parsed =
-            roce_pkt_parse_usual(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
+            roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
                 ? 0
                 : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
         item->icrc =

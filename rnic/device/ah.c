@@ -56,6 +56,6 @@ bool rnic_ah_dest(const struct rnic_ah *ah, uint32_t qpn, const struct rnic_send
     out->qpn = ah->multicast ? ROCE_QP_MULTICAST : wr->remote_qpn;
     out->qkey = wr->remote_qkey;
     if (ah->av.udp_sport == 0)
-        roce_env_set_sport(&out->env, rnic_av_sport(ah->av.flow, qpn, out->qpn));
+        roce_header_template_set_sport(&out->env, rnic_av_sport(ah->av.flow, qpn, out->qpn));
     return true;
 }

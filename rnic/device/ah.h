@@ -11,7 +11,7 @@ struct rnic_ah {
     struct rnic_pd *pd;
     struct rnic_list link; /* rnic.ahs */
     struct rnic_av av;     /* resolved, but for a UDP source port of 0 */
-    struct roce_env env;
+    struct roce_header_template env;
     bool multicast;
 };
 

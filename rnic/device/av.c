@@ -49,7 +49,8 @@ void rnic_av_resolve(struct rnic_av *av)
         av->tclass ^= 1; /* a sender never says "congestion experienced" (R005) */
 }
 
-void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct roce_env *env)
+void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
+                      struct roce_header_template *env)
 {
     struct roce_pkt model;
     struct roce_pkt *pkt = &model;
@@ -91,7 +92,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct 
         memcpy(pkt->grh.dgid, av->dgid, sizeof(pkt->grh.dgid));
         break;
     }
-    rc = roce_env_init(env, pkt);
+    rc = roce_header_template_init(env, pkt);
     assert(rc == ROCE_OK); /* because rnic_gid_encap() gives only envelopes on Ethernet */
     (void)rc;
 }

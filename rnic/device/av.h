@@ -4,7 +4,7 @@
 #define RNIC_AV_H
 
 #include "device/rnic.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 
 /* The envelope that a GID of the device sends in. */
 enum roce_encap rnic_gid_encap(const struct rnic_gid *gid);
@@ -19,6 +19,7 @@ void rnic_av_resolve(struct rnic_av *av);
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn);
 
 /* The envelope of everything sent along a valid, resolved vector (R004, R008, R010-R012). */
-void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av, struct roce_env *env);
+void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
+                      struct roce_header_template *env);
 
 #endif

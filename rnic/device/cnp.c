@@ -101,7 +101,7 @@ bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now)
     av.tclass = (uint8_t)(rnic->attr.ecn.cnp_dscp << 2 | (av.tclass & 3));
     rnic_av_envelope(rnic, &av, &rnic->cnp_env);
     pkt->encap = cc->qp->encap;
-    pkt->env = &rnic->cnp_env;
+    pkt->header_template = &rnic->cnp_env;
     pkt->op = roce_opcode(ROCE_OP_CNP_ROCE);
     pkt->bth = (struct roce_bth){
         .opcode = ROCE_OP_CNP_ROCE,

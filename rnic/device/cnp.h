@@ -14,7 +14,7 @@
 #include "device/list.h"
 #include "device/rnic.h"
 #include "transport/dcqcn.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 #include "wire/pkt.h"
 
 /* What a QP has while its device has congestion management; else it has none. */

@@ -69,7 +69,7 @@ struct rnic {
     struct rnic_list srqs;
     struct rnic_list xrcds;
 
-    struct roce_env cnp_env; /* of the CNP being sent */
+    struct roce_header_template cnp_env; /* of the CNP being sent */
     struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */
     uint8_t scratch[4096]; /* where a packet's payload is gathered; the largest path MTU */
 };

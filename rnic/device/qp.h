@@ -17,7 +17,7 @@
 #include "transport/completer.h"
 #include "transport/uc.h"
 #include "transport/ud.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 
 /*
  * In the order of use, because of 100,000 QPs none is in a cache: what every packet and request
@@ -48,8 +48,8 @@ struct rnic_qp {
     struct rnic_cq *send_cq; /* NULL: there is no send queue */
 
     /* Lines 2 and 3. */
-    struct roce_env env;     /* of everything it sends */
-    struct rnic_cq *recv_cq; /* NULL: there is no receive queue */
+    struct roce_header_template env; /* of everything it sends */
+    struct rnic_cq *recv_cq;         /* NULL: there is no receive queue */
     struct rnic_timer timer;
 
     struct rnic_requester req;

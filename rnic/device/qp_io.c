@@ -328,7 +328,7 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
         return any;
     }
     pkt->encap = qp->encap;
-    pkt->env = &qp->env;
+    pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
     /* Acknowledgements go first and are not held: the newest stands for those before it, and a
      * program learns that its message arrived before it gets the answer, as programs expect. One

@@ -13,7 +13,7 @@
 #include "transport/transport_ops.h"
 #include "transport/pos.h"
 #include "transport/send.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 
 #define RNIC_SWQE_FIRST_ACKREQ                                                                     \
     0x80u /* its first packet asked for an ACK, to learn of credits (R134) */
@@ -51,7 +51,7 @@ struct rnic_swqe {
 
 /* Where a datagram goes: what its address handle said when it was posted. */
 struct rnic_dest {
-    struct roce_env env;
+    struct roce_header_template env;
     uint32_t qpn;
     uint32_t qkey;
 };

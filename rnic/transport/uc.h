@@ -32,7 +32,7 @@
     X(ADVANCE, advance)                                                                            \
     X(COMPLETE, complete)                                                                          \
     X(FAIL, fail_request)                                                                          \
-    X(DROP, drop)
+    X(DROP, drop_message)
 
 enum rnic_uc_step {
 #define X(NAME, function) RNIC_UC_##NAME,

@@ -63,7 +63,7 @@ static void fill_headers(const struct rnic_requester *req, struct roce_pkt *pkt,
     };
     pkt->immdt.imm = wqe->extra;
     pkt->encap = dest->env.encap;
-    pkt->env = &dest->env;
+    pkt->header_template = &dest->env;
 }
 
 bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch)

@@ -32,20 +32,20 @@ static const char *const nak_names[] = {
     [ROCE_NAK_INVALID_RD_REQ] = "invalid RD request",
 };
 
-struct value {
+struct named_value {
     uint32_t value;
     const char *name;
 };
 
 /* IBTA ch. 7: link next header */
-static const struct value lnh[] = {
+static const struct named_value lnh[] = {
     {0, "raw"},
     {1, "IPv6"},
     {2, "IBA local"},
     {3, "IBA global"},
 };
 
-static const struct value ethertype[] = {
+static const struct named_value ethertype[] = {
     {0x0800, "IPv4"},
     {0x0806, "ARP"},
     {0x8100, "802.1Q"},
@@ -55,7 +55,7 @@ static const struct value ethertype[] = {
 };
 
 /* IANA protocol numbers, as far as one meets them in front of a BTH */
-static const struct value ipproto[] = {
+static const struct named_value ipproto[] = {
     { 0, "hop-by-hop options"},
     { 1, "ICMP"},
     { 6, "TCP"},
@@ -67,7 +67,7 @@ static const struct value ipproto[] = {
 };
 
 /* RFC 3168 */
-static const struct value ecn[] = {
+static const struct named_value ecn[] = {
     {0, "Not-ECT"},
     {1, "ECT(1)"},
     {2, "ECT(0)"},
@@ -75,20 +75,20 @@ static const struct value ecn[] = {
 };
 
 /* Annex A19; values as Linux has them (IB_FLUSH_RANGE, IB_FLUSH_MR) */
-static const struct value flush_sel[] = {
+static const struct named_value flush_sel[] = {
     {0, "memory range"},
     {1, "memory region"},
 };
 
 /* Annex A19; bits as Linux has them (IB_FLUSH_GLOBAL, IB_FLUSH_PERSISTENT) */
-static const struct value flush_plt[] = {
+static const struct named_value flush_plt[] = {
     {1, "global visibility"},
     {2, "persistence"},
     {3, "global visibility and persistence"},
 };
 
 /* IBTA ch. 13: management classes */
-static const struct value mad_class[] = {
+static const struct named_value mad_class[] = {
     {0x01, "subnet management, LID routed"},
     {0x03, "subnet administration"},
     {0x04, "performance management"},
@@ -100,7 +100,7 @@ static const struct value mad_class[] = {
 };
 
 /* IBTA ch. 13: common methods */
-static const struct value mad_method[] = {
+static const struct named_value mad_method[] = {
     {0x01, "Get"},
     {0x02, "Set"},
     {0x03, "Send"},
@@ -112,7 +112,7 @@ static const struct value mad_method[] = {
 };
 
 /* IBTA ch. 12: attributes of the communication management class */
-static const struct value cm_attr[] = {
+static const struct named_value cm_attr[] = {
     {0x01, "ClassPortInfo"},
     {0x10, "REQ"},
     {0x11, "MRA"},
@@ -128,7 +128,7 @@ static const struct value cm_attr[] = {
 };
 
 /* IBTA ch. 12, REQ; type 3 says "see the extended transport type" (Annex A14) */
-static const struct value cm_transport[] = {
+static const struct named_value cm_transport[] = {
     {0, "RC"},
     {1, "UC"},
     {2, "RD"},
@@ -136,24 +136,24 @@ static const struct value cm_transport[] = {
 };
 
 /* Annex A14 */
-static const struct value cm_ext_transport[] = {
+static const struct named_value cm_ext_transport[] = {
     {1, "XRC"},
 };
 
-static const struct value cm_rej_msg[] = {
+static const struct named_value cm_rej_msg[] = {
     {0, "REQ"},
     {1, "REP"},
     {2, "no message"},
 };
 
-static const struct value cm_mra_msg[] = {
+static const struct named_value cm_mra_msg[] = {
     {0, "REQ"},
     {1, "REP"},
     {2, "LAP"},
 };
 
 /* IBTA ch. 12, REJ; numbers as Linux ib_cm.h has them */
-static const struct value cm_rej_reason[] = {
+static const struct named_value cm_rej_reason[] = {
     { 1, "no QP available"},
     { 2, "no EE context available"},
     { 3, "no resources available"},
@@ -191,7 +191,7 @@ static const struct value cm_rej_reason[] = {
 };
 
 /* IBTA ch. 12, SIDR_REP; numbers as Linux ib_cm.h has them */
-static const struct value cm_sidr_status[] = {
+static const struct named_value cm_sidr_status[] = {
     {0, "QPN and Q_Key valid"},
     {1, "service ID not supported"},
     {2, "rejected by the service provider"},
@@ -201,7 +201,7 @@ static const struct value cm_sidr_status[] = {
 };
 
 /* IBTA ch. 12, APR; numbers as Linux ib_cm.h has them */
-static const struct value cm_apr_status[] = {
+static const struct named_value cm_apr_status[] = {
     { 0, "alternate path loaded"},
     { 1, "invalid communication ID"},
     { 2, "alternate paths not supported"},
@@ -218,12 +218,12 @@ static const struct value cm_apr_status[] = {
     {13, "SL rejected"},
 };
 
-static const struct value rnr_retry[] = {
+static const struct named_value rnr_retry[] = {
     {7, "no limit"},
 };
 
 static const struct {
-    const struct value *value;
+    const struct named_value *value;
     size_t cnt;
 } tables[ROCE_VALS_CNT] = {
 #define TABLE(vals, t) [ROCE_VALS_##vals] = {t, CNT(t)}

@@ -75,7 +75,7 @@ FOLDS static inline uint32_t reduce(__m128i x)
 }
 
 /* One vector more, and copied unless `to` is NULL. */
-FOLDS static inline __m512i take(const uint8_t *from, uint8_t *to)
+FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
 {
     __m512i v = _mm512_loadu_si512(from);
 
@@ -92,7 +92,7 @@ FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uin
 
     for (; cnt >= LANES; cnt -= LANES) {
         for (unsigned i = 0; i < LANES; i++)
-            x[i] = fold(x[i], by_2048, take(from + i * VECTOR, to ? to + i * VECTOR : NULL));
+            x[i] = fold(x[i], by_2048, load_vector(from + i * VECTOR, to ? to + i * VECTOR : NULL));
         from += LANES * VECTOR;
         to = to ? to + LANES * VECTOR : NULL;
     }
@@ -100,7 +100,7 @@ FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uin
     for (unsigned i = 1; i < LANES; i++)
         sum = fold(sum, by_512, x[i]);
     for (size_t i = 0; i < cnt; i++)
-        sum = fold(sum, by_512, take(from + i * VECTOR, to ? to + i * VECTOR : NULL));
+        sum = fold(sum, by_512, load_vector(from + i * VECTOR, to ? to + i * VECTOR : NULL));
     return ~reduce(fold_blocks(sum));
 }
 
@@ -115,7 +115,7 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     __m512i x[LANES];
 
     for (unsigned i = 0; i < LANES; i++)
-        x[i] = take(from + i * VECTOR, to + i * VECTOR);
+        x[i] = load_vector(from + i * VECTOR, to + i * VECTOR);
     x[0] = _mm512_xor_si512(x[0], inverted(crc));
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
@@ -128,7 +128,7 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
     if (cnt > 1)
         sum = fold(sum, by_512, x[1]);
     for (size_t i = 2; i < cnt; i++, from += VECTOR)
-        sum = fold(sum, by_512, take(from, NULL));
+        sum = fold(sum, by_512, load_vector(from, NULL));
     return ~reduce(fold_blocks(sum));
 }
 
@@ -149,12 +149,12 @@ FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
         _mm512_xor_si512(x[0], _mm512_maskz_expand_epi32((__mmask16)(1u << zeros), inverted(crc)));
     if (cnt > 1)
         x[1] =
-            _mm512_or_si512(take(full, NULL),
+            _mm512_or_si512(load_vector(full, NULL),
                             _mm512_maskz_loadu_epi32((__mmask16)~have, ones + VECTOR - 4 * zeros));
     if (cnt < LANES)
         return fold_few(x, full + VECTOR, cnt);
     for (unsigned i = 2; i < LANES; i++)
-        x[i] = take(full + (i - 1) * VECTOR, NULL);
+        x[i] = load_vector(full + (i - 1) * VECTOR, NULL);
     return fold_all(x, full + (LANES - 1) * VECTOR, NULL, cnt - LANES);
 }
 

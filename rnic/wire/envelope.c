@@ -11,7 +11,7 @@
 
 /* Makes the packet end at `end` if that is inside what is known so far and not before the byte to
  * be read next; anything else is `defect`. */
-static void limit(struct roce_walk *walk, size_t end, enum roce_defect defect)
+static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defect)
 {
     if (end < walk->off || end > walk->end)
         roce_walk_defect(walk, defect);
@@ -46,7 +46,7 @@ static int parse_udp(struct roce_walk *walk)
     roce_udp_parse(p, &pkt->udp);
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
-    limit(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
+    limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
     if (walk->end != ip_end) /* bytes of the IP packet that UDP does not own */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);
     return ROCE_OK;
@@ -89,7 +89,7 @@ static int parse_ip4(struct roce_walk *walk)
         memcpy(pkt->ip4_options, options, pkt->ip4_options_len);
         roce_walk_defect(walk, ROCE_DEFECT_IP_OPTIONS);
     }
-    limit(walk, ip_off + pkt->ip4.len, ROCE_DEFECT_IP_LEN);
+    limit_end(walk, ip_off + pkt->ip4.len, ROCE_DEFECT_IP_LEN);
     error = parse_udp(walk);
     if (error != ROCE_ERR_NOT_ROCE && ip4_sum(p, pkt->ip4.ihl * 4u) != 0)
         roce_walk_defect(walk, ROCE_DEFECT_IP_CHECKSUM);
@@ -135,7 +135,7 @@ static int parse_ip6(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip6.version != 6)
         roce_walk_defect(walk, ROCE_DEFECT_IP_VERSION);
-    limit(walk, ip_off + ROCE_IP6_LEN + pkt->ip6.len, ROCE_DEFECT_IP_LEN);
+    limit_end(walk, ip_off + ROCE_IP6_LEN + pkt->ip6.len, ROCE_DEFECT_IP_LEN);
     error = parse_ip6_ext(walk, pkt->ip6.next);
     return error ? error : parse_udp(walk);
 }
@@ -155,7 +155,7 @@ static int parse_grh(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_GRH_NEXT);
     if (pkt->encap == ROCE_ENCAP_IB_GLOBAL && walk->off + pkt->grh.len != walk->end)
         roce_walk_defect(walk, ROCE_DEFECT_GRH_LEN);
-    limit(walk, walk->off + pkt->grh.len, ROCE_DEFECT_GRH_LEN);
+    limit_end(walk, walk->off + pkt->grh.len, ROCE_DEFECT_GRH_LEN);
     return ROCE_OK;
 }
 
@@ -172,7 +172,7 @@ static int parse_lrh(struct roce_walk *walk)
     if (pkt->lrh.lnh != LNH_IBA_LOCAL && pkt->lrh.lnh != LNH_IBA_GLOBAL)
         return ROCE_ERR_NOT_ROCE; /* a raw packet: no InfiniBand transport inside */
     pkt->encap = pkt->lrh.lnh == LNH_IBA_GLOBAL ? ROCE_ENCAP_IB_GLOBAL : ROCE_ENCAP_IB_LOCAL;
-    limit(walk, lrh_off + pkt->lrh.len * 4u, ROCE_DEFECT_LRH_LEN);
+    limit_end(walk, lrh_off + pkt->lrh.len * 4u, ROCE_DEFECT_LRH_LEN);
     return pkt->encap == ROCE_ENCAP_IB_GLOBAL ? parse_grh(walk) : ROCE_OK;
 }
 

@@ -90,8 +90,8 @@ static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 }
 
 /* Packets whose network header is not the usual one. */
-static uint32_t icrc_odd(const struct mask *mask, uint32_t crc, const uint8_t *net, size_t bth_off,
-                         size_t icrc_off)
+static uint32_t icrc_with_options(const struct mask *mask, uint32_t crc, const uint8_t *net,
+                                  size_t bth_off, size_t icrc_off)
 {
     uint8_t prefix[PREFIX_MAX];
     size_t len = bth_off + ROCE_BTH_LEN;
@@ -135,7 +135,7 @@ uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, si
     if (!places_valid(encap, bth_off, icrc_off))
         return 0;
     if (bth_off != mask->bth_off)
-        return icrc_odd(mask, crc, net, bth_off, icrc_off);
+        return icrc_with_options(mask, crc, net, bth_off, icrc_off);
     if (roce_crc32_ones(&crc, net, icrc_off, mask->ff))
         return crc;
     if (icrc_off <= SHORT_MAX)

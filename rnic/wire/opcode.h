@@ -158,7 +158,7 @@ static inline bool roce_opcode_ends(const struct roce_opcode *op)
 
 /* Whether so much payload may follow the headers; which of a length in a message is the transport's
  * business. */
-static inline bool roce_opcode_takes(const struct roce_opcode *op, size_t len)
+static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size_t len)
 {
     switch (op->payload) {
     case ROCE_PAYLOAD_NONE: return len == 0;

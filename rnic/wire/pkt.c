@@ -4,15 +4,15 @@
 #include <assert.h>
 #include "wire/crc32.h"
 #include "wire/dc.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 #include "wire/envelope.h"
 #include "wire/gid.h"
-#include "wire/usual.h"
+#include "wire/fast_parse.h"
 
 #define FCS_LEN 4
 
 /* Headers behind the BTH that struct roce_pkt has before `usual`. */
-#define HDRS_USUAL (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
+#define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
 /* Payload whose copy and CRC are one pass, apart from the CRC of the headers: of less, one call
  * over all of it takes no longer. */
@@ -124,7 +124,7 @@ static void parse_payload(struct roce_walk *walk)
         if (off < pkt->cap_len)
             pkt->pad[i] = pkt->frame[off];
     }
-    if (!roce_opcode_takes(pkt->op, pkt->payload_len) && !roce_dc_may_be(pkt))
+    if (!roce_opcode_allows_payload(pkt->op, pkt->payload_len) && !roce_dc_may_be(pkt))
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
@@ -211,8 +211,8 @@ static void parse_trailer(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_TRAILER);
 }
 
-static int walk_all(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
-                    size_t wire_len)
+static int parse_by_walking(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                            size_t cap_len, size_t wire_len)
 {
     struct roce_walk walk = {.pkt = pkt, .end = wire_len};
     int error;
@@ -237,23 +237,23 @@ static int walk_all(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fr
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len)
 {
-    if (link == ROCE_LINK_ETHERNET && roce_usual_parse(pkt, frame, cap_len, wire_len, pkt_len))
+    if (link == ROCE_LINK_ETHERNET && roce_fast_parse(pkt, frame, cap_len, wire_len, pkt_len))
         return ROCE_OK;
-    return walk_all(pkt, link, frame, cap_len, wire_len);
+    return parse_by_walking(pkt, link, frame, cap_len, wire_len);
 }
 
-bool roce_pkt_parse_usual(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
-                          size_t cap_len, size_t wire_len)
+bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                         size_t cap_len, size_t wire_len)
 {
     if (link != ROCE_LINK_ETHERNET ||
-        !roce_usual_parse(pkt, frame, cap_len, wire_len, pkt->usual ? 0 : pkt_len))
+        !roce_fast_parse(pkt, frame, cap_len, wire_len, pkt->parsed_fast ? 0 : pkt_len))
         return false;
-    pkt->usual = !(pkt->op->hdrs & ~HDRS_USUAL);
+    pkt->parsed_fast = !(pkt->op->hdrs & ~HDRS_FAST);
     return true;
 }
 
 /* Where the IP packet ends by all its lengths, or 0 if they contradict one another. */
-static size_t ip_claims(const struct roce_pkt *pkt)
+static size_t ip_length_end(const struct roce_pkt *pkt)
 {
     size_t end = pkt->net_off;
 
@@ -274,7 +274,7 @@ int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uin
 
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_IP_LEN) || cap_len < wire_len)
         return error;
-    end = ip_claims(pkt);
+    end = ip_length_end(pkt);
     if (end <= wire_len || roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_GOOD)
         return error;
     return roce_pkt_parse(pkt, link, frame, cap_len, end);
@@ -363,8 +363,8 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     if (padcnt > sizeof(pkt->pad))
         return ROCE_ERR_INVALID;
     bth_len = op->len + (size_t)pkt->payload_len + padcnt + ROCE_ICRC_LEN;
-    net_off = pkt->env ? roce_env_build(pkt->env, bth_len, &wr)
-                       : roce_envelope_build(pkt, flags, bth_len, &wr);
+    net_off = pkt->header_template ? roce_header_template_build(pkt->header_template, bth_len, &wr)
+                                   : roce_envelope_build(pkt, flags, bth_len, &wr);
     if (net_off < 0)
         return net_off;
 

@@ -76,7 +76,7 @@ struct roce_defect_info {
     enum roce_defect_severity severity;
 };
 
-struct roce_env;
+struct roce_header_template;
 
 struct roce_pkt {
     /* The frame as given; NULL when the packet is to be built. */
@@ -115,7 +115,7 @@ struct roce_pkt {
     uint8_t pad[3]; /* BTH.PadCnt bytes of it; zero by the specification (R027) */
 
     /* Most packets have nothing from here on, which is all zero then. */
-    bool usual; /* of this one it is so, by roce_pkt_parse_usual() */
+    bool parsed_fast; /* of this one it is so, by roce_pkt_parse_fast() */
     uint8_t vlan_cnt;
     uint8_t tunnel; /* enum roce_tunnel that it was found in (tunnel.h), or 0 */
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
@@ -140,8 +140,8 @@ struct roce_pkt {
     uint16_t vcrc; /* native link only */
 
     /* For building: NULL, or an envelope built before that is written in place of the headers up to
-     * the BTH (env.h). */
-    const struct roce_env *env;
+     * the BTH (header_template.h). */
+    const struct roce_header_template *header_template;
 };
 
 /*
@@ -164,8 +164,8 @@ int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fra
  * *pkt is all zero, or what any of them made of an earlier frame: of what most packets do not have
  * nothing is cleared that is clear.
  */
-bool roce_pkt_parse_usual(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
-                          size_t cap_len, size_t wire_len);
+bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
+                         size_t cap_len, size_t wire_len);
 
 /*
  * As roce_pkt_parse(), for a frame of a capture. Mirror ports cut frames, too, and the file does

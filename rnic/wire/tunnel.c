@@ -20,7 +20,7 @@
 #define IP6_EXT_MAX 8
 
 /* A walk over the headers around one inner frame. */
-struct way {
+struct tunnel_walk {
     const uint8_t *frame;
     size_t off, cap, end; /* next byte; bytes there are; where the innermost length read ends */
     enum roce_tunnel tunnel;
@@ -30,249 +30,249 @@ struct way {
     uint32_t overlay;
 };
 
-static void at_type(struct way *way, uint16_t type);
+static void at_type(struct tunnel_walk *walk, uint16_t type);
 
-static const uint8_t *take(struct way *way, size_t len)
+static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
 {
-    const uint8_t *p = way->frame + way->off;
+    const uint8_t *p = walk->frame + walk->off;
 
-    if (len > way->end - way->off)
+    if (len > walk->end - walk->off)
         return NULL;
-    if (len > way->cap - way->off) {
-        way->cut = true;
+    if (len > walk->cap - walk->off) {
+        walk->cut = true;
         return NULL;
     }
-    way->off += len;
+    walk->off += len;
     return p;
 }
 
 /* The outermost header names the tunnel, but one that leads no further. */
-static void enter(struct way *way, enum roce_tunnel tunnel)
+static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
-    if (!way->tunnel || !roce_tunnel_info(tunnel)->open)
-        way->tunnel = tunnel;
+    if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)
+        walk->tunnel = tunnel;
 }
 
-static void found(struct way *way, enum roce_tunnel tunnel, enum roce_link link)
+static void set_inner_link(struct tunnel_walk *walk, enum roce_tunnel tunnel, enum roce_link link)
 {
-    enter(way, tunnel);
-    way->link = link;
-    way->found = true;
+    set_tunnel(walk, tunnel);
+    walk->link = link;
+    walk->found = true;
 }
 
 /* A length that a header gives for what follows it; one that leads past the frame is what a mirror
  * port cut off. */
-static void limit(struct way *way, size_t len)
+static void limit_end(struct tunnel_walk *walk, size_t len)
 {
-    if (len < way->end - way->off)
-        way->end = way->off + len;
+    if (len < walk->end - walk->off)
+        walk->end = walk->off + len;
 }
 
 /* ---- what tunnels have inside ------------------------------------------------------------------
  */
 
 /* The protocol inside by its Ethernet type. */
-static void inside(struct way *way, enum roce_tunnel tunnel, uint16_t type)
+static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
 {
-    enter(way, tunnel);
+    set_tunnel(walk, tunnel);
     switch (type) {
-    case TYPE_TEB: found(way, tunnel, ROCE_LINK_ETHERNET); break;
+    case TYPE_TEB: set_inner_link(walk, tunnel, ROCE_LINK_ETHERNET); break;
     case ROCE_ETHERTYPE_IP4:
-    case ROCE_ETHERTYPE_IP6: found(way, tunnel, ROCE_LINK_IP); break;
+    case ROCE_ETHERTYPE_IP6: set_inner_link(walk, tunnel, ROCE_LINK_IP); break;
     case TYPE_MPLS:
     case TYPE_MPLS_M:
-    case TYPE_NSH: at_type(way, type); break;
+    case TYPE_NSH: at_type(walk, type); break;
     default: break;
     }
 }
 
 /* The same by the number that NSH (RFC 8300, 2.2) and the generic VXLAN header give it. */
-static void inside_next(struct way *way, enum roce_tunnel tunnel, uint8_t next)
+static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint8_t next)
 {
     static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
                                      TYPE_TEB, TYPE_NSH,           TYPE_MPLS};
 
     if (next < sizeof(types) / sizeof(types[0]))
-        inside(way, tunnel, types[next]);
+        inner_by_ethertype(walk, tunnel, types[next]);
 }
 
 /* Whether an Ethernet header that leads to RoCE may stand `skip` bytes on. */
-static bool may_be_ethernet(const struct way *way, size_t skip)
+static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 {
     uint16_t type;
 
-    if (way->cap - way->off < skip + ROCE_ETH_LEN)
+    if (walk->cap - walk->off < skip + ROCE_ETH_LEN)
         return false;
-    type = (uint16_t)roce_be_get(way->frame + way->off + skip + ROCE_ETH_LEN - 2, 2);
+    type = (uint16_t)roce_be_get(walk->frame + walk->off + skip + ROCE_ETH_LEN - 2, 2);
     return type == ROCE_ETHERTYPE_IP4 || type == ROCE_ETHERTYPE_IP6 || type == ROCE_ETHERTYPE_V1 ||
            roce_ethertype_is_tag(type);
 }
 
 /* The labels, then IP or a pseudowire: an Ethernet frame, with a control word before it or without
  * (RFC 4448 4.6), which nothing but the frame itself shows. */
-static void at_mpls(struct way *way)
+static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;
     uint8_t version;
 
-    enter(way, ROCE_TUNNEL_MPLS);
+    set_tunnel(walk, ROCE_TUNNEL_MPLS);
     do
-        p = take(way, 4);
+        p = take_bytes(walk, 4);
     while (p && !(p[2] & 1));
-    if (!p || way->off >= way->end)
+    if (!p || walk->off >= walk->end)
         return;
-    if (way->off >= way->cap) {
-        way->cut = true;
-        return;
-    }
-    version = way->frame[way->off] >> 4;
-    if ((version == 4 || version == 6) && !may_be_ethernet(way, 0)) {
-        found(way, ROCE_TUNNEL_MPLS, ROCE_LINK_IP);
+    if (walk->off >= walk->cap) {
+        walk->cut = true;
         return;
     }
-    if (version == 0 && may_be_ethernet(way, 4))
-        (void)take(way, 4);
-    found(way, ROCE_TUNNEL_MPLS, ROCE_LINK_ETHERNET);
+    version = walk->frame[walk->off] >> 4;
+    if ((version == 4 || version == 6) && !may_be_ethernet(walk, 0)) {
+        set_inner_link(walk, ROCE_TUNNEL_MPLS, ROCE_LINK_IP);
+        return;
+    }
+    if (version == 0 && may_be_ethernet(walk, 4))
+        (void)take_bytes(walk, 4);
+    set_inner_link(walk, ROCE_TUNNEL_MPLS, ROCE_LINK_ETHERNET);
 }
 
-static void at_pppoe(struct way *way)
+static void at_pppoe(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, 6);
+    const uint8_t *p = take_bytes(walk, 6);
     uint16_t protocol;
 
-    enter(way, ROCE_TUNNEL_PPPOE);
+    set_tunnel(walk, ROCE_TUNNEL_PPPOE);
     if (!p || p[1] != 0) /* code 0: session data */
         return;
-    limit(way, roce_be_get(p + 4, 2));
-    p = take(way, 2);
+    limit_end(walk, roce_be_get(p + 4, 2));
+    p = take_bytes(walk, 2);
     protocol = p ? (uint16_t)roce_be_get(p, 2) : 0;
     if (protocol == 0x0021 || protocol == 0x0057)
-        found(way, ROCE_TUNNEL_PPPOE, ROCE_LINK_IP);
+        set_inner_link(walk, ROCE_TUNNEL_PPPOE, ROCE_LINK_IP);
 }
 
-static void at_nsh(struct way *way)
+static void at_nsh(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, 8);
+    const uint8_t *p = take_bytes(walk, 8);
     unsigned len;
 
-    enter(way, ROCE_TUNNEL_NSH);
+    set_tunnel(walk, ROCE_TUNNEL_NSH);
     if (!p)
         return;
     len = (p[1] & 0x3Fu) * 4;
-    if (len >= 8 && take(way, len - 8))
-        inside_next(way, ROCE_TUNNEL_NSH, p[3]);
+    if (len >= 8 && take_bytes(walk, len - 8))
+        inner_by_next_protocol(walk, ROCE_TUNNEL_NSH, p[3]);
 }
 
 /* Type I has neither a sequence number nor a header of its own; type III has 8 bytes more if its O
  * bit is 1. */
-static void at_erspan(struct way *way, uint16_t type, bool seq)
+static void at_erspan(struct tunnel_walk *walk, uint16_t type, bool seq)
 {
     const uint8_t *p;
 
-    way->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of it */
+    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of it */
     if (type == TYPE_ERSPAN2 && !seq) {
-        found(way, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
+        set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
         return;
     }
-    p = take(way, type == TYPE_ERSPAN2 ? 8 : 12);
-    if (p && (type == TYPE_ERSPAN2 || !(p[11] & 1) || take(way, 8)))
-        found(way, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
+    p = take_bytes(walk, type == TYPE_ERSPAN2 ? 8 : 12);
+    if (p && (type == TYPE_ERSPAN2 || !(p[11] & 1) || take_bytes(walk, 8)))
+        set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
 }
 
-static void at_gre(struct way *way)
+static void at_gre(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, 4);
+    const uint8_t *p = take_bytes(walk, 4);
     uint16_t type;
     bool seq;
 
-    enter(way, ROCE_TUNNEL_GRE);
+    set_tunnel(walk, ROCE_TUNNEL_GRE);
     if (!p || (p[1] & 7) != 0) /* version 1 is PPTP's */
         return;
     seq = (p[0] & 0x10) != 0;
     type = (uint16_t)roce_be_get(p + 2, 2);
     /* Checksum, key and sequence number, four bytes each. */
-    if (!take(way, 4u * ((unsigned)(p[0] >> 7) + (p[0] >> 5 & 1u) + seq)))
+    if (!take_bytes(walk, 4u * ((unsigned)(p[0] >> 7) + (p[0] >> 5 & 1u) + seq)))
         return;
     if (type == TYPE_ERSPAN2 || type == TYPE_ERSPAN3)
-        at_erspan(way, type, seq);
+        at_erspan(walk, type, seq);
     else
-        inside(way, ROCE_TUNNEL_GRE, type);
+        inner_by_ethertype(walk, ROCE_TUNNEL_GRE, type);
 }
 
 /* ---- UDP ---------------------------------------------------------------------------------------
  */
 
-static void set_overlay(struct way *way, uint32_t vni)
+static void set_overlay(struct tunnel_walk *walk, uint32_t vni)
 {
-    way->overlay = ROCE_OVERLAY_VNI | vni;
+    walk->overlay = ROCE_OVERLAY_VNI | vni;
 }
 
 /* Without the P bit of the generic extension: an Ethernet frame. */
-static void at_vxlan(struct way *way, bool generic)
+static void at_vxlan(struct tunnel_walk *walk, bool generic)
 {
-    const uint8_t *p = take(way, 8);
+    const uint8_t *p = take_bytes(walk, 8);
 
-    enter(way, ROCE_TUNNEL_VXLAN);
+    set_tunnel(walk, ROCE_TUNNEL_VXLAN);
     if (!p)
         return;
-    set_overlay(way, (uint32_t)roce_be_get(p + 4, 3));
+    set_overlay(walk, (uint32_t)roce_be_get(p + 4, 3));
     if (!generic || !(p[0] & 0x04))
-        found(way, ROCE_TUNNEL_VXLAN, ROCE_LINK_ETHERNET);
+        set_inner_link(walk, ROCE_TUNNEL_VXLAN, ROCE_LINK_ETHERNET);
     else
-        inside_next(way, ROCE_TUNNEL_VXLAN, p[3]);
+        inner_by_next_protocol(walk, ROCE_TUNNEL_VXLAN, p[3]);
 }
 
-static void at_geneve(struct way *way)
+static void at_geneve(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, 8);
+    const uint8_t *p = take_bytes(walk, 8);
 
-    enter(way, ROCE_TUNNEL_GENEVE);
-    if (!p || p[0] >> 6 != 0 || !take(way, (p[0] & 0x3Fu) * 4))
+    set_tunnel(walk, ROCE_TUNNEL_GENEVE);
+    if (!p || p[0] >> 6 != 0 || !take_bytes(walk, (p[0] & 0x3Fu) * 4))
         return;
-    set_overlay(way, (uint32_t)roce_be_get(p + 4, 3));
-    inside(way, ROCE_TUNNEL_GENEVE, (uint16_t)roce_be_get(p + 2, 2));
+    set_overlay(walk, (uint32_t)roce_be_get(p + 4, 3));
+    inner_by_ethertype(walk, ROCE_TUNNEL_GENEVE, (uint16_t)roce_be_get(p + 2, 2));
 }
 
 /* A G-PDU; with any of the flags E, S, PN four bytes more, and then extension headers. */
-static void at_gtp(struct way *way)
+static void at_gtp(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, 8);
+    const uint8_t *p = take_bytes(walk, 8);
     uint8_t next;
 
-    enter(way, ROCE_TUNNEL_GTP);
+    set_tunnel(walk, ROCE_TUNNEL_GTP);
     if (!p || p[0] >> 4 != 3 || p[1] != 255)
         return;
     if (p[0] & 7) {
-        p = take(way, 4);
+        p = take_bytes(walk, 4);
         next = p ? p[3] : 0;
         while (p && next != 0) {
-            p = take(way, 1);
-            if (p && (p[0] == 0 || !take(way, p[0] * 4u - 1)))
+            p = take_bytes(walk, 1);
+            if (p && (p[0] == 0 || !take_bytes(walk, p[0] * 4u - 1)))
                 p = NULL;
-            next = p ? way->frame[way->off - 1] : 0;
+            next = p ? walk->frame[walk->off - 1] : 0;
         }
         if (!p)
             return;
     }
-    found(way, ROCE_TUNNEL_GTP, ROCE_LINK_IP);
+    set_inner_link(walk, ROCE_TUNNEL_GTP, ROCE_LINK_IP);
 }
 
 /* Ports of the IANA registry; 8472 is what Linux used for VXLAN before there was one. */
-static void at_udp(struct way *way)
+static void at_udp(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, ROCE_UDP_LEN);
+    const uint8_t *p = take_bytes(walk, ROCE_UDP_LEN);
 
     if (!p)
         return;
     switch (roce_be_get(p + 2, 2)) {
     case 4789:
-    case 8472: at_vxlan(way, false); break;
-    case 4790: at_vxlan(way, true); break;
-    case 6081: at_geneve(way); break;
-    case 2152: at_gtp(way); break;
-    case 6635: at_mpls(way); break;
-    case 4500: enter(way, ROCE_TUNNEL_IPSEC); break;
-    case 1701: enter(way, ROCE_TUNNEL_L2TP); break;
+    case 8472: at_vxlan(walk, false); break;
+    case 4790: at_vxlan(walk, true); break;
+    case 6081: at_geneve(walk); break;
+    case 2152: at_gtp(walk); break;
+    case 6635: at_mpls(walk); break;
+    case 4500: set_tunnel(walk, ROCE_TUNNEL_IPSEC); break;
+    case 1701: set_tunnel(walk, ROCE_TUNNEL_L2TP); break;
     default: break;
     }
 }
@@ -280,45 +280,45 @@ static void at_udp(struct way *way)
 /* ---- the way in --------------------------------------------------------------------------------
  */
 
-static void at_protocol(struct way *way, uint8_t proto, bool fragment)
+static void at_protocol(struct tunnel_walk *walk, uint8_t proto, bool fragment)
 {
     switch (proto) {
     case 4:
-    case 41: found(way, ROCE_TUNNEL_IPIP, ROCE_LINK_IP); break;
-    case 47: at_gre(way); break;
-    case 50: enter(way, ROCE_TUNNEL_IPSEC); break;
-    case 115: enter(way, ROCE_TUNNEL_L2TP); break;
-    case 137: at_mpls(way); break;
-    case ROCE_IPPROTO_UDP: at_udp(way); break;
+    case 41: set_inner_link(walk, ROCE_TUNNEL_IPIP, ROCE_LINK_IP); break;
+    case 47: at_gre(walk); break;
+    case 50: set_tunnel(walk, ROCE_TUNNEL_IPSEC); break;
+    case 115: set_tunnel(walk, ROCE_TUNNEL_L2TP); break;
+    case 137: at_mpls(walk); break;
+    case ROCE_IPPROTO_UDP: at_udp(walk); break;
     default: break;
     }
-    if (fragment && way->tunnel != ROCE_TUNNEL_NONE) {
-        enter(way, ROCE_TUNNEL_FRAGMENT);
-        way->found = false;
+    if (fragment && walk->tunnel != ROCE_TUNNEL_NONE) {
+        set_tunnel(walk, ROCE_TUNNEL_FRAGMENT);
+        walk->found = false;
     }
 }
 
-static void at_ip4(struct way *way)
+static void at_ip4(struct tunnel_walk *walk)
 {
-    size_t off = way->off;
-    const uint8_t *p = take(way, ROCE_IP4_LEN);
+    size_t off = walk->off;
+    const uint8_t *p = take_bytes(walk, ROCE_IP4_LEN);
     struct roce_ip4 ip;
 
     if (!p)
         return;
     roce_ip4_parse(p, &ip);
-    if (ip.ihl < 5 || !take(way, ip.ihl * 4u - ROCE_IP4_LEN))
+    if (ip.ihl < 5 || !take_bytes(walk, ip.ihl * 4u - ROCE_IP4_LEN))
         return;
-    if (ip.len >= way->off - off)
-        limit(way, ip.len - (way->off - off));
+    if (ip.len >= walk->off - off)
+        limit_end(walk, ip.len - (walk->off - off));
     /* Of UDP only the first fragment tells a port. */
     if (ip.frag == 0 || ip.proto != ROCE_IPPROTO_UDP)
-        at_protocol(way, ip.proto, ip.mf || ip.frag != 0);
+        at_protocol(walk, ip.proto, ip.mf || ip.frag != 0);
 }
 
-static void at_ip6(struct way *way)
+static void at_ip6(struct tunnel_walk *walk)
 {
-    const uint8_t *p = take(way, ROCE_IP6_LEN);
+    const uint8_t *p = take_bytes(walk, ROCE_IP6_LEN);
     bool fragment = false, first = true;
     struct roce_ip6 ip;
     uint8_t next;
@@ -326,11 +326,11 @@ static void at_ip6(struct way *way)
     if (!p)
         return;
     roce_ip6_parse(p, &ip);
-    limit(way, ip.len);
+    limit_end(walk, ip.len);
     next = ip.next;
     for (int i = 0; i < IP6_EXT_MAX && (next == 0 || next == 43 || next == 44 || next == 60); i++) {
-        p = take(way, 8);
-        if (!p || (next != 44 && !take(way, p[1] * 8u)))
+        p = take_bytes(walk, 8);
+        if (!p || (next != 44 && !take_bytes(walk, p[1] * 8u)))
             return;
         if (next == 44) {
             fragment = true;
@@ -339,79 +339,79 @@ static void at_ip6(struct way *way)
         next = p[0];
     }
     if (first || next != ROCE_IPPROTO_UDP)
-        at_protocol(way, next, fragment);
+        at_protocol(walk, next, fragment);
 }
 
 /* A tag, and the type behind it. Behind VLAN tags alone IP would have been found without this file;
  * behind a tag of a port extender it is what was looked for. */
-static void at_tag(struct way *way, size_t len, bool of_port)
+static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
-    const uint8_t *p = take(way, len);
+    const uint8_t *p = take_bytes(walk, len);
     uint16_t type;
 
     if (!p)
         return;
     type = (uint16_t)roce_be_get(p + len - 2, 2);
-    way->of_port |= of_port;
-    if (way->of_port && (type == ROCE_ETHERTYPE_IP4 || type == ROCE_ETHERTYPE_IP6))
-        found(way, ROCE_TUNNEL_PORT_TAG, ROCE_LINK_IP);
+    walk->of_port |= of_port;
+    if (walk->of_port && (type == ROCE_ETHERTYPE_IP4 || type == ROCE_ETHERTYPE_IP6))
+        set_inner_link(walk, ROCE_TUNNEL_PORT_TAG, ROCE_LINK_IP);
     else
-        at_type(way, type);
+        at_type(walk, type);
 }
 
-static void at_type(struct way *way, uint16_t type)
+static void at_type(struct tunnel_walk *walk, uint16_t type)
 {
-    if (way->steps++ == STEPS_MAX) {
-        enter(way, ROCE_TUNNEL_DEEP);
+    if (walk->steps++ == STEPS_MAX) {
+        set_tunnel(walk, ROCE_TUNNEL_DEEP);
         return;
     }
     switch (type) {
-    case ROCE_ETHERTYPE_IP4: at_ip4(way); break;
-    case ROCE_ETHERTYPE_IP6: at_ip6(way); break;
+    case ROCE_ETHERTYPE_IP4: at_ip4(walk); break;
+    case ROCE_ETHERTYPE_IP6: at_ip6(walk); break;
     case TYPE_MPLS:
-    case TYPE_MPLS_M: at_mpls(way); break;
-    case TYPE_PPPOE: at_pppoe(way); break;
-    case TYPE_NSH: at_nsh(way); break;
+    case TYPE_MPLS_M: at_mpls(walk); break;
+    case TYPE_PPPOE: at_pppoe(walk); break;
+    case TYPE_NSH: at_nsh(walk); break;
     case TYPE_PBB:
-        enter(way, ROCE_TUNNEL_PBB);
-        if (take(way, 4))
-            found(way, ROCE_TUNNEL_PBB, ROCE_LINK_ETHERNET);
+        set_tunnel(walk, ROCE_TUNNEL_PBB);
+        if (take_bytes(walk, 4))
+            set_inner_link(walk, ROCE_TUNNEL_PBB, ROCE_LINK_ETHERNET);
         break;
-    case TYPE_MACSEC: enter(way, ROCE_TUNNEL_MACSEC); break;
+    case TYPE_MACSEC: set_tunnel(walk, ROCE_TUNNEL_MACSEC); break;
     case ROCE_ETHERTYPE_VLAN:
     case ROCE_ETHERTYPE_QINQ:
-    case ROCE_ETHERTYPE_QINQ1: at_tag(way, ROCE_VLAN_LEN, false); break;
-    case TYPE_VNTAG: at_tag(way, 6, true); break;
-    case TYPE_ETAG: at_tag(way, 8, true); break;
+    case ROCE_ETHERTYPE_QINQ1: at_tag(walk, ROCE_VLAN_LEN, false); break;
+    case TYPE_VNTAG: at_tag(walk, 6, true); break;
+    case TYPE_ETAG: at_tag(walk, 8, true); break;
     default: break;
     }
 }
 
 /* Walks from the start of a frame up to the next one inside. */
-static void look(struct way *way, enum roce_link link)
+static void walk_frame(struct tunnel_walk *walk, enum roce_link link)
 {
     const uint8_t *p;
 
     switch (link) {
     case ROCE_LINK_ETHERNET:
-        if ((p = take(way, ROCE_ETH_LEN)))
-            at_type(way, (uint16_t)roce_be_get(p + ROCE_ETH_LEN - 2, 2));
+        if ((p = take_bytes(walk, ROCE_ETH_LEN)))
+            at_type(walk, (uint16_t)roce_be_get(p + ROCE_ETH_LEN - 2, 2));
         break;
     case ROCE_LINK_SLL:
-        if ((p = take(way, ROCE_SLL_LEN)))
-            at_type(way, (uint16_t)roce_be_get(p + ROCE_SLL_PROTO_OFF, 2));
+        if ((p = take_bytes(walk, ROCE_SLL_LEN)))
+            at_type(walk, (uint16_t)roce_be_get(p + ROCE_SLL_PROTO_OFF, 2));
         break;
     case ROCE_LINK_SLL2:
-        if ((p = take(way, ROCE_SLL2_LEN)))
-            at_type(way, (uint16_t)roce_be_get(p + ROCE_SLL2_PROTO_OFF, 2));
+        if ((p = take_bytes(walk, ROCE_SLL2_LEN)))
+            at_type(walk, (uint16_t)roce_be_get(p + ROCE_SLL2_PROTO_OFF, 2));
         break;
     case ROCE_LINK_IP:
-        if (way->cap == 0)
+        if (walk->cap == 0)
             break;
-        if (way->frame[0] >> 4 == 4)
-            at_ip4(way);
-        else if (way->frame[0] >> 4 == 6)
-            at_ip6(way);
+        if (walk->frame[0] >> 4 == 4)
+            at_ip4(walk);
+        else if (walk->frame[0] >> 4 == 6)
+            at_ip6(walk);
         break;
     case ROCE_LINK_IB:
     case ROCE_LINK_BTH: break;
@@ -447,26 +447,26 @@ static int parse_inside(struct roce_pkt *pkt)
     uint32_t overlay = 0;
 
     for (int depth = 0; depth <= ROCE_TUNNEL_DEPTH; depth++) {
-        struct way way = {.frame = pkt->frame, .cap = pkt->cap_len, .end = pkt->wire_len};
+        struct tunnel_walk walk = {.frame = pkt->frame, .cap = pkt->cap_len, .end = pkt->wire_len};
         int error;
 
-        look(&way, pkt->link);
-        if (!way.found) {
-            closed = way.tunnel && way.cut                               ? ROCE_TUNNEL_CUT
-                     : way.tunnel && !roce_tunnel_info(way.tunnel)->open ? way.tunnel
-                                                                         : ROCE_TUNNEL_NONE;
+        walk_frame(&walk, pkt->link);
+        if (!walk.found) {
+            closed = walk.tunnel && walk.cut                               ? ROCE_TUNNEL_CUT
+                     : walk.tunnel && !roce_tunnel_info(walk.tunnel)->open ? walk.tunnel
+                                                                           : ROCE_TUNNEL_NONE;
             break;
         }
         if (depth == ROCE_TUNNEL_DEPTH)
             break;
         if (!outermost)
-            outermost = way.tunnel;
-        if (way.overlay)
-            overlay = way.overlay;
-        if (way.cap > way.end)
-            way.cap = way.end;
-        error = roce_pkt_parse_captured(pkt, way.link, way.frame + way.off, way.cap - way.off,
-                                        way.end - way.off);
+            outermost = walk.tunnel;
+        if (walk.overlay)
+            overlay = walk.overlay;
+        if (walk.cap > walk.end)
+            walk.cap = walk.end;
+        error = roce_pkt_parse_captured(pkt, walk.link, walk.frame + walk.off, walk.cap - walk.off,
+                                        walk.end - walk.off);
         if (is_roce(pkt, error)) {
             pkt->tunnel = (uint8_t)outermost;
             pkt->overlay = overlay;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wire/crc32.h"
-#include "wire/env.h"
+#include "wire/header_template.h"
 #include "wire/pkt.h"
 
 const char *const bench_piece_names[BENCH_PIECE_CNT] = {
@@ -17,7 +17,7 @@ static struct {
     uint8_t *to;
     size_t room;
     uint32_t len;
-    struct roce_env env;
+    struct roce_header_template env;
     struct roce_pkt pkt; /* as built; its payload comes and goes */
     struct roce_pkt got; /* as parsed */
     uint8_t frame[ROCE_FRAME_MAX];
@@ -49,9 +49,9 @@ void bench_pieces_init(const uint8_t *from, uint8_t *to, size_t room, uint32_t l
     it.len = len;
     roce_pkt_init(&it.pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_WRITE_ONLY);
     it.pkt.reth.dma_len = len;
-    if (roce_env_init(&it.env, &it.pkt) != ROCE_OK)
+    if (roce_header_template_init(&it.env, &it.pkt) != ROCE_OK)
         exit(1);
-    it.pkt.env = &it.env;
+    it.pkt.header_template = &it.env;
     it.frame_len = build(it.frame, len);
     if (roce_pkt_parse(&it.got, ROCE_LINK_ETHERNET, it.frame, it.frame_len, it.frame_len) != 0 ||
         roce_pkt_icrc_check(&it.got, NULL) != ROCE_ICRC_GOOD)

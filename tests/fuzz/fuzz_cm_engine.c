@@ -84,8 +84,8 @@ static void call(struct side *side, unsigned me, struct input *in, rnic_time now
     case 5: rnic_cm_reject(id, ROCE_CM_REJ_CONSUMER, NULL, 0, now); break;
     case 6: rnic_cm_disconnect(id, NULL, 0, now); break;
     case 7: rnic_cm_comm_est(id, now); break;
-    case 8: rnic_cm_sidr_ask(id, &sidr, 10, 3, &addr_of[me], now); break;
-    case 9: rnic_cm_sidr_answer(id, &sidr_rep, now); break;
+    case 8: rnic_cm_sidr_request(id, &sidr, 10, 3, &addr_of[me], now); break;
+    case 9: rnic_cm_sidr_reply(id, &sidr_rep, now); break;
     default:
         rnic_cm_id_del(id, now);
         side->id[at] = NULL;

@@ -222,8 +222,8 @@ static void call(unsigned s, struct script *script)
     case 8: rnic_cm_disconnect(id, NULL, 0, fuzz.now); break;
     case 9: rnic_cm_comm_est(id, fuzz.now); break;
     case 10:
-        rnic_cm_sidr_ask(id, &sidr_req, 16, what >> 4, &addr, fuzz.now);
-        rnic_cm_sidr_answer(id, &sidr_rep, fuzz.now);
+        rnic_cm_sidr_request(id, &sidr_req, 16, what >> 4, &addr, fuzz.now);
+        rnic_cm_sidr_reply(id, &sidr_rep, fuzz.now);
         break;
     default:
         side->id[which] = NULL;
@@ -268,7 +268,7 @@ static void come_to_rest(void)
             next_timer(s);
         }
         FUZZ_CHECK(!rnic_cm_event(fuzz.side[s].cm, &event));
-        FUZZ_CHECK(rnic_cm_leaving(fuzz.side[s].cm) == 0);
+        FUZZ_CHECK(rnic_cm_disconnecting(fuzz.side[s].cm) == 0);
     }
 }
 

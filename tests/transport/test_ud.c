@@ -36,7 +36,7 @@ static struct rnic_dest dest(uint32_t qpn, uint32_t qkey)
     struct rnic_dest out = {.qpn = qpn, .qkey = qkey};
     struct roce_pkt model = pktgen_pkt(&req.gen, ROCE_OP_UD_SEND_ONLY, 0);
 
-    EXPECT_EQ(roce_env_init(&out.env, &model), ROCE_OK);
+    EXPECT_EQ(roce_header_template_init(&out.env, &model), ROCE_OK);
     return out;
 }
 

@@ -328,13 +328,13 @@ static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *pl
 {
     struct roce_pkt before = *again, now;
 
-    if (!roce_pkt_parse_usual(again, ROCE_LINK_ETHERNET, plain->frame, plain->cap_len,
-                              plain->wire_len)) {
+    if (!roce_pkt_parse_fast(again, ROCE_LINK_ETHERNET, plain->frame, plain->cap_len,
+                             plain->wire_len)) {
         CU_ASSERT(memcmp(again, &before, sizeof(before)) == 0);
         return false;
     }
     now = *again;
-    now.usual = false;
+    now.parsed_fast = false;
     CU_ASSERT(memcmp(&now, plain, sizeof(now)) == 0);
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "wire/env.h"
+#include "wire/header_template.h"
 
 #include "wire/envelope.h"
 
@@ -10,13 +10,13 @@
 #define GRH_LEN_OFF  4
 #define UDP_LEN_OFF  4
 
-int roce_env_init(struct roce_env *env, const struct roce_pkt *model)
+int roce_header_template_init(struct roce_header_template *env, const struct roce_pkt *model)
 {
     struct roce_pkt plain = *model;
     struct roce_wr wr = roce_wr(env->bytes, sizeof(env->bytes));
     int net_off;
 
-    plain.env = NULL;
+    plain.header_template = NULL;
     if (!roce_pkt_has(model, ROCE_HDR_ETH) || model->vlan_cnt > 1 || model->ip4_options_len)
         return ROCE_ERR_INVALID;
     switch (model->encap) {
@@ -35,7 +35,7 @@ int roce_env_init(struct roce_env *env, const struct roce_pkt *model)
     return ROCE_OK;
 }
 
-void roce_env_set_sport(struct roce_env *env, uint16_t sport)
+void roce_header_template_set_sport(struct roce_header_template *env, uint16_t sport)
 {
     if (env->encap != ROCE_ENCAP_V1)
         roce_bits_put(env->bytes + env->len - ROCE_UDP_LEN, 0, 0, 16, sport);
@@ -57,22 +57,23 @@ static void update_csum(uint8_t *p, uint32_t before, uint32_t n)
     roce_bits_put(p, 0, 0, 16, ~sum & 0xFFFF);
 }
 
-int roce_env_build(const struct roce_env *env, size_t bth_len, struct roce_wr *wr)
+int roce_header_template_build(const struct roce_header_template *env, size_t bth_len,
+                               struct roce_wr *wr)
 {
     uint8_t *p = roce_wr_room(wr, env->len);
     uint8_t *net;
 
     if (!p)
         return ROCE_ERR_NOSPACE;
-    if (bth_len > UINT16_MAX - ROCE_ENV_MAX)
+    if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
     /* Of lengths that compilers know; the rest of the frame is written over what is too many. */
-    if (wr->len - wr->off < ROCE_ENV_MAX)
+    if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
-    else if (env->len <= ROCE_ENV_SHORT)
-        memcpy(p, env->bytes, ROCE_ENV_SHORT);
+    else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)
+        memcpy(p, env->bytes, ROCE_HEADER_TEMPLATE_SHORT);
     else
-        memcpy(p, env->bytes, ROCE_ENV_MAX);
+        memcpy(p, env->bytes, ROCE_HEADER_TEMPLATE_MAX);
     net = p + env->net_off;
     switch (env->encap) {
     case ROCE_ENCAP_V2_IP4:

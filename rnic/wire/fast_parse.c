@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "wire/usual.h"
+#include "wire/fast_parse.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ enum {
 
 /* Whether the checksum of a header without options is right: the ones' complement sum of all its
  * words is all ones. */
-static bool sum_is_good(const uint8_t *p)
+static bool ip4_checksum_is_right(const uint8_t *p)
 {
     uint64_t sum = roce_be_get(p, 4) + roce_be_get(p + 4, 4) + roce_be_get(p + 8, 4) +
                    roce_be_get(p + 12, 4) + roce_be_get(p + 16, 4);
@@ -32,7 +32,7 @@ static bool sum_is_good(const uint8_t *p)
 /* Ethernet without tags, IPv4 without options or fragments, UDP, lengths and checksum right and
  * nothing behind. All of it from the frame: what was just parsed member by member waits for the
  * cache when compilers read two of them at once. */
-static bool is_usual_envelope(const uint8_t *frame, size_t wire_len)
+static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
 
@@ -40,11 +40,11 @@ static bool is_usual_envelope(const uint8_t *frame, size_t wire_len)
            !(roce_be_get(ip + 6, 2) & IP4_FRAGMENT) && ip[9] == ROCE_IPPROTO_UDP &&
            AT_IP4 + roce_be_get(ip + 2, 2) == wire_len &&
            roce_be_get(udp + 2, 2) == ROCE_UDP_PORT &&
-           AT_UDP + roce_be_get(udp + 4, 2) == wire_len && sum_is_good(ip);
+           AT_UDP + roce_be_get(udp + 4, 2) == wire_len && ip4_checksum_is_right(ip);
 }
 
 /* Payload, pad and ICRC of a packet whose lengths fit, which `pkt` has already. */
-static void take_usual_end(struct roce_pkt *pkt, size_t payload_off)
+static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
 {
     const uint8_t *frame = pkt->frame;
     uint32_t off = (uint32_t)payload_off, end = pkt->wire_len - ROCE_ICRC_LEN;
@@ -63,7 +63,7 @@ static void take_usual_end(struct roce_pkt *pkt, size_t payload_off)
 }
 
 /* The headers behind the BTH, which are all there. */
-static void take_exts(struct roce_pkt *pkt)
+static void parse_ext_headers(struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
 
@@ -76,15 +76,15 @@ static void take_exts(struct roce_pkt *pkt)
     }
 }
 
-bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
-                      size_t clear)
+bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
+                     size_t clear)
 {
     const uint8_t *bth = frame + AT_BTH;
     const struct roce_opcode *op;
     size_t room, end;
 
     if (cap_len < AT_BTH + ROCE_BTH_LEN || cap_len > wire_len ||
-        wire_len < AT_BTH + ROCE_BTH_LEN + ROCE_ICRC_LEN || !is_usual_envelope(frame, wire_len))
+        wire_len < AT_BTH + ROCE_BTH_LEN + ROCE_ICRC_LEN || !is_common_envelope(frame, wire_len))
         return false;
     op = roce_opcode(bth[0]);
     end = AT_BTH + (size_t)op->len;
@@ -92,7 +92,7 @@ bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len
     if (end > cap_len || end > wire_len - ROCE_ICRC_LEN || room % 4 != 0 ||
         roce_bits_get(bth, 1, 2, 2) > room || roce_bits_get(bth, 1, 4, 4) != 0 ||
         op->kind == ROCE_KIND_RESERVED ||
-        !roce_opcode_takes(op, room - (size_t)roce_bits_get(bth, 1, 2, 2)))
+        !roce_opcode_allows_payload(op, room - (size_t)roce_bits_get(bth, 1, 2, 2)))
         return false;
 
     if (clear)
@@ -116,7 +116,7 @@ bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len
     pkt->off[ROCE_HDR_IP4] = AT_IP4;
     pkt->off[ROCE_HDR_UDP] = AT_UDP;
     pkt->off[ROCE_HDR_BTH] = AT_BTH;
-    take_exts(pkt);
-    take_usual_end(pkt, end);
+    parse_ext_headers(pkt);
+    set_payload_and_icrc(pkt, end);
     return true;
 }

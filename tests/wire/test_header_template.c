@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* A prebuilt envelope gives the same bytes as the model's headers, for every length. */
-#include "wire/env.h"
+#include "wire/header_template.h"
 
 #include "support/sample.h"
 #include "support/suite.h"
@@ -16,14 +16,14 @@ static void same_bytes(void)
         uint8_t plain[ROCE_FRAME_MAX];
         uint8_t fast[ROCE_FRAME_MAX];
         struct roce_pkt pkt;
-        struct roce_env env;
+        struct roce_header_template env;
         uint32_t len = i < 600 ? i : rng_below(&rng, 4097);
         int want, got;
 
         sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_RC_SEND_ONLY, i / 3 % 2, payload, len);
         want = roce_pkt_build(&pkt, 0, plain, sizeof(plain));
-        EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_OK);
-        pkt.env = &env;
+        EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_OK);
+        pkt.header_template = &env;
         got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
         EXPECT_EQ(got, want);
         CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
@@ -38,12 +38,12 @@ static void refused(void)
 {
     struct rng rng = rng_of(6);
     struct roce_pkt pkt;
-    struct roce_env env;
+    struct roce_header_template env;
 
     sample_pkt(&pkt, &rng, ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_ACK, 0, NULL, 0);
-    EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
+    EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_ERR_INVALID);
     sample_pkt(&pkt, &rng, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_ACK, 2, NULL, 0);
-    EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_ERR_INVALID);
+    EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_ERR_INVALID);
 }
 
 /* R013: what differs is the UDP source port, and RoCEv1 has none. */
@@ -55,18 +55,18 @@ static void source_port(void)
         uint8_t plain[ROCE_FRAME_MAX];
         uint8_t fast[ROCE_FRAME_MAX];
         struct roce_pkt pkt;
-        struct roce_env env;
+        struct roce_header_template env;
         int len;
 
         sample_pkt(&pkt, &rng, encaps[i % 3], ROCE_OP_UD_SEND_ONLY, i / 3, NULL, 0);
-        EXPECT_EQ(roce_env_init(&env, &pkt), ROCE_OK);
-        roce_env_set_sport(&env, 0xC0DE);
+        EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_OK);
+        roce_header_template_set_sport(&env, 0xC0DE);
         pkt.udp.sport = 0xC0DE;
         len = roce_pkt_build(&pkt, 0, plain, sizeof(plain));
-        pkt.env = &env;
+        pkt.header_template = &env;
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, sizeof(fast)), len);
         CU_ASSERT(len > 0 && memcmp(plain, fast, (size_t)len) == 0);
     }
 }
 
-SUITE("wire.env", TEST(same_bytes), TEST(refused), TEST(source_port))
+SUITE("wire.header_template", TEST(same_bytes), TEST(refused), TEST(source_port))

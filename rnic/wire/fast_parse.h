@@ -4,8 +4,8 @@
  * or fragments, UDP, lengths and checksum right and nothing behind, all headers captured, and
  * nothing to say of its form. Private to wire/: users see pkt.h.
  */
-#ifndef ROCE_USUAL_H
-#define ROCE_USUAL_H
+#ifndef ROCE_FAST_PARSE_H
+#define ROCE_FAST_PARSE_H
 
 #include "wire/pkt.h"
 
@@ -15,8 +15,8 @@
  * those from there on only the opcode's headers are, so that the others have to be 0: `clear` bytes
  * of *pkt are cleared before.
  */
-bool roce_usual_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
-                      size_t clear);
+bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
+                     size_t clear);
 
 /* Decodes one header after the BTH into its member. (pkt.c) */
 void roce_ext_parse(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p);

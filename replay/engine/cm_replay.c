@@ -282,9 +282,10 @@ static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *
         break;
     case ROCE_CM_DREP: rnic_cm_disconnect(dev->id, data, len, dev->now); break;
     case ROCE_CM_SIDR_REQ:
-        rnic_cm_sidr_ask(dev->id, &msg->sidr_req, SIDR_TIMEOUT, SIDR_RETRIES, &dev->addr, dev->now);
+        rnic_cm_sidr_request(dev->id, &msg->sidr_req, SIDR_TIMEOUT, SIDR_RETRIES, &dev->addr,
+                             dev->now);
         break;
-    case ROCE_CM_SIDR_REP: rnic_cm_sidr_answer(dev->id, &msg->sidr_rep, dev->now); break;
+    case ROCE_CM_SIDR_REP: rnic_cm_sidr_reply(dev->id, &msg->sidr_rep, dev->now); break;
     default: break;
     }
     drain_output(dev);

@@ -333,7 +333,7 @@ int live_cm_leave(struct live_cm *cm, struct error *error)
             cm->exch[i].id = NULL;
         }
     live_cm_tick(cm);
-    while (rnic_cm_leaving(cm->cm) && live_now() < limit)
+    while (rnic_cm_disconnecting(cm->cm) && live_now() < limit)
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
     return 0;

@@ -160,7 +160,7 @@ static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_
         break;
     case RNIC_CM_SIDR_REQUEST:
         e->id = event->id;
-        rnic_cm_sidr_answer(e->id, &l->msg[role][ROCE_CM_SIDR_REP].sidr_rep, l->now);
+        rnic_cm_sidr_reply(e->id, &l->msg[role][ROCE_CM_SIDR_REP].sidr_rep, l->now);
         break;
     default: break;
     }
@@ -339,8 +339,8 @@ static void start_exchange(struct cm_loop *l)
         rnic_cm_listen(l->end[CM_PASSIVE].listener, l->x->service_id, NULL);
     if (l->x->sidr) {
         l->cm->tries = SIDR_RETRIES + 1;
-        rnic_cm_sidr_ask(e->id, &l->msg[CM_ACTIVE][ROCE_CM_SIDR_REQ].sidr_req, SIDR_TIMEOUT,
-                         SIDR_RETRIES, &e->addr, l->now);
+        rnic_cm_sidr_request(e->id, &l->msg[CM_ACTIVE][ROCE_CM_SIDR_REQ].sidr_req, SIDR_TIMEOUT,
+                             SIDR_RETRIES, &e->addr, l->now);
     } else {
         l->cm->tries = l->msg[CM_ACTIVE][ROCE_CM_REQ].req.max_cm_retries + 1u;
         rnic_cm_connect(e->id, &l->msg[CM_ACTIVE][ROCE_CM_REQ].req, &e->addr, l->now);

@@ -36,7 +36,7 @@ int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid
         memcpy(id->addr.local, gid, 16);
     rnic_list_add(&cm->listeners, &id->listener);
     cm_enter(id, RNIC_CM_LISTEN);
-    cm_held_listen(cm, service_id);
+    cm_early_listen(cm, service_id);
     return RNIC_OK;
 }
 
@@ -64,7 +64,7 @@ int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
     return RNIC_OK;
 }
 
-static uint8_t least(uint8_t a, uint8_t b)
+static uint8_t min_u8(uint8_t a, uint8_t b)
 {
     return a < b ? a : b;
 }
@@ -79,8 +79,8 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     id->rep.local_comm_id = id->local;
     id->rep.remote_comm_id = id->remote;
     /* What the one issues the other answers: the words cross over (R238). */
-    id->rep.responder_resources = least(rep->responder_resources, id->req.initiator_depth);
-    id->rep.initiator_depth = least(rep->initiator_depth, id->req.responder_resources);
+    id->rep.responder_resources = min_u8(rep->responder_resources, id->req.initiator_depth);
+    id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
     id->local_qpn = roce_cm_rep_qpn(rep);
     roce_cm_msg_init(&msg, ROCE_CM_REP, id->tid);
     msg.rep = id->rep;
@@ -113,7 +113,7 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now)
         return RNIC_ERR_STATE;
     cm_enter(id, RNIC_CM_CONNECTED);
     cm_timer(id, RNIC_NEVER);
-    cm_tell(id, RNIC_CM_ESTABLISHED, NULL, NULL);
+    cm_post_event(id, RNIC_CM_ESTABLISHED, NULL, NULL);
     return RNIC_OK;
 }
 
@@ -191,8 +191,8 @@ int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t l
 
 /* ---- UD services ----------------------------------------------------------------------------- */
 
-int rnic_cm_sidr_ask(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
-                     uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now)
+int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
+                         uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now)
 {
     struct roce_cm_msg msg;
 
@@ -210,7 +210,7 @@ int rnic_cm_sidr_ask(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, 
     return RNIC_OK;
 }
 
-int rnic_cm_sidr_answer(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now)
+int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now)
 {
     struct roce_cm_msg msg;
 

@@ -44,13 +44,13 @@ struct rnic_cm_attr {
     unsigned id_prefix_bits; /* 0..12 */
     uint32_t seed[2];        /* unpredictable: blurs communication and transaction ids */
     /* Whether this engine answers for what it does not know (R232, R233). NULL: always. */
-    bool (*speaks_for)(void *user, enum rnic_cm_unknown what, uint64_t number);
+    bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number);
     /* How long a REQ or SIDR_REQ for a service that nobody has waits for a program here that is
      * about to listen, in ns, and at most half of what the REQ says the asker waits: a rejection is
      * final, and programs ask as soon as they believe the other to listen. 0: no time. */
-    uint64_t patience;
+    uint64_t listen_wait;
     /* Whether another engine of the port has this service: then nothing waits. NULL: never. */
-    bool (*elsewhere)(void *user, uint64_t service_id);
+    bool (*served_elsewhere)(void *user, uint64_t service_id);
     void *user;
 };
 
@@ -78,7 +78,7 @@ rnic_time rnic_cm_deadline(const struct rnic_cm *cm);
 void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
 
 /* How many exchanges wait for the answer to a DREQ: who ends may give them a moment. */
-unsigned rnic_cm_leaving(const struct rnic_cm *cm);
+unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -184,10 +184,10 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
 /* Asks for a UD service; request_id is filled in. `timeout` (code, 4.096 us * 2^n) and `retries` as
  * a REQ has them. */
-int rnic_cm_sidr_ask(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
-                     uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
+int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
+                         uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 
 /* Answers a SIDR_REQ, the same again if it comes again; request_id is filled in. */
-int rnic_cm_sidr_answer(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now);
+int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now);
 
 #endif

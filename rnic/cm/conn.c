@@ -28,7 +28,7 @@ uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 }
 
 /* The header counts IPv4 addresses in the last 4 bytes, the others zero (R242). */
-static void put_address(uint8_t to[16], const uint8_t gid[16])
+static void put_rdmaip_address(uint8_t to[16], const uint8_t gid[16])
 {
     memset(to, 0, 16);
     if (roce_gid_is_ip4(gid))
@@ -37,12 +37,12 @@ static void put_address(uint8_t to[16], const uint8_t gid[16])
         memcpy(to, gid, 16);
 }
 
-static struct roce_cm_rdmaip header_of(const struct rnic_cm_ip *ip)
+static struct roce_cm_rdmaip rdmaip_header_of(const struct rnic_cm_ip *ip)
 {
     struct roce_cm_rdmaip header = {.ipv = roce_gid_is_ip4(ip->dst) ? 4 : 6, .sport = ip->sport};
 
-    put_address(header.src, ip->src);
-    put_address(header.dst, ip->dst);
+    put_rdmaip_address(header.src, ip->src);
+    put_rdmaip_address(header.dst, ip->dst);
     return header;
 }
 
@@ -50,7 +50,7 @@ int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
                      const struct rnic_cm_path *path, const struct rnic_cm_ip *ip,
                      const struct rnic_cm_addr *addr, uint64_t ca_guid)
 {
-    const struct roce_cm_rdmaip header = header_of(ip);
+    const struct roce_cm_rdmaip header = rdmaip_header_of(ip);
 
     if (param->private_len > RNIC_CM_REQ_PRIVATE)
         return RNIC_ERR_INVALID;
@@ -121,7 +121,7 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
 int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip *ip,
                           const void *private_data, size_t len)
 {
-    const struct roce_cm_rdmaip header = header_of(ip);
+    const struct roce_cm_rdmaip header = rdmaip_header_of(ip);
 
     if (len > RNIC_CM_SIDR_PRIVATE)
         return RNIC_ERR_INVALID;
@@ -135,7 +135,7 @@ int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip 
     return RNIC_OK;
 }
 
-static void get_address(uint8_t gid[16], const uint8_t from[16], bool ip4)
+static void get_rdmaip_address(uint8_t gid[16], const uint8_t from[16], bool ip4)
 {
     memcpy(gid, from, 16);
     if (ip4) {
@@ -156,12 +156,12 @@ bool rnic_cm_ip_of(const struct roce_cm_msg *msg, struct rnic_cm_ip *ip)
         .sport = header.sport,
         .dport = roce_cm_sid_port(sid),
     };
-    get_address(ip->src, header.src, header.ipv == 4);
-    get_address(ip->dst, header.dst, header.ipv == 4);
+    get_rdmaip_address(ip->src, header.src, header.ipv == 4);
+    get_rdmaip_address(ip->dst, header.dst, header.ipv == 4);
     return true;
 }
 
-static uint8_t of_device(uint8_t resources)
+static uint8_t clamp_rd_atomic(uint8_t resources)
 {
     return resources < RNIC_RD_ATOMIC_MAX ? resources : RNIC_RD_ATOMIC_MAX;
 }
@@ -187,13 +187,13 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_dest_rd_atomic = rep->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);
     } else {
-        bool said = rep->local_comm_id != 0;
+        bool rep_known = rep->local_comm_id != 0;
 
-        out->max_rd_atomic = said ? rep->initiator_depth : req->responder_resources;
-        out->max_dest_rd_atomic = said ? rep->responder_resources : req->initiator_depth;
+        out->max_rd_atomic = rep_known ? rep->initiator_depth : req->responder_resources;
+        out->max_dest_rd_atomic = rep_known ? rep->responder_resources : req->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(ack_delay, life);
     }
     /* More than a device has: an answer may say that though nobody offered it (R238). */
-    out->max_rd_atomic = of_device(out->max_rd_atomic);
-    out->max_dest_rd_atomic = of_device(out->max_dest_rd_atomic);
+    out->max_rd_atomic = clamp_rd_atomic(out->max_rd_atomic);
+    out->max_dest_rd_atomic = clamp_rd_atomic(out->max_dest_rd_atomic);
 }

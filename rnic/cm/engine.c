@@ -41,7 +41,7 @@ void rnic_cm_del(struct rnic_cm *cm)
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-bool cm_is_ours(const struct rnic_cm *cm, uint32_t comm_id)
+bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id)
 {
     unsigned bits = cm->attr.id_prefix_bits;
     uint32_t mask = bits ? ~UINT32_C(0) << (32 - bits) : 0;
@@ -154,21 +154,21 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-static struct rnic_list *bucket(struct rnic_list *table, uint32_t number)
+static struct rnic_list *peer_bucket(struct rnic_list *table, uint32_t number)
 {
     return &table[(number * UINT32_C(0x9E3779B1)) >> 22];
 }
 
-void cm_know_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn)
+void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn)
 {
     rnic_list_del(&id->by_remote);
     rnic_list_del(&id->by_qpn);
     id->remote = remote;
     id->remote_guid = guid;
     id->remote_qpn = qpn;
-    rnic_list_add(bucket(id->cm->by_remote, remote), &id->by_remote);
+    rnic_list_add(peer_bucket(id->cm->by_remote, remote), &id->by_remote);
     if (qpn)
-        rnic_list_add(bucket(id->cm->by_qpn, qpn), &id->by_qpn);
+        rnic_list_add(peer_bucket(id->cm->by_qpn, qpn), &id->by_qpn);
 }
 
 static bool same_remote(const struct rnic_cm_id *id, uint64_t guid, const struct rnic_cm_addr *addr)
@@ -179,7 +179,7 @@ static bool same_remote(const struct rnic_cm_id *id, uint64_t guid, const struct
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr)
 {
-    struct rnic_list *head = bucket(cm->by_remote, remote);
+    struct rnic_list *head = peer_bucket(cm->by_remote, remote);
 
     for (struct rnic_list *at = head->next; at != head; at = at->next) {
         struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_remote);
@@ -193,7 +193,7 @@ struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t 
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr)
 {
-    struct rnic_list *head = bucket(cm->by_qpn, qpn);
+    struct rnic_list *head = peer_bucket(cm->by_qpn, qpn);
 
     for (struct rnic_list *at = head->next; at != head; at = at->next) {
         struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_qpn);
@@ -208,7 +208,7 @@ struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
 
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
-    id->cm->leaving += (state == RNIC_CM_DREQ_SENT) - (id->state == RNIC_CM_DREQ_SENT);
+    id->cm->disconnecting += (state == RNIC_CM_DREQ_SENT) - (id->state == RNIC_CM_DREQ_SENT);
     id->state = state;
     if (state == RNIC_CM_IDLE) {
         rnic_list_del(&id->listener);
@@ -235,18 +235,18 @@ void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
 {
     const struct rnic_heap_node *first = rnic_heap_first(&cm->timers);
-    rnic_time held = cm_held_deadline(cm);
+    rnic_time early = cm_early_deadline(cm);
 
-    return first && first->at < held ? first->at : held;
+    return first && first->at < early ? first->at : early;
 }
 
-unsigned rnic_cm_leaving(const struct rnic_cm *cm)
+unsigned rnic_cm_disconnecting(const struct rnic_cm *cm)
 {
-    return cm->leaving;
+    return cm->disconnecting;
 }
 
 /* No answer came to the last repetition. */
-static void give_up(struct rnic_cm_id *id, rnic_time now)
+static void give_up_exchange(struct rnic_cm_id *id, rnic_time now)
 {
     switch (id->state) {
     case RNIC_CM_REQ_SENT:
@@ -255,34 +255,34 @@ static void give_up(struct rnic_cm_id *id, rnic_time now)
     case RNIC_CM_MRA_REP_RCVD:
         cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0);
         cm_enter(id, RNIC_CM_IDLE);
-        cm_tell(id, RNIC_CM_UNREACHABLE, NULL, NULL);
+        cm_post_event(id, RNIC_CM_UNREACHABLE, NULL, NULL);
         break;
     case RNIC_CM_SIDR_SENT:
         cm_enter(id, RNIC_CM_IDLE);
-        cm_tell(id, RNIC_CM_UNREACHABLE, NULL, NULL);
+        cm_post_event(id, RNIC_CM_UNREACHABLE, NULL, NULL);
         break;
     case RNIC_CM_DREQ_SENT:
         cm_enter_timewait(id, now);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, NULL);
+        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, NULL);
         break;
     default: break;
     }
 }
 
-static void expire_id(struct rnic_cm_id *id, rnic_time now)
+static void expire_id_timer(struct rnic_cm_id *id, rnic_time now)
 {
     if (id->state == RNIC_CM_TIMEWAIT) {
         cm_enter(id, RNIC_CM_IDLE);
         if (id->sent_kind != ROCE_CM_REJ) /* there was a connection */
-            cm_tell(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
-    } else if (id->left > 0) {
-        id->left--;
+            cm_post_event(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
+    } else if (id->retries_left > 0) {
+        id->retries_left--;
         cm_send_again(id);
         cm_timer(id, now + id->timeout);
     } else {
-        give_up(id, now);
+        give_up_exchange(id, now);
     }
-    if (id->ghost && id->state == RNIC_CM_IDLE)
+    if (id->deleted && id->state == RNIC_CM_IDLE)
         cm_free_id(id);
 }
 
@@ -290,10 +290,10 @@ void rnic_cm_expire(struct rnic_cm *cm, rnic_time now)
 {
     struct rnic_heap_node *first;
 
-    cm_held_expire(cm, now);
+    cm_early_expire(cm, now);
     while ((first = rnic_heap_first(&cm->timers)) != NULL && first->at <= now) {
         rnic_heap_set(&cm->timers, first, RNIC_NEVER);
-        expire_id(RNIC_LIST_OF(first, struct rnic_cm_id, timer), now);
+        expire_id_timer(RNIC_LIST_OF(first, struct rnic_cm_id, timer), now);
     }
 }
 
@@ -315,7 +315,7 @@ static bool grow_out(struct rnic_cm *cm)
     return true;
 }
 
-static uint8_t *out_slot(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
+static uint8_t *reserve_out_slot(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
 {
     struct cm_out *out;
 
@@ -329,7 +329,7 @@ static uint8_t *out_slot(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
 void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                   const struct rnic_cm_addr *addr)
 {
-    uint8_t *mad = out_slot(cm, addr);
+    uint8_t *mad = reserve_out_slot(cm, addr);
 
     if (mad)
         roce_cm_msg_build(msg, mad, ROCE_MAD_SIZE);
@@ -337,7 +337,7 @@ void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
 void cm_send_again(struct rnic_cm_id *id)
 {
-    uint8_t *mad = out_slot(id->cm, &id->addr);
+    uint8_t *mad = reserve_out_slot(id->cm, &id->addr);
 
     if (mad)
         memcpy(mad, id->sent, ROCE_MAD_SIZE);
@@ -349,7 +349,7 @@ void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, u
     roce_cm_msg_build(msg, id->sent, sizeof(id->sent));
     id->sent_kind = msg->kind;
     id->timeout = timeout;
-    id->left = retries;
+    id->retries_left = retries;
     cm_timer(id, timeout ? now + timeout : RNIC_NEVER);
     cm_send_again(id);
 }
@@ -391,13 +391,13 @@ static bool grow_events(struct rnic_cm *cm)
     return true;
 }
 
-void cm_tell(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
-             const struct roce_cm_msg *msg)
+void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
+                   const struct roce_cm_msg *msg)
 {
     struct rnic_cm *cm = id->cm;
     struct rnic_cm_event *event;
 
-    if (id->ghost || (cm->event_cnt == cm->event_cap && !grow_events(cm)))
+    if (id->deleted || (cm->event_cnt == cm->event_cap && !grow_events(cm)))
         return;
     event = &cm->event[(cm->event_first + cm->event_cnt++) & (cm->event_cap - 1)];
     event->type = type;
@@ -423,10 +423,10 @@ bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out)
 
 /* Takes the events of `id` out of the queue; requests that nobody took for the listener `id` come
  * back one by one. */
-static struct rnic_cm_id *forget_events(struct rnic_cm_id *id)
+static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;
-    struct rnic_cm_id *orphan = NULL;
+    struct rnic_cm_id *untaken = NULL;
     size_t kept = 0;
     size_t had = cm->event_cnt;
 
@@ -435,25 +435,25 @@ static struct rnic_cm_id *forget_events(struct rnic_cm_id *id)
 
         if (event->id == id)
             continue;
-        if (event->listener == id && !orphan) {
-            orphan = event->id;
+        if (event->listener == id && !untaken) {
+            untaken = event->id;
             continue;
         }
         cm->event[(cm->event_first + kept++) & (cm->event_cap - 1)] = *event;
     }
     cm->event_cnt = kept;
-    return orphan;
+    return untaken;
 }
 
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
 {
-    struct rnic_cm_id *orphan;
+    struct rnic_cm_id *untaken;
 
     if (!id)
         return;
-    while ((orphan = forget_events(id)) != NULL)
-        rnic_cm_id_del(orphan, now);
-    id->ghost = true;
+    while ((untaken = discard_events(id)) != NULL)
+        rnic_cm_id_del(untaken, now);
+    id->deleted = true;
     id->user = NULL;
     switch (id->state) {
     case RNIC_CM_REQ_SENT:
@@ -470,7 +470,7 @@ void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
     case RNIC_CM_SIDR_RCVD: {
         const struct roce_cm_sidr_rep no = {.status = 2}; /* rejected by the service provider */
 
-        rnic_cm_sidr_answer(id, &no, now);
+        rnic_cm_sidr_reply(id, &no, now);
         break;
     }
     default: break;

@@ -19,8 +19,8 @@ struct rnic_cm_id {
     struct rnic_list listener; /* in cm->listeners */
     struct rnic_list by_remote, by_qpn;
     void *user;
-    bool ghost;  /* nobody's any more */
-    bool active; /* sent the REQ or SIDR_REQ */
+    bool deleted; /* nobody's any more */
+    bool active;  /* sent the REQ or SIDR_REQ */
     enum rnic_cm_state state;
     uint32_t local, remote;
     uint64_t remote_guid;
@@ -33,7 +33,7 @@ struct rnic_cm_id {
     /* What is repeated, by time or because the peer repeats itself. */
     uint8_t sent[ROCE_MAD_SIZE];
     enum roce_cm sent_kind; /* ROCE_CM_MSG_CNT: nothing */
-    uint8_t left;           /* repetitions */
+    uint8_t retries_left;   /* repetitions */
     uint64_t timeout;       /* ns */
     struct rnic_heap_node timer;
 
@@ -48,10 +48,10 @@ struct cm_out {
     struct rnic_cm_addr addr;
 };
 
-#define CM_HELD_MAX 64u
+#define CM_EARLY_MAX 64u
 
 /* A request for a service that nobody has yet. */
-struct cm_held {
+struct cm_early_request {
     struct roce_cm_msg msg;
     struct rnic_cm_addr addr;
     rnic_time until;
@@ -66,10 +66,10 @@ struct rnic_cm {
     uint32_t id_cnt;
     uint32_t id_next;
     struct rnic_heap timers;
-    unsigned leaving;
+    unsigned disconnecting;
 
-    struct cm_held held[CM_HELD_MAX];
-    unsigned held_cnt;
+    struct cm_early_request early[CM_EARLY_MAX];
+    unsigned early_cnt;
 
     struct cm_out *out; /* a ring that grows up to CM_OUT_MAX; what is more is lost, as on a wire */
     unsigned out_cap, out_first, out_cnt;
@@ -84,7 +84,7 @@ static inline uint64_t cm_code_ns(unsigned code)
     return UINT64_C(4096) << (code & 31);
 }
 
-bool cm_is_ours(const struct rnic_cm *cm, uint32_t comm_id);
+bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
 /* Changes the state, and with it which tables the id is in. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
@@ -102,15 +102,15 @@ void cm_send_again(struct rnic_cm_id *id);
 void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                   const struct rnic_cm_addr *addr);
 
-void cm_tell(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
-             const struct roce_cm_msg *msg);
+void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
+                   const struct roce_cm_msg *msg);
 
 /* Waits until packets and copies of messages cannot come any more, then ends the id. */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now);
 void cm_free_id(struct rnic_cm_id *id);
 
 /* The peer, for look-ups. */
-void cm_know_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn);
+void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn);
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr);
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
@@ -120,16 +120,17 @@ struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
 struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16]);
 
 /* A REQ or SIDR_REQ; `waited`: it gets an answer now. */
-bool cm_ask(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
-            rnic_time now, bool waited);
+bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                       const struct rnic_cm_addr *addr, rnic_time now, bool no_wait);
 
-/* held.c: keeps a request whose service nobody has; false if it is to be answered at once. */
-bool cm_hold(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
-             rnic_time now);
-rnic_time cm_held_deadline(const struct rnic_cm *cm);
-void cm_held_expire(struct rnic_cm *cm, rnic_time now);
+/* early_requests.c: keeps a request whose service nobody has; false if it is to be answered at
+ * once. */
+bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                           const struct rnic_cm_addr *addr, rnic_time now);
+rnic_time cm_early_deadline(const struct rnic_cm *cm);
+void cm_early_expire(struct rnic_cm *cm, rnic_time now);
 /* Somebody listens: who asked for it is due. */
-void cm_held_listen(struct rnic_cm *cm, uint64_t service_id);
+void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 
 /* The messages that more than one place sends. */
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,

@@ -26,51 +26,51 @@ void rnic_heap_free(struct rnic_heap *heap)
     *heap = (struct rnic_heap){0};
 }
 
-static void put(struct rnic_heap *heap, size_t place, struct rnic_heap_node *node)
+static void put_node(struct rnic_heap *heap, size_t slot, struct rnic_heap_node *node)
 {
-    heap->node[place] = node;
-    node->place = place;
+    heap->node[slot] = node;
+    node->slot = slot;
 }
 
 /* Moves what may stand wrong at `place` up or down. */
-static void settle(struct rnic_heap *heap, size_t place)
+static void sift_node(struct rnic_heap *heap, size_t slot)
 {
-    struct rnic_heap_node *node = heap->node[place];
+    struct rnic_heap_node *node = heap->node[slot];
 
-    while (place > 1 && heap->node[place / 2]->at > node->at) {
-        put(heap, place, heap->node[place / 2]);
-        place /= 2;
+    while (slot > 1 && heap->node[slot / 2]->at > node->at) {
+        put_node(heap, slot, heap->node[slot / 2]);
+        slot /= 2;
     }
-    while (2 * place <= heap->cnt) {
-        size_t child = 2 * place;
+    while (2 * slot <= heap->cnt) {
+        size_t child = 2 * slot;
 
         if (child < heap->cnt && heap->node[child + 1]->at < heap->node[child]->at)
             child++;
         if (heap->node[child]->at >= node->at)
             break;
-        put(heap, place, heap->node[child]);
-        place = child;
+        put_node(heap, slot, heap->node[child]);
+        slot = child;
     }
-    put(heap, place, node);
+    put_node(heap, slot, node);
 }
 
 void rnic_heap_set(struct rnic_heap *heap, struct rnic_heap_node *node, uint64_t at)
 {
-    size_t place = node->place;
+    size_t slot = node->slot;
 
     node->at = at;
     if (at != UINT64_MAX) {
-        if (place == 0)
-            put(heap, place = ++heap->cnt, node);
-        settle(heap, place);
+        if (slot == 0)
+            put_node(heap, slot = ++heap->cnt, node);
+        sift_node(heap, slot);
         return;
     }
-    if (place == 0)
+    if (slot == 0)
         return;
-    node->place = 0;
-    if (place < heap->cnt) {
-        put(heap, place, heap->node[heap->cnt--]);
-        settle(heap, place);
+    node->slot = 0;
+    if (slot < heap->cnt) {
+        put_node(heap, slot, heap->node[heap->cnt--]);
+        sift_node(heap, slot);
     } else {
         heap->cnt--;
     }

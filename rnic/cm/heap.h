@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct rnic_heap_node {
-    uint64_t at;  /* UINT64_MAX: never */
-    size_t place; /* 1..cnt; 0: not in the heap */
+    uint64_t at; /* UINT64_MAX: never */
+    size_t slot; /* 1..cnt; 0: not in the heap */
 };
 
 struct rnic_heap {

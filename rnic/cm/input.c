@@ -6,9 +6,9 @@
 
 /* ---- answers that no id keeps ---------------------------------------------------------------- */
 
-static void refuse(struct rnic_cm *cm, const struct roce_cm_msg *msg,
-                   const struct rnic_cm_addr *addr, uint32_t local, uint32_t remote, uint8_t what,
-                   enum roce_cm_rej_reason reason)
+static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                          const struct rnic_cm_addr *addr, uint32_t local, uint32_t remote,
+                          uint8_t what, enum roce_cm_rej_reason reason)
 {
     struct roce_cm_msg rej;
 
@@ -22,7 +22,7 @@ static void refuse(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
 enum { OF_REQ = 0, OF_REP = 1 }; /* R235; in an MRA likewise */
 
-static void ask_patience(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
+static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
 {
     struct roce_cm_msg mra;
 
@@ -34,9 +34,9 @@ static void ask_patience(struct rnic_cm_id *id, const struct roce_cm_msg *msg, u
     cm_send_once(id->cm, &mra, &id->addr);
 }
 
-static bool speaks(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t number)
+static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t number)
 {
-    return !cm->attr.speaks_for || cm->attr.speaks_for(cm->attr.user, what, number);
+    return !cm->attr.answers_unknown || cm->attr.answers_unknown(cm->attr.user, what, number);
 }
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
@@ -84,24 +84,25 @@ static bool waits_for_rep(const struct rnic_cm_id *id)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-static void again_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg)
+static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg)
 {
     switch (id->state) {
-    case RNIC_CM_REQ_RCVD: ask_patience(id, msg, OF_REQ); break;
+    case RNIC_CM_REQ_RCVD: send_mra(id, msg, OF_REQ); break;
     case RNIC_CM_REP_SENT:
     case RNIC_CM_MRA_REP_RCVD: cm_send_again(id); break;
     case RNIC_CM_TIMEWAIT:
         if (id->sent_kind == ROCE_CM_REJ)
             cm_send_again(id);
         else
-            refuse(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ, ROCE_CM_REJ_STALE);
+            send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
+                          ROCE_CM_REJ_STALE);
         break;
     default: break; /* later than it could ask for */
     }
 }
 
 /* What a REQ may not ask for, as the reason it is rejected with; 0: nothing. */
-static enum roce_cm_rej_reason objection(const struct roce_cm_msg *msg)
+static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
 {
     const struct roce_cm_req *req = &msg->req;
     struct roce_cm_rdmaip ip;
@@ -117,7 +118,7 @@ static enum roce_cm_rej_reason objection(const struct roce_cm_msg *msg)
 }
 
 static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
-                   const struct rnic_cm_addr *addr, rnic_time now, bool waited)
+                   const struct rnic_cm_addr *addr, rnic_time now, bool no_wait)
 {
     const struct roce_cm_req *req = &msg->req;
     struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
@@ -126,17 +127,17 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     enum roce_cm_rej_reason reason;
 
     if (id && !id->active) {
-        again_req(id, msg);
+        on_repeated_req(id, msg);
         return true;
     }
     if (!listener) {
-        if ((!waited && cm_hold(cm, msg, addr, now)) ||
-            !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+        if ((!no_wait && cm_keep_early_request(cm, msg, addr, now)) ||
+            !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
             return false;
-        refuse(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
         return true;
     }
-    reason = objection(msg);
+    reason = req_reject_reason(msg);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
     if (!reason && stale && req->local_qpn != 0) { /* R231 */
         reason = ROCE_CM_REJ_STALE;
@@ -145,16 +146,16 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     id = reason ? NULL : rnic_cm_id_new(cm, NULL);
     if (!id) {
-        refuse(cm, msg, addr, 0, req->local_comm_id, OF_REQ,
-               reason ? reason : ROCE_CM_REJ_NO_RESOURCES);
+        send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ,
+                      reason ? reason : ROCE_CM_REJ_NO_RESOURCES);
         return true;
     }
     id->addr = *addr;
     id->req = *req;
     id->tid = msg->mad.tid;
-    cm_know_peer(id, req->local_comm_id, req->local_ca_guid, req->local_qpn);
+    cm_set_peer(id, req->local_comm_id, req->local_ca_guid, req->local_qpn);
     cm_enter(id, RNIC_CM_REQ_RCVD);
-    cm_tell(id, RNIC_CM_REQUEST, listener, msg);
+    cm_post_event(id, RNIC_CM_REQUEST, listener, msg);
     return true;
 }
 
@@ -167,7 +168,7 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
            : 0; /* R236 */
 
     if (!id)
-        return cm_is_ours(cm, msg->mra.remote_comm_id);
+        return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);
     if (msg->mra.message == OF_REQ && waits_for_rep(id))
         cm_enter(id, RNIC_CM_MRA_REQ_RCVD);
     else if (msg->mra.message == OF_REP && waits_for_rtu(id))
@@ -188,7 +189,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
                             addr);
     if (!id)
-        return cm_is_ours(cm, msg->rej.remote_comm_id);
+        return cm_is_own_comm_id(cm, msg->rej.remote_comm_id);
     switch (id->state) {
     case RNIC_CM_REQ_SENT:
     case RNIC_CM_MRA_REQ_RCVD:
@@ -198,15 +199,15 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     case RNIC_CM_MRA_REP_RCVD:
         cm_timer(id, RNIC_NEVER);
         cm_enter(id, RNIC_CM_IDLE);
-        cm_tell(id, RNIC_CM_REJECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
     case RNIC_CM_CONNECTED: /* our RTUs were lost, and the peer gave up */
         cm_enter_timewait(id, now);
-        cm_tell(id, RNIC_CM_REJECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
     case RNIC_CM_DREQ_SENT:
         cm_enter_timewait(id, now);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
     default: break;
     }
@@ -221,11 +222,11 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *stale;
 
     (void)now;
-    if (!cm_is_ours(cm, rep->remote_comm_id))
+    if (!cm_is_own_comm_id(cm, rep->remote_comm_id))
         return false;
     if (!id || !id->active) {
-        refuse(cm, msg, addr, rep->remote_comm_id, rep->local_comm_id, OF_REP,
-               ROCE_CM_REJ_INVALID_COMM_ID);
+        send_rej_once(cm, msg, addr, rep->remote_comm_id, rep->local_comm_id, OF_REP,
+                      ROCE_CM_REJ_INVALID_COMM_ID);
         return true;
     }
     if (waits_for_rep(id)) {
@@ -233,16 +234,16 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
         stale = cm_find_qpn(cm, qpn, rep->local_ca_guid, addr);
         if (stale && stale != id && qpn != 0 && stale->active) {
-            refuse(cm, msg, addr, id->local, rep->local_comm_id, OF_REP, ROCE_CM_REJ_STALE);
+            send_rej_once(cm, msg, addr, id->local, rep->local_comm_id, OF_REP, ROCE_CM_REJ_STALE);
             return true;
         }
         id->rep = *rep;
-        cm_know_peer(id, rep->local_comm_id, rep->local_ca_guid, qpn);
+        cm_set_peer(id, rep->local_comm_id, rep->local_ca_guid, qpn);
         cm_timer(id, RNIC_NEVER);
         cm_enter(id, RNIC_CM_REP_RCVD);
-        cm_tell(id, RNIC_CM_RESPONSE, NULL, msg);
+        cm_post_event(id, RNIC_CM_RESPONSE, NULL, msg);
     } else if (id->state == RNIC_CM_REP_RCVD) {
-        ask_patience(id, msg, OF_REP);
+        send_mra(id, msg, OF_REP);
     } else if (id->sent_kind == ROCE_CM_RTU || id->sent_kind == ROCE_CM_REJ) {
         cm_send_again(id); /* R230 */
     }
@@ -258,9 +259,9 @@ static bool on_rtu(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     if (id && waits_for_rtu(id)) {
         cm_timer(id, RNIC_NEVER);
         cm_enter(id, RNIC_CM_CONNECTED);
-        cm_tell(id, RNIC_CM_ESTABLISHED, NULL, msg);
+        cm_post_event(id, RNIC_CM_ESTABLISHED, NULL, msg);
     }
-    return cm_is_ours(cm, msg->rtu.remote_comm_id);
+    return cm_is_own_comm_id(cm, msg->rtu.remote_comm_id);
 }
 
 /* ---- parting --------------------------------------------------------------------------------- */
@@ -274,8 +275,8 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     if (!id) {
         struct roce_cm_msg drep;
 
-        if (!cm_is_ours(cm, dreq->remote_comm_id) &&
-            !speaks(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
+        if (!cm_is_own_comm_id(cm, dreq->remote_comm_id) &&
+            !answers_unknown(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
             return false;
         roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* R233 */
         drep.drep.local_comm_id = dreq->remote_comm_id;
@@ -292,12 +293,12 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         id->tid = msg->mad.tid;
         cm_timer(id, RNIC_NEVER);
         cm_enter(id, RNIC_CM_DREQ_RCVD);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
     case RNIC_CM_DREQ_SENT: /* both at once */
         id->tid = msg->mad.tid;
         cm_send_drep(id, NULL, 0, now);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
     case RNIC_CM_TIMEWAIT: {
         struct roce_cm_msg drep;
@@ -320,15 +321,15 @@ static bool on_drep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
     if (id && id->state == RNIC_CM_DREQ_SENT) {
         cm_enter_timewait(id, now);
-        cm_tell(id, RNIC_CM_DISCONNECTED, NULL, msg);
+        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
     }
-    return cm_is_ours(cm, msg->drep.remote_comm_id);
+    return cm_is_own_comm_id(cm, msg->drep.remote_comm_id);
 }
 
 /* ---- UD services ----------------------------------------------------------------------------- */
 
 static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
-                        const struct rnic_cm_addr *addr, rnic_time now, bool waited)
+                        const struct rnic_cm_addr *addr, rnic_time now, bool no_wait)
 {
     const struct roce_cm_sidr_req *req = &msg->sidr_req;
     struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
@@ -347,8 +348,8 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
             return true;
         }
     }
-    if (!listener && ((!waited && cm_hold(cm, msg, addr, now)) ||
-                      !speaks(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id)))
+    if (!listener && ((!no_wait && cm_keep_early_request(cm, msg, addr, now)) ||
+                      !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id)))
         return false;
     if (!listener)
         status = UNSUPPORTED;
@@ -369,7 +370,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     id->tid = msg->mad.tid;
     id->request_id = req->request_id;
     cm_enter(id, RNIC_CM_SIDR_RCVD);
-    cm_tell(id, RNIC_CM_SIDR_REQUEST, listener, msg);
+    cm_post_event(id, RNIC_CM_SIDR_REQUEST, listener, msg);
     return true;
 }
 
@@ -382,9 +383,9 @@ static bool on_sidr_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     if (id && id->state == RNIC_CM_SIDR_SENT && memcmp(id->addr.remote, addr->remote, 16) == 0) {
         cm_timer(id, RNIC_NEVER);
         cm_enter(id, RNIC_CM_IDLE);
-        cm_tell(id, RNIC_CM_SIDR_RESPONSE, NULL, msg);
+        cm_post_event(id, RNIC_CM_SIDR_RESPONSE, NULL, msg);
     }
-    return cm_is_ours(cm, msg->sidr_rep.request_id);
+    return cm_is_own_comm_id(cm, msg->sidr_rep.request_id);
 }
 
 /* ---- alternate paths, which RoCE has not (R197) ---------------------------------------------- */
@@ -397,7 +398,7 @@ static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
     (void)now;
     if (!id)
-        return cm_is_ours(cm, msg->lap.remote_comm_id);
+        return cm_is_own_comm_id(cm, msg->lap.remote_comm_id);
     roce_cm_msg_init(&apr, ROCE_CM_APR, msg->mad.tid);
     apr.apr.local_comm_id = id->local;
     apr.apr.remote_comm_id = id->remote;
@@ -406,11 +407,11 @@ static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     return true;
 }
 
-bool cm_ask(struct rnic_cm *cm, const struct roce_cm_msg *msg, const struct rnic_cm_addr *addr,
-            rnic_time now, bool waited)
+bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
+                       const struct rnic_cm_addr *addr, rnic_time now, bool no_wait)
 {
-    return msg->kind == ROCE_CM_REQ ? on_req(cm, msg, addr, now, waited)
-                                    : on_sidr_req(cm, msg, addr, now, waited);
+    return msg->kind == ROCE_CM_REQ ? on_req(cm, msg, addr, now, no_wait)
+                                    : on_sidr_req(cm, msg, addr, now, no_wait);
 }
 
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
@@ -422,7 +423,7 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
         return false; /* R246 */
     switch (msg.kind) {
     case ROCE_CM_REQ:
-    case ROCE_CM_SIDR_REQ: return cm_ask(cm, &msg, addr, now, false);
+    case ROCE_CM_SIDR_REQ: return cm_handle_request(cm, &msg, addr, now, false);
     case ROCE_CM_MRA: return on_mra(cm, &msg, addr, now);
     case ROCE_CM_REJ: return on_rej(cm, &msg, addr, now);
     case ROCE_CM_REP: return on_rep(cm, &msg, addr, now);

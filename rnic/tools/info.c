@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * rnic-info: the devices that programs find on this machine, with their GIDs, and what the
- * processes that have one open say of themselves (verbs/describe.c), a line for each thing in the
- * manner of rdma(8). Exit status 0, 1 if something could not be found out, 2 for wrong use.
+ * processes that have one open say of themselves (verbs/info_report.c), a line for each thing in
+ * the manner of rdma(8). Exit status 0, 1 if something could not be found out, 2 for wrong use.
  */
 #include <errno.h>
 #include <inttypes.h>

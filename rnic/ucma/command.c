@@ -11,7 +11,7 @@
 /* What Linux 6.17 has more than the header of Debian 12. */
 enum { WRITE_CM_EVENT = RDMA_USER_CM_CMD_JOIN_MCAST + 2, COMMANDS };
 
-static int errno_of(int rnic_error)
+static int to_errno(int rnic_error)
 {
     switch (rnic_error) {
     case RNIC_OK: return 0;
@@ -50,7 +50,7 @@ static int destroy_id(const struct uc_call *call)
     struct uc_id *id = uc_id_find(in->id); /* asleep or not */
     if (!id || id->file != call->file)
         return -ENOENT;
-    uc_leave_events(id);
+    uc_wait_for_reader(id);
     id = uc_id_find(in->id);
     if (!id || id->file != call->file)
         return -ENOENT;
@@ -104,7 +104,7 @@ static int set_option(const struct uc_call *call)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-static int bind_to(const struct uc_call *call, uint32_t handle, const void *from, size_t len)
+static int bind_id(const struct uc_call *call, uint32_t handle, const void *from, size_t len)
 {
     struct uc_id *id = uc_id_get(call->file, handle);
     union uc_addr addr;
@@ -117,17 +117,17 @@ static int bind_to(const struct uc_call *call, uint32_t handle, const void *from
 static int bind_ip(const struct uc_call *call)
 {
     const struct rdma_ucm_bind_ip *in = &call->in->bind_ip;
-    return bind_to(call, in->id, &in->addr, sizeof in->addr);
+    return bind_id(call, in->id, &in->addr, sizeof in->addr);
 }
 
 static int bind_any(const struct uc_call *call)
 {
     const struct rdma_ucm_bind *in = &call->in->bind;
-    return bind_to(call, in->id, &in->addr, in->addr_size);
+    return bind_id(call, in->id, &in->addr, in->addr_size);
 }
 
-static int resolve(const struct uc_call *call, uint32_t handle, const void *src, size_t src_len,
-                   const void *dst, size_t dst_len, uint32_t timeout_ms)
+static int start_resolve_addr(const struct uc_call *call, uint32_t handle, const void *src,
+                              size_t src_len, const void *dst, size_t dst_len, uint32_t timeout_ms)
 {
     struct uc_id *id = uc_id_get(call->file, handle);
     union uc_addr from, to;
@@ -155,15 +155,15 @@ static int resolve(const struct uc_call *call, uint32_t handle, const void *src,
 static int resolve_ip(const struct uc_call *call)
 {
     const struct rdma_ucm_resolve_ip *in = &call->in->resolve_ip;
-    return resolve(call, in->id, &in->src_addr, sizeof in->src_addr, &in->dst_addr,
-                   sizeof in->dst_addr, in->timeout_ms);
+    return start_resolve_addr(call, in->id, &in->src_addr, sizeof in->src_addr, &in->dst_addr,
+                              sizeof in->dst_addr, in->timeout_ms);
 }
 
 static int resolve_any(const struct uc_call *call)
 {
     const struct rdma_ucm_resolve_addr *in = &call->in->resolve_addr;
-    return resolve(call, in->id, &in->src_addr, in->src_size, &in->dst_addr, in->dst_size,
-                   in->timeout_ms);
+    return start_resolve_addr(call, in->id, &in->src_addr, in->src_size, &in->dst_addr,
+                              in->dst_size, in->timeout_ms);
 }
 
 static int resolve_route(const struct uc_call *call)
@@ -217,7 +217,7 @@ static int query_route(const struct uc_call *call)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static int listen_for(const struct uc_call *call)
+static int listen_id(const struct uc_call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->listen.id);
     if (!id)
@@ -227,7 +227,8 @@ static int listen_for(const struct uc_call *call)
     return result;
 }
 
-static struct rnic_cm_param param_of(const struct uc_id *id, const struct rdma_ucm_conn_param *conn)
+static struct rnic_cm_param conn_param_of(const struct uc_id *id,
+                                          const struct rdma_ucm_conn_param *conn)
 {
     return (struct rnic_cm_param){
         .type = (enum rnic_qp_type)id->qp_type,
@@ -244,7 +245,7 @@ static struct rnic_cm_param param_of(const struct uc_id *id, const struct rdma_u
     };
 }
 
-static int connect_to(const struct uc_call *call)
+static int connect_id(const struct uc_call *call)
 {
     const struct rdma_ucm_connect *in = &call->in->connect;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -269,10 +270,10 @@ static int connect_to(const struct uc_call *call)
         result = rnic_cm_make_sidr_req(&req, &ip, in->conn_param.private_data,
                                        in->conn_param.private_data_len);
         if (result == 0)
-            result = rnic_cm_sidr_ask(id->cm, &req, path.cm_timeout, path.max_cm_retries, &id->addr,
-                                      rnic_live_now());
+            result = rnic_cm_sidr_request(id->cm, &req, path.cm_timeout, path.max_cm_retries,
+                                          &id->addr, rnic_live_now());
     } else {
-        const struct rnic_cm_param param = param_of(id, &in->conn_param);
+        const struct rnic_cm_param param = conn_param_of(id, &in->conn_param);
         struct roce_cm_req req;
         result = rnic_cm_make_req(&req, &param, &path, &ip, &id->addr, uc_port_guid(id->port));
         if (result == 0)
@@ -285,10 +286,10 @@ static int connect_to(const struct uc_call *call)
         id->cm = NULL;
     }
     uc_worker_wake();
-    return errno_of(result);
+    return to_errno(result);
 }
 
-static int accept_it(const struct uc_call *call)
+static int accept_id(const struct uc_call *call)
 {
     const struct rdma_ucm_accept *in = &call->in->accept;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -311,9 +312,9 @@ static int accept_it(const struct uc_call *call)
         if (len > sizeof rep.private_data)
             return -EINVAL;
         memcpy(rep.private_data, in->conn_param.private_data, len);
-        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_live_now());
+        result = rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
     } else {
-        const struct rnic_cm_param param = param_of(id, &in->conn_param);
+        const struct rnic_cm_param param = conn_param_of(id, &in->conn_param);
         struct roce_cm_rep rep;
         result = rnic_cm_make_rep(&rep, &param, &path, uc_port_guid(id->port));
         if (result == 0)
@@ -322,10 +323,10 @@ static int accept_it(const struct uc_call *call)
     if (result == 0 && in->conn_param.valid)
         id->uid = in->uid;
     uc_worker_wake();
-    return errno_of(result);
+    return to_errno(result);
 }
 
-static int reject_it(const struct uc_call *call)
+static int reject_id(const struct uc_call *call)
 {
     const struct rdma_ucm_reject *in = &call->in->reject;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -340,16 +341,16 @@ static int reject_it(const struct uc_call *call)
         if (len > sizeof rep.private_data)
             return -EINVAL;
         memcpy(rep.private_data, in->private_data, len);
-        result = rnic_cm_sidr_answer(id->cm, &rep, rnic_live_now());
+        result = rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
     } else {
         result = rnic_cm_reject(id->cm, in->reason ? in->reason : ROCE_CM_REJ_CONSUMER,
                                 in->private_data, in->private_data_len, rnic_live_now());
     }
     uc_worker_wake();
-    return errno_of(result);
+    return to_errno(result);
 }
 
-static int disconnect(const struct uc_call *call)
+static int disconnect_id(const struct uc_call *call)
 {
     struct uc_id *id = uc_id_get(call->file, call->in->disconnect.id);
     if (!id)
@@ -361,7 +362,7 @@ static int disconnect(const struct uc_call *call)
     return 0;
 }
 
-static int notify(const struct uc_call *call)
+static int notify_id(const struct uc_call *call)
 {
     const struct rdma_ucm_notify *in = &call->in->notify;
     struct uc_id *id = uc_id_get(call->file, in->id);
@@ -371,8 +372,8 @@ static int notify(const struct uc_call *call)
         return -EINVAL;
     int result =
         in->event == IBV_EVENT_COMM_EST ? rnic_cm_comm_est(id->cm, rnic_live_now()) : RNIC_OK;
-    uc_deliver(id->port);
-    return errno_of(result);
+    uc_deliver_cm_events(id->port);
+    return to_errno(result);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -412,15 +413,15 @@ static int (*const commands[COMMANDS])(const struct uc_call *call) = {
     [RDMA_USER_CM_CMD_RESOLVE_IP] = resolve_ip,
     [RDMA_USER_CM_CMD_RESOLVE_ROUTE] = resolve_route,
     [RDMA_USER_CM_CMD_QUERY_ROUTE] = query_route,
-    [RDMA_USER_CM_CMD_CONNECT] = connect_to,
-    [RDMA_USER_CM_CMD_LISTEN] = listen_for,
-    [RDMA_USER_CM_CMD_ACCEPT] = accept_it,
-    [RDMA_USER_CM_CMD_REJECT] = reject_it,
-    [RDMA_USER_CM_CMD_DISCONNECT] = disconnect,
+    [RDMA_USER_CM_CMD_CONNECT] = connect_id,
+    [RDMA_USER_CM_CMD_LISTEN] = listen_id,
+    [RDMA_USER_CM_CMD_ACCEPT] = accept_id,
+    [RDMA_USER_CM_CMD_REJECT] = reject_id,
+    [RDMA_USER_CM_CMD_DISCONNECT] = disconnect_id,
     [RDMA_USER_CM_CMD_INIT_QP_ATTR] = uc_init_qp_attr,
     [RDMA_USER_CM_CMD_GET_EVENT] = get_event,
     [RDMA_USER_CM_CMD_SET_OPTION] = set_option,
-    [RDMA_USER_CM_CMD_NOTIFY] = notify,
+    [RDMA_USER_CM_CMD_NOTIFY] = notify_id,
     [RDMA_USER_CM_CMD_JOIN_IP_MCAST] = uc_join_ip,
     [RDMA_USER_CM_CMD_LEAVE_MCAST] = uc_leave,
     [RDMA_USER_CM_CMD_MIGRATE_ID] = migrate_id,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include "wire/gid.h"
 
-static int join(const struct uc_call *call, uint32_t handle, uint64_t uid, uint64_t response,
-                const void *from, size_t len)
+static int join_group(const struct uc_call *call, uint32_t handle, uint64_t uid, uint64_t response,
+                      const void *from, size_t len)
 {
     struct uc_id *id = uc_id_get(call->file, handle);
     union uc_addr addr;
@@ -48,13 +48,13 @@ static int join(const struct uc_call *call, uint32_t handle, uint64_t uid, uint6
 int uc_join_ip(const struct uc_call *call)
 {
     const struct rdma_ucm_join_ip_mcast *in = &call->in->join_ip_mcast;
-    return join(call, in->id, in->uid, in->response, &in->addr, sizeof in->addr);
+    return join_group(call, in->id, in->uid, in->response, &in->addr, sizeof in->addr);
 }
 
 int uc_join_any(const struct uc_call *call)
 {
     const struct rdma_ucm_join_mcast *in = &call->in->join_mcast;
-    return join(call, in->id, in->uid, in->response, &in->addr, in->addr_size);
+    return join_group(call, in->id, in->uid, in->response, &in->addr, in->addr_size);
 }
 
 int uc_leave(const struct uc_call *call)
@@ -67,7 +67,7 @@ int uc_leave(const struct uc_call *call)
                 continue;
             if (id->file != call->file)
                 return -EINVAL;
-            uc_forget_events(id, mcast);
+            uc_discard_events(id, mcast);
             const struct rdma_ucm_destroy_id_resp resp = {.events_reported = mcast->reported};
             *at = mcast->next;
             free(mcast);

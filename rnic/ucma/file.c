@@ -19,7 +19,7 @@ pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
 static struct waiters waiters; /* for an event of any file */
 
-static void set_up(void)
+static void init_files(void)
 {
     waiters_init(&waiters, &uc_lock);
     uc_watch_forks();
@@ -41,7 +41,7 @@ int vcma_open(int flags)
         errno = ENOMEM;
         return -1;
     }
-    pthread_once(&once, set_up);
+    pthread_once(&once, init_files);
     file->fd = rnic_event_fd_new((flags & O_CLOEXEC ? EFD_CLOEXEC : 0) |
                                  (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
     if (file->fd < 0) {
@@ -100,7 +100,7 @@ static struct uc_event **first_awake(struct uc_file *file)
     return at;
 }
 
-static void fd_lower(const struct uc_file *file)
+static void clear_fd(const struct uc_file *file)
 {
     struct pollfd fd = {.fd = file->fd, .events = POLLIN};
     if (poll(&fd, 1, 0) > 0)
@@ -156,14 +156,14 @@ static struct uc_event *unlink_event(struct uc_file *file, struct uc_event **at)
     if (!event->next)
         file->last = at;
     if (!*first_awake(file))
-        fd_lower(file);
+        clear_fd(file);
     return event;
 }
 
 /* Takes the first of the file's events that are those of `id` (and `mcast`, if that is not NULL),
  * or of anybody who is awake (NULL). */
-static struct uc_event *take(struct uc_file *file, const struct uc_id *id,
-                             const struct uc_mcast *mcast)
+static struct uc_event *take_event(struct uc_file *file, const struct uc_id *id,
+                                   const struct uc_mcast *mcast)
 {
     struct uc_event **at = id ? &file->first : first_awake(file);
     while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))
@@ -173,7 +173,7 @@ static struct uc_event *take(struct uc_file *file, const struct uc_id *id,
 
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
 {
-    struct uc_event *event = take(file, NULL, NULL);
+    struct uc_event *event = take_event(file, NULL, NULL);
     if (!event)
         return -EAGAIN;
     *resp = event->resp;
@@ -190,7 +190,7 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
 }
 
 /* When the events of an id were all told long enough ago; 0: it has none. */
-static rnic_time told_until(const struct uc_file *file, uint32_t handle)
+static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
     for (const struct uc_event *event = file->first; event; event = event->next)
@@ -207,7 +207,7 @@ static rnic_time told_until(const struct uc_file *file, uint32_t handle)
  * the device. So who took the last event has a moment for this one too, once, unless it is the
  * thread that destroys.
  */
-void uc_leave_events(const struct uc_id *id)
+void uc_wait_for_reader(const struct uc_id *id)
 {
     const struct timespec step = rnic_timespec(STEP_NS);
     struct uc_file *file = id->file;
@@ -217,7 +217,7 @@ void uc_leave_events(const struct uc_id *id)
     if (id->asleep)
         return;
     while (file && file->read && !file->late && !pthread_equal(file->reader, pthread_self()) &&
-           (until = told_until(file, handle)) != 0) {
+           (until = events_fresh_until(file, handle)) != 0) {
         file->late = rnic_live_now() >= until;
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
@@ -226,17 +226,17 @@ void uc_leave_events(const struct uc_id *id)
     }
 }
 
-void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast)
+void uc_discard_events(struct uc_id *id, struct uc_mcast *mcast)
 {
     struct uc_event *event;
-    while ((event = take(id->file, id, mcast)) != NULL) {
+    while ((event = take_event(id->file, id, mcast)) != NULL) {
         if (event->child)
             uc_id_del(event->child);
         free(event);
     }
 }
 
-void uc_forget_request(const struct uc_id *child)
+void uc_discard_request(const struct uc_id *child)
 {
     struct uc_file *file = child->file;
     struct uc_event **at = &file->first;
@@ -251,7 +251,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
     struct uc_file *from = id->file;
     struct uc_event *event;
     struct uc_event *list = NULL, **last = &list;
-    while ((event = take(from, id, NULL)) != NULL) {
+    while ((event = take_event(from, id, NULL)) != NULL) {
         *last = event;
         last = &event->next;
         event->next = NULL;
@@ -268,7 +268,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* Whether a call that found no event is to wait for one. */
-static bool waits(int fd)
+static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && !(flags & O_NONBLOCK);
@@ -297,7 +297,8 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             if (hdr.cmd == RDMA_USER_CM_CMD_REJECT || hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT ||
                 hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID)
                 uc_worker_flush();
-            bool later = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && waits(fd);
+            bool later =
+                hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && result == -EAGAIN && is_blocking(fd);
             if (later)
                 waiters_add(&waiters, &waiter);
             rnic_unlock_uncancelable(&uc_lock, held);

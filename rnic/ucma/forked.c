@@ -156,7 +156,7 @@ static void child_forked(void)
 
 void uc_watch_forks(void)
 {
-    vctx_prepare();
+    vctx_register_fork_handlers();
     pthread_atfork(before_fork, parent_forked, child_forked);
 }
 

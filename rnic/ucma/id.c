@@ -90,9 +90,9 @@ void uc_id_del(struct uc_id *id)
             *at = id->next;
             break;
         }
-    uc_forget_events(id, NULL);
+    uc_discard_events(id, NULL);
     if (!id->uid) /* its listener may not have told of it yet */
-        uc_forget_request(id);
+        uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;
         rnic_cm_id_del(listener->cm, now);
@@ -123,7 +123,7 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 /* ---- ports ----------------------------------------------------------------------------------- */
 
 /* Another id of this process that lets its port be shared. */
-static bool shared_here(const struct uc_id *id, uint16_t port)
+static bool is_shared_here(const struct uc_id *id, uint16_t port)
 {
     for (const struct uc_id *other = uc_ids; other; other = other->next)
         if (other != id && other->claims && other->reuse && other->space == id->space &&
@@ -137,7 +137,7 @@ void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port)
     snprintf(name, UC_SERVICE_NAME, "cm/%x/%u", space, port);
 }
 
-static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
+static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
 {
     char name[UC_SERVICE_NAME];
     struct uc_claim *claim = malloc(sizeof *claim);
@@ -150,7 +150,7 @@ static int claim_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
-        return error == -EADDRINUSE && id->reuse && shared_here(id, port) ? 0 : error;
+        return error == -EADDRINUSE && id->reuse && is_shared_here(id, port) ? 0 : error;
     }
     claim->port = on;
     claim->next = id->claims;
@@ -181,13 +181,13 @@ bool uc_claims_restore(struct uc_id *id)
     return true;
 }
 
-static int claim(struct uc_id *id, uint16_t port)
+static int claim_port(struct uc_id *id, uint16_t port)
 {
     int result = 0;
     if (id->port)
-        return claim_on(id, id->port, port);
+        return claim_port_on(id, id->port, port);
     for (struct uc_port *on = uc_port_first(); on && result == 0; on = uc_port_next(on))
-        result = claim_on(id, on, port);
+        result = claim_port_on(id, on, port);
     if (result < 0)
         release_claims(id);
     return result;
@@ -195,15 +195,15 @@ static int claim(struct uc_id *id, uint16_t port)
 
 /* The port that the address of the id names, or with 0 one that is free, which it names then.
  * `always`: it is going to listen, and has to be found. */
-static int claim_named(struct uc_id *id, bool always)
+static int claim_src_port(struct uc_id *id, bool always)
 {
     uint16_t port = uc_addr_port(&id->src);
     int result = -EADDRINUSE;
     if (port)
-        return claim(id, port);
+        return claim_port(id, port);
     for (int tries = 0; result == -EADDRINUSE && tries < CLAIM_TRIES; tries++) {
         port = (uint16_t)(EPHEMERAL_FIRST + uc_random() % EPHEMERAL_CNT);
-        result = always || claim_cnt < CLAIMS_MOST ? claim(id, port) : 0;
+        result = always || claim_cnt < CLAIMS_MOST ? claim_port(id, port) : 0;
     }
     if (result == 0)
         uc_addr_set_port(&id->src, port);
@@ -235,7 +235,7 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
         memcpy(id->addr.local, gid, 16);
     }
     id->src = *addr;
-    int result = claim_named(id, true);
+    int result = claim_src_port(id, true);
     if (result < 0) {
         id->port = NULL;
         memset(&id->src, 0, sizeof id->src);
@@ -292,7 +292,7 @@ int uc_listen(struct uc_id *id, uint32_t backlog)
 
 /* ---- resolving ------------------------------------------------------------------------------- */
 
-static void tell(struct uc_id *id, enum ucma_event_type type, int status)
+static void post_id_event(struct uc_id *id, enum ucma_event_type type, int status)
 {
     struct uc_event *event = uc_event_new(id, type, status);
     if (event)
@@ -318,7 +318,7 @@ static void resolve_addr(struct uc_id *id)
         port = uc_port_towards(dgid);
     }
     if (!port) {
-        tell(id, UCMA_ADDR_ERROR, -errno);
+        post_id_event(id, UCMA_ADDR_ERROR, -errno);
         return;
     }
     int sgid = id->port ? id->sgid_idx : -1;
@@ -335,19 +335,19 @@ static void resolve_addr(struct uc_id *id)
     }
     if (index < 0) {
         id->state = id->port ? UC_BOUND : UC_IDLE;
-        tell(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
+        post_id_event(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
         return;
     }
     if (!id->port) { /* bound to a port of all devices, or not at all: then to one of this now */
         bool bound = id->state == UC_BOUND;
         id->port = port;
         uc_addr_of(id->addr.local, bound ? uc_addr_port(&id->src) : 0, &id->src);
-        result = bound ? 0 : claim_named(id, false);
+        result = bound ? 0 : claim_src_port(id, false);
         if (result < 0) {
             id->port = NULL;
             memset(&id->src, 0, sizeof id->src);
             id->state = UC_IDLE;
-            tell(id, UCMA_ADDR_ERROR, result);
+            post_id_event(id, UCMA_ADDR_ERROR, result);
             return;
         }
     }
@@ -356,7 +356,7 @@ static void resolve_addr(struct uc_id *id)
     id->mtu = roce_mtu_code(path.path_mtu);
     id->hop_limit = path.hop_limit;
     id->state = UC_ADDR;
-    tell(id, UCMA_ADDR_RESOLVED, 0);
+    post_id_event(id, UCMA_ADDR_RESOLVED, 0);
 }
 
 void uc_resolve(struct uc_id *id)
@@ -368,6 +368,6 @@ void uc_resolve(struct uc_id *id)
     } else { /* the path is the one to the address: Annex A17 has no subnet manager to ask */
         id->paths = 1;
         id->state = UC_ROUTE;
-        tell(id, UCMA_ROUTE_RESOLVED, 0);
+        post_id_event(id, UCMA_ROUTE_RESOLVED, 0);
     }
 }

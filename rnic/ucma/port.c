@@ -119,14 +119,14 @@ int uc_port_async_fd(struct uc_port *port)
 
 /* Linux tells the ids of a device that is being removed (core/cma.c, cma_remove_one); the program
  * has to give them up. */
-static void tell_removed(const struct uc_port *port)
+static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {
-        struct uc_event *told = NULL;
+        struct uc_event *posted = NULL;
         if (id->port == port && id->uid) /* else the program does not know of it yet */
-            told = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
-        if (told)
-            uc_post(told);
+            posted = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
+        if (posted)
+            uc_post(posted);
     }
 }
 
@@ -136,7 +136,7 @@ void uc_port_async(struct uc_port *port)
     while (ibv_get_async_event(port->context, &event) == 0) {
         ibv_ack_async_event(&event);
         if (event.event_type == IBV_EVENT_DEVICE_FATAL)
-            tell_removed(port);
+            post_removal_events(port);
     }
 }
 
@@ -184,7 +184,7 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
 /* ---- opening --------------------------------------------------------------------------------- */
 
 /* Whether an id of this process is bound to the port of a service here. */
-static bool bound_here(const struct uc_port *port, uint64_t service_id)
+static bool is_bound_here(const struct uc_port *port, uint64_t service_id)
 {
     for (const struct uc_id *id = uc_ids; id; id = id->next)
         if (id->space == roce_cm_sid_space(service_id) &&
@@ -195,7 +195,7 @@ static bool bound_here(const struct uc_port *port, uint64_t service_id)
     return false;
 }
 
-static bool service_held(const struct uc_port *port, uint64_t service_id)
+static bool is_service_held(const struct uc_port *port, uint64_t service_id)
 {
     char name[UC_SERVICE_NAME];
     uc_service_name(name, roce_cm_sid_space(service_id), roce_cm_sid_port(service_id));
@@ -203,31 +203,31 @@ static bool service_held(const struct uc_port *port, uint64_t service_id)
 }
 
 /* Whether the process that gave out a communication id lives: it has the name of its block. */
-static bool comm_id_held(const struct uc_port *port, uint32_t comm_id)
+static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
 }
 
-static bool elsewhere(void *user, uint64_t service_id)
+static bool is_served_elsewhere(void *user, uint64_t service_id)
 {
-    return roce_cm_sid_is_ip(service_id) && !bound_here(user, service_id) &&
-           service_held(user, service_id);
+    return roce_cm_sid_is_ip(service_id) && !is_bound_here(user, service_id) &&
+           is_service_held(user, service_id);
 }
 
 /* Whether this process answers for what nobody here knows: a port it is bound to without listening;
  * else if it holds "gsi", and no other process has claimed the service, or holds the block of the
  * communication id. */
-static bool speaks_for(void *user, enum rnic_cm_unknown what, uint64_t number)
+static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
     bool service = what == RNIC_CM_UNKNOWN_SERVICE;
-    if (service && roce_cm_sid_is_ip(number) && bound_here(port, number))
+    if (service && roce_cm_sid_is_ip(number) && is_bound_here(port, number))
         return true;
     if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
     if (service) /* what is no port no program of ours can listen for */
-        return !roce_cm_sid_is_ip(number) || !service_held(port, number);
-    return !comm_id_held(port, (uint32_t)number);
+        return !roce_cm_sid_is_ip(number) || !is_service_held(port, number);
+    return !is_comm_id_held(port, (uint32_t)number);
 }
 
 bool uc_port_peer_local(const struct uc_id *id)
@@ -239,7 +239,7 @@ bool uc_port_peer_local(const struct uc_id *id)
 
 bool uc_port_peer_gone(const struct uc_id *id)
 {
-    return !comm_id_held(id->port, rnic_cm_id_remote(id->cm));
+    return !is_comm_id_held(id->port, rnic_cm_id_remote(id->cm));
 }
 
 static void post_recv(struct uc_port *port, unsigned i)
@@ -317,9 +317,9 @@ static struct uc_port *open_port(struct ibv_device *device)
         .id_prefix = rnic_live_block(uc_port_live(port)),
         .id_prefix_bits = 32 - COMM_BITS,
         .seed = {uc_random(), uc_random()},
-        .speaks_for = speaks_for,
-        .patience = PATIENCE_NS,
-        .elsewhere = elsewhere,
+        .answers_unknown = answers_unknown,
+        .listen_wait = PATIENCE_NS,
+        .served_elsewhere = is_served_elsewhere,
         .user = port,
     };
     port->cm = rnic_cm_new(&attr);
@@ -342,7 +342,7 @@ fail:
 }
 
 /* The port of an interface, opened; NULL and ENODEV if it has no device. */
-static struct uc_port *port_on(const char *iface)
+static struct uc_port *port_of_iface(const char *iface)
 {
     for (struct uc_port *port = ports; port; port = port->next)
         if (strcmp(port->device->iface, iface) == 0)
@@ -366,7 +366,7 @@ int uc_port_open_all(void)
     struct ibv_device **list = ibv_get_device_list(NULL);
     int cnt = 0, error = list ? ENODEV : errno;
     for (size_t i = 0; list && list[i]; i++) {
-        if (port_on(vdevice_of(list[i])->iface))
+        if (port_of_iface(vdevice_of(list[i])->iface))
             cnt++;
         else
             error = errno;
@@ -375,7 +375,7 @@ int uc_port_open_all(void)
     return cnt ? cnt : -error;
 }
 
-static struct uc_port *port_with(const uint8_t gid[16], unsigned oif, bool local)
+static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local)
 {
     struct rnic_iface *ifaces;
     struct error why;
@@ -388,7 +388,7 @@ static struct uc_port *port_with(const uint8_t gid[16], unsigned oif, bool local
         bool has = !local && ifaces[i].index == oif;
         for (unsigned g = 0; local && g < ifaces[i].gid_cnt && !has; g++)
             has = memcmp(ifaces[i].gid[g].gid, gid, 16) == 0;
-        if (has && !(port = port_on(ifaces[i].name)))
+        if (has && !(port = port_of_iface(ifaces[i].name)))
             error = errno;
     }
     free(ifaces);
@@ -398,7 +398,7 @@ static struct uc_port *port_with(const uint8_t gid[16], unsigned oif, bool local
 
 struct uc_port *uc_port_at(const uint8_t gid[16])
 {
-    return port_with(gid, 0, true);
+    return find_port(gid, 0, true);
 }
 
 struct uc_port *uc_port_towards(const uint8_t gid[16])
@@ -409,7 +409,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
         return port;
     int result = rnic_route_get(gid, 0, &route);
     if (result == 0)
-        port = port_with(gid, route.oif, false);
+        port = find_port(gid, route.oif, false);
     else
         errno = -result;
     /* A group needs no route: any device reaches it. */
@@ -422,7 +422,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 #define AH_LIFE_NS UINT64_C(30000000000) /* a neighbour may move */
 
-static struct ibv_ah *ah_to(struct uc_port *port, const struct rnic_cm_addr *addr)
+static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
     rnic_time now = rnic_live_now();
     for (unsigned i = 0; i < AHS; i++)
@@ -448,7 +448,7 @@ static struct ibv_ah *ah_to(struct uc_port *port, const struct rnic_cm_addr *add
 
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr)
 {
-    struct ibv_ah *ah = ah_to(port, addr);
+    struct ibv_ah *ah = get_ah(port, addr);
     const struct rnic_sge sge = {.addr = (uintptr_t)mad, .len = ROCE_MAD_SIZE};
     if (!ah)
         return; /* as lost on the way: it is repeated */
@@ -467,7 +467,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
 }
 
 /* Who sent it to which of our GIDs, from the header in front (R172). */
-static void read_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
+static void read_mad_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
 {
     if (grh[0] >> 4 == 6) {
         memcpy(addr->remote, grh + 8, 16);
@@ -494,9 +494,9 @@ void uc_port_receive(struct uc_port *port, rnic_time now)
             if (!(wc[i].opcode & IBV_WC_RECV))
                 continue;
             if (wc[i].status == IBV_WC_SUCCESS && wc[i].byte_len == RECV_LEN) {
-                read_addr(port->buf[at], &addr);
+                read_mad_addr(port->buf[at], &addr);
                 rnic_cm_input(port->cm, port->buf[at] + GRH_LEN, ROCE_MAD_SIZE, &addr, now);
-                uc_deliver(port);
+                uc_deliver_cm_events(port);
             }
             vctx_lock(port->context);
             post_recv(port, at);

@@ -47,9 +47,9 @@ EXPORT int stat64(const char *path, struct stat64 *st);
 EXPORT int access(const char *path, int mode);
 EXPORT _Noreturn void _exit(int status);
 EXPORT _Noreturn void _Exit(int status);
-EXPORT extern void (*rnic_preload_leave)(void);
+EXPORT extern void (*rnic_preload_before_exit)(void);
 
-void (*rnic_preload_leave)(void); /* set by libibverbs.so.1 when it is loaded */
+void (*rnic_preload_before_exit)(void); /* set by libibverbs.so.1 when it is loaded */
 
 static atomic_uchar ours[FDS_MAX];
 static atomic_uchar closed_one; /* whether one of ours was closed */
@@ -78,7 +78,7 @@ static bool (*device_node)(const char *path);
 
 /* Before anything else of the program runs, and so before there are threads; but the C library's
  * own start may call first. */
-__attribute__((constructor)) static void find(void)
+__attribute__((constructor)) static void find_next_functions(void)
 {
     if (next_close)
         return;
@@ -95,7 +95,7 @@ __attribute__((constructor)) static void find(void)
 
 /* The library with the devices, if the program has it; false if it is another's. It may have been
  * loaded by dlopen(), not for all to see, so it is asked for by name. */
-static bool has_device(void)
+static bool find_library(void)
 {
     void *library;
 
@@ -112,7 +112,7 @@ static bool has_device(void)
     return device_node;
 }
 
-static bool is_ours(int fd)
+static bool is_own_fd(int fd)
 {
     if (fd < 0 || fd >= FDS_MAX || !atomic_load_explicit(&ours[fd], memory_order_relaxed))
         return false;
@@ -122,7 +122,7 @@ static bool is_ours(int fd)
     return false;
 }
 
-static int open_device(int flags)
+static int open_rdma_cm(int flags)
 {
     int fd = device_open(flags);
 
@@ -137,7 +137,7 @@ static int open_device(int flags)
 }
 
 /* A file of a device of ours: a descriptor to read it from, or -1. */
-static int open_file(const char *path)
+static int open_sysfs_file(const char *path)
 {
     char text[256];
     int len = device_file(path, text, sizeof(text));
@@ -152,14 +152,14 @@ static int open_file(const char *path)
 
 #define TAKES_MODE(flags) ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 
-static int open_any(int (*next)(const char *, int, ...), const char *path, int flags, va_list args)
+static int open_path(int (*next)(const char *, int, ...), const char *path, int flags, va_list args)
 {
     mode_t mode = TAKES_MODE(flags) ? va_arg(args, mode_t) : 0;
 
-    if (strcmp(path, DEVICE) == 0 && has_device())
-        return open_device(flags);
-    if (strncmp(path, SYSFS, strlen(SYSFS)) == 0 && has_device()) {
-        int fd = open_file(path);
+    if (strcmp(path, DEVICE) == 0 && find_library())
+        return open_rdma_cm(flags);
+    if (strncmp(path, SYSFS, strlen(SYSFS)) == 0 && find_library()) {
+        int fd = open_sysfs_file(path);
 
         if (fd >= 0)
             return fd;
@@ -172,9 +172,9 @@ int open(const char *path, int flags, ...)
     va_list args;
     int fd;
 
-    find();
+    find_next_functions();
     va_start(args, flags);
-    fd = open_any(next_open, path, flags, args);
+    fd = open_path(next_open, path, flags, args);
     va_end(args);
     return fd;
 }
@@ -184,9 +184,9 @@ int open64(const char *path, int flags, ...)
     va_list args;
     int fd;
 
-    find();
+    find_next_functions();
     va_start(args, flags);
-    fd = open_any(next_open64, path, flags, args);
+    fd = open_path(next_open64, path, flags, args);
     va_end(args);
     return fd;
 }
@@ -196,7 +196,7 @@ int open64(const char *path, int flags, ...)
  * kernel for ever, and the process end without it (rping); on a busy machine threads come later
  * than on one with such a device. So it waits before it hears EBADF, longer than the process may
  * take to end (worker.c, LINGER_NS). */
-static void wait_if_late(const void *buf, size_t len)
+static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};
     struct rdma_ucm_cmd_hdr hdr;
@@ -215,19 +215,19 @@ ssize_t write(int fd, const void *buf, size_t len)
 {
     ssize_t done;
 
-    find();
-    if (is_ours(fd))
+    find_next_functions();
+    if (is_own_fd(fd))
         return device_write(fd, buf, len);
     done = next_write(fd, buf, len);
     if (done < 0)
-        wait_if_late(buf, len);
+        delay_late_reader(buf, len);
     return done;
 }
 
 int close(int fd)
 {
-    find();
-    if (!is_ours(fd))
+    find_next_functions();
+    if (!is_own_fd(fd))
         return next_close(fd);
     atomic_store(&ours[fd], 0);
     atomic_store(&closed_one, 1);
@@ -235,7 +235,7 @@ int close(int fd)
 }
 
 /* A character device: the kernel's numbers where it has one, which librdmacm then asked for. */
-static void be_device(mode_t *mode, dev_t *rdev)
+static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;
 
@@ -247,10 +247,10 @@ int fstat(int fd, struct stat *st)
 {
     int result;
 
-    find();
+    find_next_functions();
     result = next_fstat(fd, st);
-    if (result == 0 && is_ours(fd))
-        be_device(&st->st_mode, &st->st_rdev);
+    if (result == 0 && is_own_fd(fd))
+        set_chardev(&st->st_mode, &st->st_rdev);
     return result;
 }
 
@@ -258,50 +258,50 @@ int fstat64(int fd, struct stat64 *st)
 {
     int result;
 
-    find();
+    find_next_functions();
     result = next_fstat64(fd, st);
-    if (result == 0 && is_ours(fd))
-        be_device(&st->st_mode, &st->st_rdev);
+    if (result == 0 && is_own_fd(fd))
+        set_chardev(&st->st_mode, &st->st_rdev);
     return result;
 }
 
 /* Whether a path is that of the node of a device of ours, which need not be in the file system. */
-static bool is_node(const char *path)
+static bool is_device_node(const char *path)
 {
-    return path && strncmp(path, NODES, strlen(NODES)) == 0 && has_device() && device_node(path);
+    return path && strncmp(path, NODES, strlen(NODES)) == 0 && find_library() && device_node(path);
 }
 
 int stat(const char *path, struct stat *st)
 {
-    find();
-    if (!is_node(path))
+    find_next_functions();
+    if (!is_device_node(path))
         return next_stat(path, st);
     memset(st, 0, sizeof(*st));
-    be_device(&st->st_mode, &st->st_rdev);
+    set_chardev(&st->st_mode, &st->st_rdev);
     return 0;
 }
 
 int stat64(const char *path, struct stat64 *st)
 {
-    find();
-    if (!is_node(path))
+    find_next_functions();
+    if (!is_device_node(path))
         return next_stat64(path, st);
     memset(st, 0, sizeof(*st));
-    be_device(&st->st_mode, &st->st_rdev);
+    set_chardev(&st->st_mode, &st->st_rdev);
     return 0;
 }
 
 int access(const char *path, int mode)
 {
-    find();
-    return is_node(path) ? 0 : next_access(path, mode);
+    find_next_functions();
+    return is_device_node(path) ? 0 : next_access(path, mode);
 }
 
 /* Nothing is looked up: a signal handler or the child of a vfork() may call. */
 void _exit(int status)
 {
-    if (rnic_preload_leave)
-        rnic_preload_leave();
+    if (rnic_preload_before_exit)
+        rnic_preload_before_exit();
     for (;;)
         syscall(SYS_exit_group, status);
 }

@@ -5,7 +5,7 @@
  * its peers goes out first. If the call fails the program goes on, and nothing is lost.
  *
  * Nothing is looked up when one of them is called: it may be by the child of a vfork(), which has
- * no device (rnic_preload_leave knows), in its parent's memory.
+ * no device (rnic_preload_before_exit knows), in its parent's memory.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -25,13 +25,13 @@ EXPORT int execl(const char *path, const char *arg, ...);
 EXPORT int execlp(const char *file, const char *arg, ...);
 EXPORT int execle(const char *path, const char *arg, ...);
 
-extern void (*rnic_preload_leave)(void); /* preload.c */
+extern void (*rnic_preload_before_exit)(void); /* preload.c */
 
 static int (*next_execve)(const char *, char *const[], char *const[]);
 static int (*next_execvpe)(const char *, char *const[], char *const[]);
 static int (*next_fexecve)(int, char *const[], char *const[]);
 
-__attribute__((constructor)) static void find(void)
+__attribute__((constructor)) static void find_next_functions(void)
 {
     void *found[] = {dlsym(RTLD_NEXT, "execve"), dlsym(RTLD_NEXT, "execvpe"),
                      dlsym(RTLD_NEXT, "fexecve")};
@@ -44,45 +44,45 @@ __attribute__((constructor)) static void find(void)
     memcpy(&next_fexecve, &found[2], sizeof(next_fexecve));
 }
 
-static void leave(void)
+static void before_exec(void)
 {
-    find(); /* has run, unless another library's constructor calls */
-    if (rnic_preload_leave)
-        rnic_preload_leave();
+    find_next_functions(); /* has run, unless another library's constructor calls */
+    if (rnic_preload_before_exit)
+        rnic_preload_before_exit();
 }
 
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-    leave();
+    before_exec();
     return next_execve(path, argv, envp);
 }
 
 int execv(const char *path, char *const argv[])
 {
-    leave();
+    before_exec();
     return next_execve(path, argv, environ);
 }
 
 int execvp(const char *file, char *const argv[])
 {
-    leave();
+    before_exec();
     return next_execvpe(file, argv, environ);
 }
 
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    leave();
+    before_exec();
     return next_execvpe(file, argv, envp);
 }
 
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    leave();
+    before_exec();
     return next_fexecve(fd, argv, envp);
 }
 
 /* How many arguments there are, `arg` and the NULL at the end included. */
-static size_t count(const char *arg, va_list args)
+static size_t count_args(const char *arg, va_list args)
 {
     size_t cnt = 1;
 
@@ -92,7 +92,7 @@ static size_t count(const char *arg, va_list args)
 }
 
 /* The arguments as the others take them; as const as these. */
-static void fill(char **argv, const char *arg, va_list args)
+static void fill_argv(char **argv, const char *arg, va_list args)
 {
     union {
         const char *in;
@@ -110,11 +110,11 @@ int execl(const char *path, const char *arg, ...)
     size_t cnt;
 
     va_start(args, arg);
-    cnt = count(arg, args);
+    cnt = count_args(arg, args);
     va_end(args);
     argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
     va_start(args, arg);
-    fill(argv, arg, args);
+    fill_argv(argv, arg, args);
     va_end(args);
     return execv(path, argv);
 }
@@ -126,11 +126,11 @@ int execlp(const char *file, const char *arg, ...)
     size_t cnt;
 
     va_start(args, arg);
-    cnt = count(arg, args);
+    cnt = count_args(arg, args);
     va_end(args);
     argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
     va_start(args, arg);
-    fill(argv, arg, args);
+    fill_argv(argv, arg, args);
     va_end(args);
     return execvp(file, argv);
 }
@@ -143,11 +143,11 @@ int execle(const char *path, const char *arg, ...)
     size_t cnt;
 
     va_start(args, arg);
-    cnt = count(arg, args);
+    cnt = count_args(arg, args);
     va_end(args);
     argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
     va_start(args, arg);
-    fill(argv, arg, args);
+    fill_argv(argv, arg, args);
     envp = va_arg(args, char *const *);
     va_end(args);
     return execve(path, argv, envp);

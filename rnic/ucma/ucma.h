@@ -132,11 +132,11 @@ struct uc_id {
     uint8_t tos;
     uint8_t ack_timeout; /* 0: not set */
     bool reuse;
-    bool told_disconnect;
+    bool disconnect_posted;
     struct uc_sleep *asleep; /* not NULL: another process's (forked.c) */
     unsigned forks;          /* uc_forks() when it was made */
-    bool missed;             /* its peer's process was not there at the last look, ... */
-    bool due;                /* ... nor at the one before: its DREQ is to be sent */
+    bool peer_missed;        /* its peer's process was not there at the last look, ... */
+    bool dreq_due;           /* ... nor at the one before: its DREQ is to be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -218,9 +218,9 @@ struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int s
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
 /* Leaves another thread that takes the file's events a moment for those of an id that is to be
  * destroyed; unlocks meanwhile. */
-void uc_leave_events(const struct uc_id *id);
-void uc_forget_events(struct uc_id *id, struct uc_mcast *mcast);
-void uc_forget_request(const struct uc_id *child); /* that nobody heard of */
+void uc_wait_for_reader(const struct uc_id *id);
+void uc_discard_events(struct uc_id *id, struct uc_mcast *mcast);
+void uc_discard_request(const struct uc_id *child); /* that nobody heard of */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- id.c ------------------------------------------------------------------------------------
@@ -268,11 +268,11 @@ extern bool uc_met_asleep;               /* a call was for an id that is asleep 
 /* For such a call: 0 when something has woken, or -EBUSY; unlocks meanwhile. */
 int uc_wait_awake(void);
 
-/* ---- deliver.c -------------------------------------------------------------------------------
+/* ---- ucm_event.c -------------------------------------------------------------------------------
  */
 
 /* Tells programs what an engine has to tell. */
-void uc_deliver(struct uc_port *port);
+void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 
 /* ---- command.c -------------------------------------------------------------------------------

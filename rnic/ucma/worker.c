@@ -51,7 +51,7 @@ void uc_worker_forked(void)
 }
 
 /* One thing that is to be done; false if there is none. May unlock. */
-static bool work(void)
+static bool do_one_job(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
         if (id->job != UC_NO_JOB && !id->asleep) {
@@ -62,7 +62,7 @@ static bool work(void)
         uint8_t mad[ROCE_MAD_SIZE];
         struct rnic_cm_addr addr;
         rnic_cm_expire(uc_port_cm(port), rnic_live_now());
-        uc_deliver(port);
+        uc_deliver_cm_events(port);
         if (rnic_cm_output(uc_port_cm(port), mad, &addr)) {
             sending = true;
             pthread_mutex_unlock(&uc_lock);
@@ -78,7 +78,7 @@ static bool work(void)
 /* ---- processes that were killed -------------------------------------------------------------- */
 
 /* A connection that a process of this machine has with this one. */
-static bool minds(const struct uc_id *id)
+static bool has_local_peer(const struct uc_id *id)
 {
     return id->state == UC_CONNECT && id->cm && !id->asleep &&
            (rnic_cm_id_state(id->cm) == RNIC_CM_CONNECTED ||
@@ -86,16 +86,16 @@ static bool minds(const struct uc_id *id)
            uc_port_peer_local(id);
 }
 
-static struct uc_id *first_due(void)
+static struct uc_id *first_due_id(void)
 {
     struct uc_id *id = uc_ids;
-    while (id && !id->due)
+    while (id && !id->dreq_due)
         id = id->next;
     return id;
 }
 
 /* The DREQ that the peer would send. */
-static void dreq_of_peer(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
+static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;
     roce_cm_msg_init(&msg, ROCE_CM_DREQ, (uint64_t)uc_random() << 32 | uc_random());
@@ -112,26 +112,26 @@ static void dreq_of_peer(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
  * itself a daemon is gone for a moment. The peer on another machine gets no answer any more, as
  * from one that lost its power.
  */
-static void look_after_dead(rnic_time now)
+static void send_dreq_for_dead_peers(rnic_time now)
 {
     static rnic_time next;
     if (now < next)
         return;
     next = now + DEAD_NS;
     for (struct uc_id *id = uc_ids; id; id = id->next) {
-        bool gone = minds(id) && uc_port_peer_gone(id);
-        id->due = gone && id->missed;
-        id->missed = gone;
+        bool gone = has_local_peer(id) && uc_port_peer_gone(id);
+        id->dreq_due = gone && id->peer_missed;
+        id->peer_missed = gone;
     }
     struct uc_id *id;
-    while ((id = first_due()) != NULL) {
+    while ((id = first_due_id()) != NULL) {
         uint8_t mad[ROCE_MAD_SIZE];
         struct rnic_cm_addr from;
         struct uc_port *port = id->port;
         memcpy(from.local, id->addr.remote, sizeof from.local);
         memcpy(from.remote, id->addr.local, sizeof from.remote);
-        dreq_of_peer(id, mad);
-        id->due = false;
+        build_peer_dreq(id, mad);
+        id->dreq_due = false;
         pthread_mutex_unlock(&uc_lock); /* the id may go, and others */
         uc_port_send(port, mad, &from);
         pthread_mutex_lock(&uc_lock);
@@ -139,7 +139,7 @@ static void look_after_dead(rnic_time now)
 }
 
 /* Sleeps until a MAD comes, a call wants something, or it is time, `until` at the latest. */
-static void rest(rnic_time until)
+static void wait_for_work(rnic_time until)
 {
     struct pollfd fds[1 + 2 * PORTS_MAX + SLEEPS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
     struct uc_port *watched[PORTS_MAX];
@@ -170,7 +170,7 @@ static void rest(rnic_time until)
             uc_port_async(watched[i / 2]);
 }
 
-static void *run(void *unused)
+static void *worker_main(void *unused)
 {
     (void)unused;
     prctl(PR_SET_NAME, "rnic-cm");
@@ -179,9 +179,9 @@ static void *run(void *unused)
         rnic_time inherited = uc_wake_inherited(rnic_live_now());
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             uc_port_receive(port, rnic_live_now());
-        look_after_dead(rnic_live_now());
-        if (!work())
-            rest(inherited);
+        send_dreq_for_dead_peers(rnic_live_now());
+        if (!do_one_job())
+            wait_for_work(inherited);
     }
     return NULL;
 }
@@ -195,10 +195,10 @@ int uc_worker_start(void)
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* verbs/touch.h */
+    sigdelset(&all, SIGSEGV); /* verbs/page_probe.h */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&thread, NULL, run, NULL);
+    int result = pthread_create(&thread, NULL, worker_main, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
         rnic_tagged_close(wake_fd);
@@ -249,7 +249,7 @@ __attribute__((destructor)) static void finish(void)
     for (int late = 0; late == 0;) {
         unsigned leaving = 0;
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
-            leaving += rnic_cm_leaving(uc_port_cm(port));
+            leaving += rnic_cm_disconnecting(uc_port_cm(port));
         late = pthread_cond_timedwait(&idle, &uc_lock, &until);
         if (leaving == 0)
             break;

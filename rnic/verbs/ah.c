@@ -93,7 +93,7 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
 /* ---- the way back ---------------------------------------------------------------------------- */
 
 /* What the 40 bytes in front of a datagram say (R172): IPv4 in the last 20, or a GRH, or IPv6. */
-struct header {
+struct datagram_header {
     uint8_t sgid[16], dgid[16];
     uint32_t flow;
     uint8_t hop_limit, tclass;
@@ -107,7 +107,7 @@ static void gid_of_ip4(uint8_t gid[16], const uint8_t *ip)
     memcpy(gid + 12, ip, 4);
 }
 
-static bool parse_header(const struct ibv_grh *grh, struct header *to)
+static bool parse_datagram_header(const struct ibv_grh *grh, struct datagram_header *to)
 {
     enum { NEXT_UDP = 17 };
     uint8_t bytes[40];
@@ -136,26 +136,26 @@ static bool parse_header(const struct ibv_grh *grh, struct header *to)
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc *wc,
                         struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
-    struct header header;
+    struct datagram_header hdr;
     *attr = (struct ibv_ah_attr){.port_num = port}; /* wc->sl is no service level: vcq_sl() */
-    if (!(wc->wc_flags & IBV_WC_GRH) || !parse_header(grh, &header)) {
+    if (!(wc->wc_flags & IBV_WC_GRH) || !parse_datagram_header(grh, &hdr)) {
         errno = EINVAL;
         return -1;
     }
     attr->is_global = 1;
-    memcpy(attr->grh.dgid.raw, header.sgid, sizeof header.sgid);
-    attr->grh.flow_label = header.flow;
-    attr->grh.hop_limit = header.hop_limit;
-    attr->grh.traffic_class = header.tclass;
+    memcpy(attr->grh.dgid.raw, hdr.sgid, sizeof hdr.sgid);
+    attr->grh.flow_label = hdr.flow;
+    attr->grh.hop_limit = hdr.hop_limit;
+    attr->grh.traffic_class = hdr.tclass;
     /* The GID the sender used for us; for a multicast datagram the first one of its kind. */
-    bool multicast = roce_gid_is_multicast(header.dgid);
-    bool ip4 = roce_gid_is_ip4(header.sgid);
+    bool multicast = roce_gid_is_multicast(hdr.dgid);
+    bool ip4 = roce_gid_is_ip4(hdr.sgid);
     for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
         struct ibv_gid_entry entry;
         if (_ibv_query_gid_ex(context, port, i, &entry, 0, sizeof entry) != 0 ||
-            entry.gid_type != header.type)
+            entry.gid_type != hdr.type)
             continue;
-        bool same = memcmp(entry.gid.raw, header.dgid, 16) == 0;
+        bool same = memcmp(entry.gid.raw, hdr.dgid, 16) == 0;
         bool kind = roce_gid_is_ip4(entry.gid.raw) == ip4;
         if (same || (multicast && kind)) {
             attr->grh.sgid_index = (uint8_t)i;

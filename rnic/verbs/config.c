@@ -13,7 +13,7 @@
 
 static const char default_file[] = "/etc/rnic.conf";
 
-static bool set_text(char *to, const char *value, const char *where, char *error)
+static bool set_text_option(char *to, const char *value, const char *where, char *error)
 {
     if (strlen(value) >= CONFIG_TEXT_MAX) {
         snprintf(error, ERROR_MAX, "%s: longer than %d characters", where, CONFIG_TEXT_MAX - 1);
@@ -23,7 +23,7 @@ static bool set_text(char *to, const char *value, const char *where, char *error
     return true;
 }
 
-static bool set_number(uint64_t *to, const char *value, const char *where, char *error)
+static bool set_number_option(uint64_t *to, const char *value, const char *where, char *error)
 {
     char *end;
     errno = 0;
@@ -36,7 +36,7 @@ static bool set_number(uint64_t *to, const char *value, const char *where, char 
     return true;
 }
 
-static bool set_windows(bool *mw_2a, const char *value, const char *where, char *error)
+static bool set_mw_type(bool *mw_2a, const char *value, const char *where, char *error)
 {
     *mw_2a = strcmp(value, "2A") == 0;
     if (*mw_2a || strcmp(value, "2B") == 0)
@@ -46,23 +46,23 @@ static bool set_windows(bool *mw_2a, const char *value, const char *where, char 
 }
 
 /* One setting by its name in the file. */
-static bool set(struct config *config, const char *key, const char *value, const char *where,
-                char *error)
+static bool set_option(struct verbs_config *config, const char *key, const char *value,
+                       const char *where, char *error)
 {
     if (strcmp(key, "ifaces") == 0)
-        return set_text(config->ifaces, value, where, error);
+        return set_text_option(config->ifaces, value, where, error);
     if (strcmp(key, "impair") == 0)
-        return set_text(config->impair, value, where, error);
+        return set_text_option(config->impair, value, where, error);
     if (strcmp(key, "record") == 0)
-        return set_text(config->record, value, where, error);
+        return set_text_option(config->record, value, where, error);
     if (strcmp(key, "timeline") == 0)
-        return set_text(config->timeline, value, where, error);
+        return set_text_option(config->timeline, value, where, error);
     if (strcmp(key, "seed") == 0)
-        return set_number(&config->seed, value, where, error);
+        return set_number_option(&config->seed, value, where, error);
     if (strcmp(key, "linger") == 0)
-        return set_number(&config->linger, value, where, error);
+        return set_number_option(&config->linger, value, where, error);
     if (strcmp(key, "windows") == 0)
-        return set_windows(&config->mw_2a, value, where, error);
+        return set_mw_type(&config->mw_2a, value, where, error);
     snprintf(error, ERROR_MAX,
              "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger, "
              "timeline, windows",
@@ -70,7 +70,7 @@ static bool set(struct config *config, const char *key, const char *value, const
     return false;
 }
 
-static char *trim(char *text)
+static char *trim_blanks(char *text)
 {
     while (isspace((unsigned char)*text))
         text++;
@@ -80,7 +80,7 @@ static char *trim(char *text)
     return text;
 }
 
-bool config_parse(struct config *config, const char *name, const char *text, char *error)
+bool config_parse(struct verbs_config *config, const char *name, const char *text, char *error)
 {
     for (unsigned number = 1; *text; number++) {
         char line[2 * CONFIG_TEXT_MAX], where[160];
@@ -94,7 +94,7 @@ bool config_parse(struct config *config, const char *name, const char *text, cha
         line[len] = 0;
         text += len + (text[len] == '\n');
         line[strcspn(line, "#")] = 0;
-        char *key = trim(line);
+        char *key = trim_blanks(line);
         if (!*key)
             continue;
         char *value = strchr(key, '=');
@@ -103,13 +103,13 @@ bool config_parse(struct config *config, const char *name, const char *text, cha
             return false;
         }
         *value++ = 0;
-        if (!set(config, trim(key), trim(value), where, error))
+        if (!set_option(config, trim_blanks(key), trim_blanks(value), where, error))
             return false;
     }
     return true;
 }
 
-static bool load_file(struct config *config, char *error)
+static bool load_config_file(struct verbs_config *config, char *error)
 {
     const char *name = getenv("RNIC_CONFIG");
     bool asked = name && *name;
@@ -133,25 +133,25 @@ static bool load_file(struct config *config, char *error)
     return config_parse(config, asked ? name : default_file, text, error);
 }
 
-bool config_load(struct config *config, char *error)
+bool config_load(struct verbs_config *config, char *error)
 {
     static const char *const names[][2] = {
         {"RNIC_IFACES", "ifaces"},   {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
         {"RNIC_SEED", "seed"},       {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
         {"RNIC_WINDOWS", "windows"},
     };
-    *config = (struct config){0};
-    if (!load_file(config, error))
+    *config = (struct verbs_config){0};
+    if (!load_config_file(config, error))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i][0]);
-        if (value && *value && !set(config, names[i][1], value, names[i][0], error))
+        if (value && *value && !set_option(config, names[i][1], value, names[i][0], error))
             return false;
     }
     return true;
 }
 
-bool config_wants(const struct config *config, const char *iface, bool *named)
+bool config_wants(const struct verbs_config *config, const char *iface, bool *named)
 {
     static const char blanks[] = ", \t";
     const char *text = config->ifaces;

@@ -32,7 +32,7 @@
 
 #define CONFIG_TEXT_MAX 512
 
-struct config {
+struct verbs_config {
     char ifaces[CONFIG_TEXT_MAX];
     char impair[CONFIG_TEXT_MAX];
     char record[CONFIG_TEXT_MAX];
@@ -43,12 +43,12 @@ struct config {
 };
 
 /* False, and one line in `error` (CONFIG_TEXT_MAX + 128 bytes), for what makes no sense. */
-bool config_load(struct config *config, char *error);
+bool config_load(struct verbs_config *config, char *error);
 
 /* Parses the text of a file named `name`. */
-bool config_parse(struct config *config, const char *name, const char *text, char *error);
+bool config_parse(struct verbs_config *config, const char *name, const char *text, char *error);
 
 /* Whether `iface` is chosen; *named: a pattern without * or ? names it. */
-bool config_wants(const struct config *config, const char *iface, bool *named);
+bool config_wants(const struct verbs_config *config, const char *iface, bool *named);
 
 #endif

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "port/sys/fd_tag.h"
-#include "verbs/probe.h"
-#include "verbs/touch.h"
+#include "verbs/page_probe.h"
 
 int verbs_errno(int error)
 {
@@ -27,14 +26,14 @@ int verbs_errno(int error)
     }
 }
 
-static struct ibv_flow *no_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+static struct ibv_flow *refuse_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 {
     (void)qp, (void)attr;
     errno = EOPNOTSUPP;
     return NULL;
 }
 
-static int no_destroy_flow(struct ibv_flow *flow)
+static int refuse_destroy_flow(struct ibv_flow *flow)
 {
     (void)flow;
     return EOPNOTSUPP;
@@ -60,10 +59,10 @@ static void set_operations(struct vctx *ctx)
     verbs->alloc_td = vtd_alloc;
     verbs->dealloc_td = vtd_dealloc;
     verbs->alloc_parent_domain = vpd_alloc_parent;
-    verbs->ibv_create_flow = no_flow;
-    verbs->ibv_destroy_flow = no_destroy_flow;
-    verbs->ABI_placeholder1 = (void (*)(void))no_flow;
-    verbs->ABI_placeholder2 = (void (*)(void))no_destroy_flow;
+    verbs->ibv_create_flow = refuse_create_flow;
+    verbs->ibv_destroy_flow = refuse_destroy_flow;
+    verbs->ABI_placeholder1 = (void (*)(void))refuse_create_flow;
+    verbs->ABI_placeholder2 = (void (*)(void))refuse_destroy_flow;
     ops->alloc_mw = vmw_alloc;
     ops->bind_mw = vmw_bind;
     ops->dealloc_mw = vmw_dealloc;
@@ -76,13 +75,13 @@ static void set_operations(struct vctx *ctx)
 
 /* Under the list's lock. 0 or an errno. What a child of fork() inherited goes on for the contexts
  * that it inherited with it, and for no others (port/live.h). */
-static int hca_get(struct vdevice *device)
+static int open_hca(struct vdevice *device)
 {
     if (device->hca && device->hca->pid == getpid()) {
         device->hca->refs++;
         return 0;
     }
-    const struct config *config = vdevice_config();
+    const struct verbs_config *config = vdevice_config();
     struct vhca *hca = config ? calloc(1, sizeof *hca) : NULL;
     if (!hca)
         return config ? ENOMEM : EINVAL;
@@ -93,10 +92,10 @@ static int hca_get(struct vdevice *device)
         .record = *config->record ? config->record : NULL,
         .record_shared = true,
         .mw_2a = config->mw_2a,
-        .there = touch_memory,
+        .there = page_probe_touch,
         .notified = vhca_notified,
         .changed = vhca_changed,
-        .describe = vhca_describe,
+        .describe = vhca_print_info,
         .user = hca,
     };
     struct error why = {""};
@@ -121,7 +120,7 @@ static int hca_get(struct vdevice *device)
     return 0;
 }
 
-static void hca_put(struct vdevice *device, struct vhca *hca)
+static void close_hca(struct vdevice *device, struct vhca *hca)
 {
     if (--hca->refs > 0)
         return;
@@ -154,17 +153,17 @@ static void child_forked(void)
     pthread_mutex_unlock(&vdevice_lock);
 }
 
-static void prepare(void)
+static void register_fork_handlers(void)
 {
-    probe_prepare();
+    page_probe_open_proc();
     rnic_live_watch_forks();
     pthread_atfork(before_fork, parent_forked, child_forked);
 }
 
-void vctx_prepare(void)
+void vctx_register_fork_handlers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
+    pthread_once(&once, register_fork_handlers);
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
@@ -175,8 +174,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
         errno = ENOMEM;
         return NULL;
     }
-    vctx_prepare();
-    touch_prepare();
+    vctx_register_fork_handlers();
+    page_probe_install();
     struct ibv_context *context = &ctx->verbs.context;
     ctx->device = device;
     context->device = ibv;
@@ -187,7 +186,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
         int held = rnic_lock_uncancelable(&vdevice_lock);
-        result = hca_get(device);
+        result = open_hca(device);
         ctx->hca = device->hca;
         rnic_unlock_uncancelable(&vdevice_lock, held);
         if (result != 0)
@@ -212,7 +211,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 /* What the program left open ends with the context, as the kernel ends it with the descriptor: the
  * QPs stop, and nothing is told of any object any more. Their memory stays, for programs that look
  * at it later. Locked. */
-static void drop_objects(struct vctx *ctx)
+static void drop_context_objects(struct vctx *ctx)
 {
     struct vhca *hca = ctx->hca;
     const struct ibv_context *context = &ctx->verbs.context;
@@ -247,14 +246,14 @@ int ibv_close_device(struct ibv_context *context)
     struct vctx *ctx = vctx_of(context);
     vhca_linger(ctx->hca);
     vctx_lock(context);
-    drop_objects(ctx);
+    drop_context_objects(ctx);
     struct vctx **link = &ctx->hca->contexts;
     while (*link != ctx)
         link = &(*link)->next;
     *link = ctx->next;
     vctx_unlock(context);
     int held = rnic_lock_uncancelable(&vdevice_lock);
-    hca_put(ctx->device, ctx->hca);
+    close_hca(ctx->device, ctx->hca);
     rnic_unlock_uncancelable(&vdevice_lock, held);
     evq_free(&ctx->async);
     rnic_tagged_close(context->cmd_fd);

@@ -15,7 +15,7 @@
  * latency tests ask for one entry, and one ACK after a loss completes two of their sends. The
  * device refuses what is beyond its limit.
  */
-static uint32_t entries(struct rnic *rnic, uint32_t cqe)
+static uint32_t round_up_cqe(struct rnic *rnic, uint32_t cqe)
 {
     struct rnic_limits max;
     uint32_t cnt = 1;
@@ -25,8 +25,8 @@ static uint32_t entries(struct rnic *rnic, uint32_t cqe)
     return cnt > cqe ? cnt : cqe;
 }
 
-static struct vcq *create(struct ibv_context *context, uint32_t cqe, void *cq_context,
-                          struct ibv_comp_channel *channel, uint32_t comp_vector)
+static struct vcq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq_context,
+                             struct ibv_comp_channel *channel, uint32_t comp_vector)
 {
     struct vcq *cq = NULL;
     int result = EINVAL;
@@ -38,7 +38,7 @@ static struct vcq *create(struct ibv_context *context, uint32_t cqe, void *cq_co
         goto fail;
     struct vhca *hca = vctx_of(context)->hca;
     struct rnic *rnic = vctx_lock(context);
-    cqe = entries(rnic, cqe);
+    cqe = round_up_cqe(rnic, cqe);
     result = verbs_errno(rnic_cq_new(rnic, cqe, &cq->rnic));
     if (result == 0 && (result = ptrmap_put(&hca->cqs, cq->rnic, cq)) != 0)
         rnic_cq_del(cq->rnic);
@@ -68,7 +68,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
         errno = EINVAL;
         return NULL;
     }
-    struct vcq *cq = create(context, (uint32_t)cqe, cq_context, channel, (uint32_t)comp_vector);
+    struct vcq *cq = create_cq(context, (uint32_t)cqe, cq_context, channel, (uint32_t)comp_vector);
     return cq ? &cq->ibv : NULL;
 }
 
@@ -85,7 +85,8 @@ struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct vcq *cq = create(context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
+    struct vcq *cq =
+        create_cq(context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
     if (!cq)
         return NULL;
     cq->wc_flags = attr->wc_flags;
@@ -126,7 +127,7 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
     if (cqe <= 0)
         return EINVAL;
-    uint32_t cnt = entries(vctx_lock(ibv->context), (uint32_t)cqe);
+    uint32_t cnt = round_up_cqe(vctx_lock(ibv->context), (uint32_t)cqe);
     int result = verbs_errno(rnic_cq_resize(vcq_of(ibv)->rnic, cnt));
     if (result == 0)
         ibv->cqe = (int)cnt;
@@ -157,7 +158,7 @@ uint8_t vcq_sl(const struct rnic_wc *wc)
     return wc->flags & RNIC_WC_GRH ? sl[wc->network_hdr_type] : 0;
 }
 
-static void wc_of(const struct rnic_wc *from, struct ibv_wc *to)
+static void to_ibv_wc(const struct rnic_wc *from, struct ibv_wc *to)
 {
     *to = (struct ibv_wc){
         .wr_id = from->wr_id,
@@ -198,7 +199,7 @@ int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
         size_t n = vcq_take(vcq_of(ibv), got, want, done == 0);
         vctx_unlock(ibv->context);
         for (size_t i = 0; i < n; i++)
-            wc_of(&got[i], &wc[done++]);
+            to_ibv_wc(&got[i], &wc[done++]);
         if (n < want)
             break;
     }

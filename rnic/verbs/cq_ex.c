@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <time.h>
 
-static struct vcq *of(struct ibv_cq_ex *cq)
+static struct vcq *vcq_of_ex(struct ibv_cq_ex *cq)
 {
     return (struct vcq *)(void *)cq;
 }
@@ -22,9 +22,9 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /* 0 or ENOENT. */
-static int next(struct ibv_cq_ex *ex)
+static int poll_next(struct ibv_cq_ex *ex)
 {
-    struct vcq *cq = of(ex);
+    struct vcq *cq = vcq_of_ex(ex);
     vctx_lock(ex->context);
     size_t got = vcq_take(cq, &cq->current, 1, true);
     vctx_unlock(ex->context);
@@ -39,12 +39,12 @@ static int next(struct ibv_cq_ex *ex)
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-    struct vcq *cq = of(ex);
+    struct vcq *cq = vcq_of_ex(ex);
     if (attr && attr->comp_mask)
         return EINVAL;
     if (!cq->single_threaded)
         pthread_mutex_lock(&cq->poll_lock);
-    int result = next(ex);
+    int result = poll_next(ex);
     if (result != 0 && !cq->single_threaded)
         pthread_mutex_unlock(&cq->poll_lock); /* no ibv_end_poll() follows */
     return result;
@@ -52,13 +52,13 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *ex)
 {
-    if (!of(ex)->single_threaded)
-        pthread_mutex_unlock(&of(ex)->poll_lock);
+    if (!vcq_of_ex(ex)->single_threaded)
+        pthread_mutex_unlock(&vcq_of_ex(ex)->poll_lock);
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
 {
-    return (enum ibv_wc_opcode)of(ex)->current.opcode;
+    return (enum ibv_wc_opcode)vcq_of_ex(ex)->current.opcode;
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
@@ -69,29 +69,29 @@ static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
 
 static uint32_t read_byte_len(struct ibv_cq_ex *ex)
 {
-    return of(ex)->current.byte_len;
+    return vcq_of_ex(ex)->current.byte_len;
 }
 
 /* Also ibv_wc_read_invalidated_rkey(), which is in host order. */
 static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
-    const struct rnic_wc *wc = &of(ex)->current;
+    const struct rnic_wc *wc = &vcq_of_ex(ex)->current;
     return wc->flags & RNIC_WC_WITH_INV ? (__be32)wc->invalidated_key : htobe32(wc->imm);
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ex)
 {
-    return of(ex)->current.qpn;
+    return vcq_of_ex(ex)->current.qpn;
 }
 
 static uint32_t read_src_qp(struct ibv_cq_ex *ex)
 {
-    return of(ex)->current.src_qp;
+    return vcq_of_ex(ex)->current.src_qp;
 }
 
 static unsigned read_wc_flags(struct ibv_cq_ex *ex)
 {
-    return of(ex)->current.flags;
+    return vcq_of_ex(ex)->current.flags;
 }
 
 static uint32_t read_slid(struct ibv_cq_ex *ex)
@@ -102,7 +102,7 @@ static uint32_t read_slid(struct ibv_cq_ex *ex)
 
 static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
-    return vcq_sl(&of(ex)->current);
+    return vcq_sl(&vcq_of_ex(ex)->current);
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
@@ -113,7 +113,7 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
 {
-    return of(ex)->stamp;
+    return vcq_of_ex(ex)->stamp;
 }
 
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
@@ -126,7 +126,7 @@ void vcq_ex_init(struct vcq *cq)
 {
     struct ibv_cq_ex *ex = &cq->ex;
     ex->start_poll = start_poll;
-    ex->next_poll = next;
+    ex->next_poll = poll_next;
     ex->end_poll = end_poll;
     ex->read_opcode = read_opcode;
     ex->read_vendor_err = read_vendor_err;

@@ -22,7 +22,7 @@
 
 pthread_mutex_t vdevice_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vdevice *devices; /* all there ever were; the newest is last */
-static struct config config;
+static struct verbs_config config;
 static enum { CONFIG_UNREAD, CONFIG_GOOD, CONFIG_BAD } config_state;
 
 void verbs_warn(const char *format, ...)
@@ -35,7 +35,7 @@ void verbs_warn(const char *format, ...)
     fprintf(stderr, "rnic: %s\n", text);
 }
 
-const struct config *vdevice_config(void)
+const struct verbs_config *vdevice_config(void)
 {
     if (config_state == CONFIG_UNREAD) {
         char error[CONFIG_TEXT_MAX + 128];
@@ -56,7 +56,7 @@ static __be64 guid_of(const uint8_t mac[6])
     return guid;
 }
 
-static struct vdevice *find(const char *iface)
+static struct vdevice *find_device(const char *iface)
 {
     for (struct vdevice *device = devices; device; device = device->next)
         if (strcmp(device->iface, iface) == 0)
@@ -64,7 +64,7 @@ static struct vdevice *find(const char *iface)
     return NULL;
 }
 
-static struct vdevice *add(const struct rnic_iface *iface)
+static struct vdevice *add_device(const struct rnic_iface *iface)
 {
     struct vdevice *device = calloc(1, sizeof *device), **end = &devices;
     if (!device)
@@ -85,9 +85,9 @@ static struct vdevice *add(const struct rnic_iface *iface)
 }
 
 /* Under the lock: brings `devices` up to date. The number listed now, or a negative errno. */
-static int refresh(void)
+static int refresh_devices(void)
 {
-    const struct config *chosen = vdevice_config();
+    const struct verbs_config *chosen = vdevice_config();
     struct rnic_iface *ifaces = NULL;
     struct error why = {""};
     size_t cnt = 0;
@@ -105,9 +105,9 @@ static int refresh(void)
         if (!config_wants(chosen, ifaces[i].name, &named) || ifaces[i].path_mtu == 0 ||
             (!ifaces[i].up && !named))
             continue;
-        struct vdevice *device = find(ifaces[i].name);
+        struct vdevice *device = find_device(ifaces[i].name);
         if (!device)
-            device = add(&ifaces[i]);
+            device = add_device(&ifaces[i]);
         if (!device) {
             free(ifaces);
             return -ENOMEM;
@@ -125,7 +125,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 {
     struct ibv_device **list = NULL;
     int held = rnic_lock_uncancelable(&vdevice_lock);
-    int cnt = refresh();
+    int cnt = refresh_devices();
     if (cnt < 0)
         errno = -cnt;
     else if ((list = calloc((size_t)cnt + 1, sizeof *list)) != NULL)
@@ -167,8 +167,8 @@ const char *ibv_get_sysfs_path(void)
 }
 
 /* A GID by its index: that of the device where it is open, for addresses keep their index there. */
-static bool gid_at(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
-                   struct rnic_gid *gid)
+static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
+                         struct rnic_gid *gid)
 {
     if (device->hca) {
         bool there = rnic_gid_get(rnic_live_lock(device->hca->live), idx, gid);
@@ -181,7 +181,7 @@ static bool gid_at(struct vdevice *device, const struct rnic_iface *iface, unsig
 }
 
 /* A file of a device of ours, as the kernel words it. False if there is none of that name. */
-static bool answer(struct vdevice *device, const char *file, char *buf, size_t size)
+static bool sysfs_text(struct vdevice *device, const char *file, char *buf, size_t size)
 {
     struct rnic_iface iface;
     uint64_t guid = be64toh(device->guid);
@@ -213,13 +213,13 @@ static bool answer(struct vdevice *device, const char *file, char *buf, size_t s
     else if (strcmp(file, "ports/1/pkeys/0") == 0)
         snprintf(buf, size, "0xffff");
     else if (sscanf(file, "ports/1/gid_attrs/types/%u%n", &idx, &end) == 1 && !file[end] &&
-             gid_at(device, &iface, idx, &gid))
+             gid_of_index(device, &iface, idx, &gid))
         snprintf(buf, size, "%s", gid.type == RNIC_GID_ROCE_V2 ? "RoCE v2" : "IB/RoCE v1");
     else if (sscanf(file, "ports/1/gid_attrs/ndevs/%u%n", &idx, &end) == 1 && !file[end] &&
-             gid_at(device, &iface, idx, &gid))
+             gid_of_index(device, &iface, idx, &gid))
         snprintf(buf, size, "%s", device->iface);
     else if (sscanf(file, "ports/1/gids/%u%n", &idx, &end) == 1 && !file[end] &&
-             gid_at(device, &iface, idx, &gid)) {
+             gid_of_index(device, &iface, idx, &gid)) {
         const uint8_t *g = gid.gid;
         snprintf(buf, size,
                  "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0],
@@ -231,7 +231,7 @@ static bool answer(struct vdevice *device, const char *file, char *buf, size_t s
 }
 
 /* What is behind "DIR/" in a path, or NULL. */
-static const char *below(const char *path, const char *dir)
+static const char *path_below(const char *path, const char *dir)
 {
     size_t len = strlen(dir);
     return strncmp(path, dir, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
@@ -242,10 +242,10 @@ int vdevice_file(const char *path, char *buf, size_t size)
     bool ours = false;
     int held = rnic_lock_uncancelable(&vdevice_lock);
     for (struct vdevice *device = devices; device && !ours; device = device->next) {
-        const char *file = below(path, device->ibv.ibdev_path);
+        const char *file = path_below(path, device->ibv.ibdev_path);
         if (!file)
-            file = below(path, device->ibv.dev_path);
-        ours = file && answer(device, file, buf, size - 1);
+            file = path_below(path, device->ibv.dev_path);
+        ours = file && sysfs_text(device, file, buf, size - 1);
     }
     rnic_unlock_uncancelable(&vdevice_lock, held);
     return ours ? (int)strlen(strcat(buf, "\n")) : -1;
@@ -253,7 +253,7 @@ int vdevice_file(const char *path, char *buf, size_t size)
 
 bool vdevice_node(const char *path)
 {
-    const char *node = below(path, "/dev/infiniband");
+    const char *node = path_below(path, "/dev/infiniband");
     bool ours = false;
     int held = rnic_lock_uncancelable(&vdevice_lock);
     for (struct vdevice *device = devices; node && device && !ours; device = device->next)
@@ -274,7 +274,7 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
     while (device && strcmp(dir, device->ibv.ibdev_path) != 0 &&
            strcmp(dir, device->ibv.dev_path) != 0)
         device = device->next;
-    bool ours = device && answer(device, file, buf, size);
+    bool ours = device && sysfs_text(device, file, buf, size);
     rnic_unlock_uncancelable(&vdevice_lock, held);
     if (ours)
         return (int)strlen(buf);
@@ -314,7 +314,7 @@ SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
  * RNIC gave them before the program knew of the messages. _exit() may be called anywhere: in a
  * signal handler, whose thread may have the locks, and by the child of a vfork(), which is another
  * process with this memory. */
-static void leave(void)
+static void flush_devices(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)
         return;
@@ -325,12 +325,12 @@ static void leave(void)
 }
 
 /* Of the preloaded library (ucma/preload.c), if it is there: what _exit() calls first. */
-extern void (*rnic_preload_leave)(void) __attribute__((weak));
+extern void (*rnic_preload_before_exit)(void) __attribute__((weak));
 
 __attribute__((constructor)) static void at_start(void)
 {
-    if (&rnic_preload_leave)
-        rnic_preload_leave = leave;
+    if (&rnic_preload_before_exit)
+        rnic_preload_before_exit = flush_devices;
 }
 
 __attribute__((destructor)) static void at_exit(void)
@@ -341,5 +341,5 @@ __attribute__((destructor)) static void at_exit(void)
                 vhca_linger(device->hca);
         pthread_mutex_unlock(&vdevice_lock);
     }
-    leave();
+    flush_devices();
 }

@@ -12,7 +12,7 @@
 /* ---- from the device ------------------------------------------------------------------------- */
 
 /* Which queue gets an event, and whose it is. */
-static void deliver(struct vhca *hca, const struct rnic_event *event)
+static void deliver_async_event(struct vhca *hca, const struct rnic_event *event)
 {
     struct evq_entry entry = {.type = (int)event->type};
     struct ibv_context *context = NULL;
@@ -42,7 +42,7 @@ void vhca_notified(void *user, struct rnic *rnic)
     struct rnic_event event;
     struct rnic_cq *notified;
     while (rnic_event_get(rnic, &event))
-        deliver(hca, &event);
+        deliver_async_event(hca, &event);
     while ((notified = rnic_cq_notified(rnic)) != NULL) {
         struct vcq *cq = ptrmap_get(&hca->cqs, notified);
         if (cq && cq->ibv.channel)
@@ -52,7 +52,7 @@ void vhca_notified(void *user, struct rnic *rnic)
 }
 
 /* An event of the port, for every context. */
-static void tell_all(struct vhca *hca, enum ibv_event_type type)
+static void push_port_event(struct vhca *hca, enum ibv_event_type type)
 {
     const struct evq_entry entry = {.type = (int)type};
     for (struct vctx *ctx = hca->contexts; ctx; ctx = ctx->next)
@@ -73,7 +73,7 @@ void vhca_changed(void *user, struct rnic *rnic, unsigned what)
     (void)rnic;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (what & rows[i].change)
-            tell_all(user, rows[i].type);
+            push_port_event(user, rows[i].type);
 }
 
 /* ---- acknowledging --------------------------------------------------------------------------- */
@@ -87,7 +87,8 @@ void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32
     pthread_mutex_unlock(mutex);
 }
 
-static void ack(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *completed, uint32_t cnt)
+static void ack_events(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *completed,
+                       uint32_t cnt)
 {
     pthread_mutex_lock(mutex);
     *completed += cnt;
@@ -141,7 +142,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq, void **cq
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
 {
     if (nevents)
-        ack(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
+        ack_events(&cq->mutex, &cq->cond, &cq->comp_events_completed, nevents);
 }
 
 /* ---- asynchronous events --------------------------------------------------------------------- */
@@ -168,7 +169,9 @@ void ibv_ack_async_event(struct ibv_async_event *event)
     struct ibv_qp *qp = event->element.qp;
     struct ibv_srq *srq = event->element.srq;
     switch (event->event_type) {
-    case IBV_EVENT_CQ_ERR: ack(&cq->mutex, &cq->cond, &cq->async_events_completed, 1); return;
+    case IBV_EVENT_CQ_ERR:
+        ack_events(&cq->mutex, &cq->cond, &cq->async_events_completed, 1);
+        return;
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
@@ -177,11 +180,11 @@ void ibv_ack_async_event(struct ibv_async_event *event)
     case IBV_EVENT_PATH_MIG:
     case IBV_EVENT_PATH_MIG_ERR:
     case IBV_EVENT_QP_LAST_WQE_REACHED:
-        ack(&qp->mutex, &qp->cond, &qp->events_completed, 1);
+        ack_events(&qp->mutex, &qp->cond, &qp->events_completed, 1);
         return;
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_SRQ_LIMIT_REACHED:
-        ack(&srq->mutex, &srq->cond, &srq->events_completed, 1);
+        ack_events(&srq->mutex, &srq->cond, &srq->events_completed, 1);
         return;
     default: return;
     }

@@ -40,7 +40,7 @@ void evq_free(struct evq *evq)
     pthread_mutex_destroy(&evq->lock);
 }
 
-static bool grow(struct evq *evq)
+static bool grow_ring(struct evq *evq)
 {
     size_t cap = evq->cap ? 2 * evq->cap : 16;
     struct evq_entry *ring = malloc(cap * sizeof *ring);
@@ -59,7 +59,7 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
 {
     int result = 0;
     int held = rnic_lock_uncancelable(&evq->lock);
-    if (evq->cnt == evq->cap && !grow(evq)) {
+    if (evq->cnt == evq->cap && !grow_ring(evq)) {
         result = ENOMEM;
     } else {
         evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
@@ -72,7 +72,7 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
 }
 
 /* Takes the oldest event; if there is none the thread may be going to wait for one, as waiter. */
-static bool take(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
+static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
     int held = rnic_lock_uncancelable(&evq->lock);
     bool got = evq->cnt > 0;
@@ -94,14 +94,14 @@ int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
     pthread_testcancel(); /* as read(2), event or not */
-    if (take(evq, out, NULL))
+    if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);
     if (flags < 0)
         return errno;
     if (flags & O_NONBLOCK)
         return EAGAIN;
-    while (!take(evq, out, &waiter)) {
+    while (!take_entry(evq, out, &waiter)) {
         int result = waiters_wait(&waiter);
         if (result != 0)
             return result;
@@ -126,7 +126,7 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
     return given;
 }
 
-static void forked(struct evq *evq)
+static void reset_evq(struct evq *evq)
 {
     pthread_mutex_init(&evq->lock, NULL);
     waiters_init(&evq->waiters, &evq->lock);
@@ -147,6 +147,6 @@ void evq_parent_forked(void)
 void evq_child_forked(void)
 {
     for (struct evq *evq = all.next; evq != &all; evq = evq->next)
-        forked(evq);
+        reset_evq(evq);
     pthread_mutex_unlock(&all_lock);
 }

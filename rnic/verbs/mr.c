@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "verbs/probe.h"
+#include "verbs/page_probe.h"
 
 /* ---- protection domains ---------------------------------------------------------------------- */
 
@@ -99,22 +99,23 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
 /* ---- memory regions -------------------------------------------------------------------------- */
 
 /* What of the program's access flags we know; 0, or EINVAL for one that must not be ignored. */
-static int access_of(unsigned flags, unsigned *access)
+static int to_rnic_access(unsigned flags, unsigned *access)
 {
     *access = flags & RNIC_ACCESS_ALL;
     return flags & ~(RNIC_ACCESS_ALL | (unsigned)IBV_ACCESS_OPTIONAL_RANGE) ? EINVAL : 0;
 }
 
-static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned flags)
+static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+                                  unsigned flags)
 {
     struct rnic_mr_attr attr = {.addr = addr, .len = len, .iova = iova, .invalidate = true};
-    int result = access_of(flags, &attr.access);
+    int result = to_rnic_access(flags, &attr.access);
     if (flags & IBV_ACCESS_ON_DEMAND)
         result = EOPNOTSUPP;
     if (result == 0 && len == 0)
         result = EINVAL; /* as the kernel, which has no page to pin */
     if (result == 0)
-        result = probe_memory(addr, len, attr.access & RNIC_ACCESS_LOCAL_WRITE);
+        result = page_probe_region(addr, len, attr.access & RNIC_ACCESS_LOCAL_WRITE);
     struct vmr *mr = result == 0 ? calloc(1, sizeof *mr) : NULL;
     if (!mr) {
         errno = result ? result : ENOMEM;
@@ -148,13 +149,13 @@ static uint64_t iova_of(const void *addr, unsigned flags)
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-    return reg(pd, addr, length, iova_of(addr, (unsigned)access), (unsigned)access);
+    return register_mr(pd, addr, length, iova_of(addr, (unsigned)access), (unsigned)access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                int access)
 {
-    return reg(pd, addr, length, iova, (unsigned)access);
+    return register_mr(pd, addr, length, iova, (unsigned)access);
 }
 
 /* ibv_reg_mr() with flags that are no constant comes here, iova being the address. */
@@ -163,7 +164,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 {
     if (access & IBV_ACCESS_ZERO_BASED && iova == (uintptr_t)addr)
         iova = 0;
-    return reg(pd, addr, length, iova, access);
+    return register_mr(pd, addr, length, iova, access);
 }
 
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
@@ -200,9 +201,9 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0 && ((flags & IBV_REREG_MR_CHANGE_PD && !pd) || attr.len == 0))
         result = EINVAL;
     if (result == 0)
-        result = access_of(rights, &attr.access);
+        result = to_rnic_access(rights, &attr.access);
     if (result == 0)
-        result = probe_memory(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
+        result = page_probe_region(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
     if (result == 0) {
         /* Without that flag pd is nothing that may be looked at: pyverbs gives anything. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;

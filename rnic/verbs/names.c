@@ -9,7 +9,7 @@
 
 #define CNT(table) (sizeof(table) / sizeof *(table))
 
-static const char *word(const char *const *table, size_t cnt, int number)
+static const char *table_word(const char *const *table, size_t cnt, int number)
 {
     return number >= 0 && (size_t)number < cnt && table[number] ? table[number] : "unknown";
 }
@@ -42,7 +42,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
         [IBV_WC_TM_ERR] = "TM error",
         [IBV_WC_TM_RNDV_INCOMPLETE] = "TM software rendezvous",
     };
-    return word(words, CNT(words), (int)status);
+    return table_word(words, CNT(words), (int)status);
 }
 
 const char *ibv_node_type_str(enum ibv_node_type node_type)
@@ -56,7 +56,7 @@ const char *ibv_node_type_str(enum ibv_node_type node_type)
         [IBV_NODE_USNIC_UDP] = "usNIC UDP",
         [IBV_NODE_UNSPECIFIED] = "unspecified",
     };
-    return word(words, CNT(words), (int)node_type);
+    return table_word(words, CNT(words), (int)node_type);
 }
 
 const char *ibv_port_state_str(enum ibv_port_state state)
@@ -69,7 +69,7 @@ const char *ibv_port_state_str(enum ibv_port_state state)
         [IBV_PORT_ACTIVE] = "active",
         [IBV_PORT_ACTIVE_DEFER] = "active defer",
     };
-    return word(words, CNT(words), (int)state);
+    return table_word(words, CNT(words), (int)state);
 }
 
 const char *rnic_wr_opcode_str(enum ibv_wr_opcode opcode)
@@ -90,7 +90,7 @@ const char *rnic_wr_opcode_str(enum ibv_wr_opcode opcode)
         [RNIC_WR_FLUSH] = "flush",
         [IBV_WR_ATOMIC_WRITE] = "atomic-write",
     };
-    return word(words, CNT(words), (int)opcode);
+    return table_word(words, CNT(words), (int)opcode);
 }
 
 SYMVER_PRIVATE(rnic_wr_opcode_str, ibv_wr_opcode_str);
@@ -120,7 +120,7 @@ const char *ibv_event_type_str(enum ibv_event_type event)
         [IBV_EVENT_WQ_FATAL] = "WQ fatal",
         [IBV_EVENT_WQ_FATAL + 1] = "Device link speed change", /* rdma-core 60 */
     };
-    return word(words, CNT(words), (int)event);
+    return table_word(words, CNT(words), (int)event);
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */

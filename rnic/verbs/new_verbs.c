@@ -46,7 +46,7 @@ int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
                             struct ibv_qp_attach_comp_cntr_attr *attr);
 #pragma GCC visibility pop
 
-static void *no_object(void)
+static void *refuse_object(void)
 {
     errno = EOPNOTSUPP;
     return NULL;
@@ -132,7 +132,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
     return ibv_reg_mr_iova2(pd, attr->addr, attr->length, iova, (unsigned)attr->access);
 #else
     (void)pd, (void)attr;
-    return no_object();
+    return refuse_object();
 #endif
 }
 
@@ -141,7 +141,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr)
 {
     (void)context, (void)attr;
-    return no_object();
+    return refuse_object();
 }
 
 int ibv_dealloc_dmah(struct ibv_dmah *dmah)
@@ -168,7 +168,7 @@ struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context,
                                            struct ibv_comp_cntr_init_attr *attr)
 {
     (void)context, (void)attr;
-    return no_object();
+    return refuse_object();
 }
 
 int ibv_destroy_comp_cntr(struct ibv_comp_cntr *cntr)

@@ -167,7 +167,7 @@ struct vcq {
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-struct vbuild; /* work requests between ibv_wr_start() and ibv_wr_complete(), build.c */
+struct wr_builder; /* work requests between ibv_wr_start() and ibv_wr_complete(), build.c */
 
 struct vqp {
     union {
@@ -179,8 +179,8 @@ struct vqp {
     struct ibv_qp_init_attr init; /* as created, capabilities as they are */
     struct ibv_ah_attr ah_attr;   /* as the program gave it; locked */
     unsigned async_reported;
-    struct rnic_pd *hidden_pd; /* XRC_RECV: its PD of the device; else NULL */
-    struct vbuild *build;      /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+    struct rnic_pd *hidden_pd;  /* XRC_RECV: its PD of the device; else NULL */
+    struct wr_builder *builder; /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
 
 /* An XRC domain; all that were opened with descriptors of one file are the same, in this process.
@@ -259,9 +259,9 @@ int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 /* One receive request, of an SRQ too. 0 or an errno. */
 int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp);             /* its context is closed; locked */
-int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
-void vqp_build_free(struct vqp *qp);
+void vqp_drop(struct vhca *hca, struct vqp *qp);              /* its context is closed; locked */
+int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
+void wr_builder_free(struct vqp *qp);
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 int vsrq_num(struct ibv_srq *srq, uint32_t *num);
 int vsrq_post_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -272,7 +272,7 @@ int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
 /* Sees to forks, once; who has fork handlers above this layer calls it before it registers them. */
-void vctx_prepare(void);
+void vctx_register_fork_handlers(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len);
 int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -296,7 +296,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
 /* Callbacks of the live; locked. `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
-void vhca_describe(void *user, struct rnic *rnic, FILE *out);
+void vhca_print_info(void *user, struct rnic *rnic, FILE *out);
 
 /* Waits until the program has acknowledged what it was given about an object that is being
  * destroyed: `*completed`, under `mutex`, has to reach `reported`. */

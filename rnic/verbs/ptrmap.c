@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 /* Multiplies by 2^64 over the golden ratio (Knuth, TAOCP 6.4) and takes high bits. */
-static size_t home(const struct ptrmap *map, const void *key)
+static size_t home_slot(const struct ptrmap *map, const void *key)
 {
     uint64_t hash = (uint64_t)(uintptr_t)key * UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)(hash >> 32) & (map->cap - 1);
 }
 
-static void insert(struct ptrmap *map, const void *key, void *value)
+static void insert_key(struct ptrmap *map, const void *key, void *value)
 {
-    size_t i = home(map, key);
+    size_t i = home_slot(map, key);
     while (map->slots[i].key && map->slots[i].key != key)
         i = (i + 1) & (map->cap - 1);
     if (!map->slots[i].key)
@@ -31,11 +31,11 @@ int ptrmap_put(struct ptrmap *map, const void *key, void *value)
             return ENOMEM;
         for (size_t i = 0; i < map->cap; i++)
             if (map->slots[i].key)
-                insert(&bigger, map->slots[i].key, map->slots[i].value);
+                insert_key(&bigger, map->slots[i].key, map->slots[i].value);
         free(map->slots);
         *map = bigger;
     }
-    insert(map, key, value);
+    insert_key(map, key, value);
     return 0;
 }
 
@@ -43,7 +43,7 @@ void *ptrmap_get(const struct ptrmap *map, const void *key)
 {
     if (map->cnt == 0 || !key)
         return NULL;
-    size_t i = home(map, key);
+    size_t i = home_slot(map, key);
     while (map->slots[i].key && map->slots[i].key != key)
         i = (i + 1) & (map->cap - 1);
     return map->slots[i].key ? map->slots[i].value : NULL;
@@ -53,7 +53,7 @@ void ptrmap_remove(struct ptrmap *map, const void *key)
 {
     if (map->cnt == 0 || !key)
         return;
-    size_t mask = map->cap - 1, i = home(map, key);
+    size_t mask = map->cap - 1, i = home_slot(map, key);
     while (map->slots[i].key && map->slots[i].key != key)
         i = (i + 1) & mask;
     if (!map->slots[i].key)
@@ -61,7 +61,7 @@ void ptrmap_remove(struct ptrmap *map, const void *key)
     map->cnt--;
     /* Close the gap: an entry moves back unless its home lies behind the gap (TAOCP 6.4, R). */
     for (size_t j = (i + 1) & mask; map->slots[j].key; j = (j + 1) & mask) {
-        if (((j - home(map, map->slots[j].key)) & mask) >= ((j - i) & mask)) {
+        if (((j - home_slot(map, map->slots[j].key)) & mask) >= ((j - i) & mask)) {
             map->slots[i] = map->slots[j];
             i = j;
         }

@@ -45,7 +45,7 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
 
 /* A receive QP of XRC has no PD of the program's: it gets one of the device, which it alone uses.
  */
-static int hidden_pd(struct ibv_context *context, struct vqp *qp)
+static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
 {
     int result = verbs_errno(rnic_pd_new(vctx_lock(context), &qp->hidden_pd));
     vctx_unlock(context);
@@ -110,9 +110,9 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
         .sq_sig_all = attr->sq_sig_all,
     };
     if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
-        (result = vqp_build_init(qp, attr->send_ops_flags)) != 0)
+        (result = wr_builder_init(qp, attr->send_ops_flags)) != 0)
         goto fail;
-    if (!sends && (result = hidden_pd(context, qp)) != 0)
+    if (!sends && (result = create_hidden_pd(context, qp)) != 0)
         goto fail;
     vctx_lock(context);
     result = create_rnic(vctx_of(context), sends ? vpd_rnic(attr->pd) : qp->hidden_pd, &init, qp);
@@ -137,7 +137,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     return ibv;
 fail:
     if (qp)
-        vqp_build_free(qp);
+        wr_builder_free(qp);
     free(qp);
     errno = result;
     return NULL;
@@ -164,7 +164,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
-    return vqp_of(qp)->build ? &vqp_of(qp)->ex : NULL;
+    return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
 #define LINGER_SPANS 20u /* other QPs may never be quiet */
@@ -214,7 +214,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
         return result;
     verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->events_completed,
                      evq_purge(&vctx_of(context)->async, qp, &qp->async_reported));
-    vqp_build_free(qp);
+    wr_builder_free(qp);
     pthread_mutex_destroy(&ibv->mutex);
     pthread_cond_destroy(&ibv->cond);
     free(qp);
@@ -240,7 +240,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* The attributes that the mask names, in the device's words; the address vector comes apart. */
-static struct rnic_qp_attr attr_of(const struct ibv_qp_attr *from, int mask)
+static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask)
 {
     struct rnic_qp_attr to = {
         .state = (enum rnic_qp_state)from->qp_state,
@@ -266,7 +266,7 @@ static struct rnic_qp_attr attr_of(const struct ibv_qp_attr *from, int mask)
 }
 
 /* Whether a QP that may have answers to give will give none any more. */
-static bool falls_silent(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
+static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
 {
     return mask & IBV_QP_STATE &&
            (attr->qp_state == IBV_QPS_ERR || attr->qp_state == IBV_QPS_RESET) &&
@@ -277,7 +277,7 @@ static bool falls_silent(const struct ibv_qp *ibv, const struct ibv_qp_attr *att
  * A QP of XRC is one half of an RC QP. Programs give it all that an RC QP takes (perftest does);
  * what belongs to the other half is not looked at, as Linux has it.
  */
-static int of_other_half(enum ibv_qp_type type)
+static int xrc_ignored_attrs(enum ibv_qp_type type)
 {
     switch (type) {
     case IBV_QPT_XRC_SEND: return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -288,7 +288,7 @@ static int of_other_half(enum ibv_qp_type type)
 
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
-    mask &= ~of_other_half(ibv->qp_type);
+    mask &= ~xrc_ignored_attrs(ibv->qp_type);
     struct vqp *qp = vqp_of(ibv);
     if (mask & IBV_QP_RATE_LIMIT)
         return EOPNOTSUPP;
@@ -298,13 +298,13 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     /* There is one path, on which every QP is from the start (R197): to say so is no mistake. */
     if (mask & IBV_QP_PATH_MIG_STATE && attr->path_mig_state == IBV_MIG_MIGRATED)
         mask &= ~IBV_QP_PATH_MIG_STATE;
-    struct rnic_qp_attr to = attr_of(attr, mask);
+    struct rnic_qp_attr to = to_rnic_attr(attr, mask);
     if (mask & IBV_QP_AV) {
         int result = vah_path(ibv->context, &attr->ah_attr, &to.av);
         if (result != 0)
             return result;
     }
-    if (falls_silent(ibv, attr, mask))
+    if (stops_answering(ibv, attr, mask))
         vhca_linger(vctx_of(ibv->context)->hca);
     vctx_lock_settled(ibv->context);
     int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_live_now()));

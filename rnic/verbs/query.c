@@ -22,7 +22,7 @@ static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
         memset((char *)to + from_len, 0, to_len - from_len);
 }
 
-static void iface_of(struct ibv_context *context, struct rnic_iface *iface)
+static void get_iface(struct ibv_context *context, struct rnic_iface *iface)
 {
     rnic_live_iface(vctx_of(context)->hca->live, iface);
 }
@@ -30,12 +30,12 @@ static void iface_of(struct ibv_context *context, struct rnic_iface *iface)
 /* ---- device ---------------------------------------------------------------------------------- */
 
 /* The device's counts are unsigned, the program's are int. */
-static int count(uint64_t cnt)
+static int clamp_int(uint64_t cnt)
 {
     return cnt > INT_MAX ? INT_MAX : (int)cnt;
 }
 
-static void device_attr(struct ibv_context *context, struct ibv_device_attr *attr)
+static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     struct rnic_limits max;
     struct rnic *rnic = vctx_lock(context);
@@ -49,32 +49,33 @@ static void device_attr(struct ibv_context *context, struct ibv_device_attr *att
         .vendor_id = 0xffffff, /* nobody's OUI, as Linux Soft-RoCE has it */
         .max_mr_size = max.max_mr_size,
         .page_size_cap = 0xfffffffffffff000,
-        .max_qp = count(max.max_qp),
-        .max_qp_wr = count(max.max_qp_wr),
+        .max_qp = clamp_int(max.max_qp),
+        .max_qp_wr = clamp_int(max.max_qp_wr),
         .device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                             IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                             IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW |
                             IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC |
                             (mw_2a ? IBV_DEVICE_MEM_WINDOW_TYPE_2A : IBV_DEVICE_MEM_WINDOW_TYPE_2B),
-        .max_sge = count(max.max_sge),
-        .max_sge_rd = count(max.max_sge_rd),
-        .max_cq = count(max.max_cq),
-        .max_cqe = count(max.max_cqe),
-        .max_mr = count(max.max_mr),
-        .max_pd = count(max.max_pd),
-        .max_qp_rd_atom = count(max.max_qp_rd_atom),
-        .max_res_rd_atom = count((uint64_t)max.max_qp_rd_atom * max.max_qp),
-        .max_qp_init_rd_atom = count(max.max_qp_init_rd_atom),
+        .max_sge = clamp_int(max.max_sge),
+        .max_sge_rd = clamp_int(max.max_sge_rd),
+        .max_cq = clamp_int(max.max_cq),
+        .max_cqe = clamp_int(max.max_cqe),
+        .max_mr = clamp_int(max.max_mr),
+        .max_pd = clamp_int(max.max_pd),
+        .max_qp_rd_atom = clamp_int(max.max_qp_rd_atom),
+        .max_res_rd_atom = clamp_int((uint64_t)max.max_qp_rd_atom * max.max_qp),
+        .max_qp_init_rd_atom = clamp_int(max.max_qp_init_rd_atom),
         .atomic_cap = IBV_ATOMIC_HCA,
-        .max_mw = count(max.max_mw),
-        .max_mcast_grp = count(max.max_mcast_grp),
-        .max_mcast_qp_attach = count(max.max_mcast_qp_attach),
-        .max_total_mcast_qp_attach = count((uint64_t)max.max_mcast_grp * max.max_mcast_qp_attach),
-        .max_ah = count(max.max_ah),
-        .max_srq = count(max.max_srq),
-        .max_srq_wr = count(max.max_srq_wr),
-        .max_srq_sge = count(max.max_srq_sge),
+        .max_mw = clamp_int(max.max_mw),
+        .max_mcast_grp = clamp_int(max.max_mcast_grp),
+        .max_mcast_qp_attach = clamp_int(max.max_mcast_qp_attach),
+        .max_total_mcast_qp_attach =
+            clamp_int((uint64_t)max.max_mcast_grp * max.max_mcast_qp_attach),
+        .max_ah = clamp_int(max.max_ah),
+        .max_srq = clamp_int(max.max_srq),
+        .max_srq_wr = clamp_int(max.max_srq_wr),
+        .max_srq_sge = clamp_int(max.max_srq_sge),
         .max_pkeys = 1,
         .local_ca_ack_delay = 15, /* 4.096 us * 2^15 = 134 ms: a process may wait for its CPU */
         .phys_port_cnt = 1,
@@ -83,7 +84,7 @@ static void device_attr(struct ibv_context *context, struct ibv_device_attr *att
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-    device_attr(context, attr);
+    fill_device_attr(context, attr);
     return 0;
 }
 
@@ -99,7 +100,7 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
         .hca_core_clock = 1000000, /* kHz: time stamps count nanoseconds */
         .phys_port_cnt_ex = 1,
     };
-    device_attr(context, &all.orig_attr);
+    fill_device_attr(context, &all.orig_attr);
     /* FLUSH and ATOMIC WRITE (A19): the kernel's numbers, IB_UVERBS_DEVICE_FLUSH_GLOBAL,
      * _FLUSH_PERSISTENT and _ATOMIC_WRITE of Linux 6.2; the verbs header has no names for them. */
     all.device_cap_flags_ex = all.orig_attr.device_cap_flags | 7ull << 38;
@@ -167,7 +168,7 @@ int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
     struct rnic_iface iface;
     if (port != 1)
         return EINVAL;
-    iface_of(context, &iface);
+    get_iface(context, &iface);
     struct ibv_port_attr all = {
         .state = iface.up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
         .max_mtu = IBV_MTU_4096,
@@ -197,7 +198,7 @@ int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *s
     struct rnic_iface iface;
     if (port != 1)
         return EINVAL;
-    iface_of(context, &iface);
+    get_iface(context, &iface);
     long mbps = link_mbps(iface.name);
     if (mbps == 0)
         return EOPNOTSUPP;
@@ -227,7 +228,7 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
     vctx_unlock(context);
     if (!there)
         return ENODATA;
-    iface_of(context, &iface);
+    get_iface(context, &iface);
     *entry = (struct ibv_gid_entry){
         .gid_index = idx,
         .port_num = port,

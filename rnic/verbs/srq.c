@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static struct vsrq *of(struct ibv_srq *srq)
+static struct vsrq *vsrq_of(struct ibv_srq *srq)
 {
     return (struct vsrq *)(void *)srq;
 }
 
-static struct ibv_srq *create(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr,
-                              struct ibv_xrcd *xrcd, struct ibv_cq *cq)
+static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr,
+                                  struct ibv_xrcd *xrcd, struct ibv_cq *cq)
 {
     struct vhca *hca = vctx_of(pd->context)->hca;
     struct vsrq *srq = calloc(1, sizeof *srq);
@@ -50,7 +50,7 @@ static struct ibv_srq *create(struct ibv_pd *pd, void *srq_context, struct ibv_s
 /* srq_limit of the attributes is not looked at (ibv_create_srq(3)). */
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-    return create(pd, attr->srq_context, &attr->attr, NULL, NULL);
+    return create_srq(pd, attr->srq_context, &attr->attr, NULL, NULL);
 }
 
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
@@ -69,8 +69,8 @@ struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_
         errno = EINVAL;
         return NULL;
     }
-    return create(attr->pd, attr->srq_context, &attr->attr, xrc ? attr->xrcd : NULL,
-                  xrc ? attr->cq : NULL);
+    return create_srq(attr->pd, attr->srq_context, &attr->attr, xrc ? attr->xrcd : NULL,
+                      xrc ? attr->cq : NULL);
 }
 
 int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
@@ -78,9 +78,9 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
     if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
         return EINVAL;
     vctx_lock(ibv->context);
-    int result =
-        verbs_errno(rnic_srq_modify(of(ibv)->rnic, mask & IBV_SRQ_MAX_WR ? &attr->max_wr : NULL,
-                                    mask & IBV_SRQ_LIMIT ? &attr->srq_limit : NULL));
+    int result = verbs_errno(rnic_srq_modify(vsrq_of(ibv)->rnic,
+                                             mask & IBV_SRQ_MAX_WR ? &attr->max_wr : NULL,
+                                             mask & IBV_SRQ_LIMIT ? &attr->srq_limit : NULL));
     vctx_unlock(ibv->context);
     return result;
 }
@@ -89,7 +89,7 @@ int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 {
     struct rnic_srq_init is;
     vctx_lock(ibv->context);
-    rnic_srq_view(of(ibv)->rnic, &is);
+    rnic_srq_view(vsrq_of(ibv)->rnic, &is);
     vctx_unlock(ibv->context);
     *attr =
         (struct ibv_srq_attr){.max_wr = is.max_wr, .max_sge = is.max_sge, .srq_limit = is.limit};
@@ -98,7 +98,7 @@ int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 
 int ibv_destroy_srq(struct ibv_srq *ibv)
 {
-    struct vsrq *srq = of(ibv);
+    struct vsrq *srq = vsrq_of(ibv);
     vctx_lock(ibv->context);
     struct rnic_srq *rnic = srq->rnic;
     int result = verbs_errno(rnic_srq_del(rnic));
@@ -118,7 +118,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 int vsrq_num(struct ibv_srq *srq, uint32_t *num)
 {
     vctx_lock(srq->context);
-    *num = rnic_srq_num(of(srq)->rnic);
+    *num = rnic_srq_num(vsrq_of(srq)->rnic);
     vctx_unlock(srq->context);
     return 0;
 }
@@ -131,7 +131,7 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
         struct rnic_recv_wr to;
         result = vqp_recv_wr_of(wr, &to);
         if (result == 0)
-            result = verbs_errno(rnic_post_srq_recv(of(ibv)->rnic, &to));
+            result = verbs_errno(rnic_post_srq_recv(vsrq_of(ibv)->rnic, &to));
         if (result != 0)
             break;
     }
@@ -144,8 +144,8 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 /* ---- XRC domains ----------------------------------------------------------------------------- */
 
 /* The domain of the file, or a new one; locked. 0 or an errno, as Linux' ib_uverbs_open_xrcd. */
-static int domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
-                      struct xrc_domain **out)
+static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
+                          struct xrc_domain **out)
 {
     for (struct xrc_domain *is = hca->domains; file && is; is = is->next) {
         if (!is->of_file || is->dev != file->st_dev || is->ino != file->st_ino)
@@ -193,8 +193,8 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
     else if (!(xrcd = calloc(1, sizeof *xrcd)))
         result = ENOMEM;
     if (result == 0) {
-        result = domain_get(vctx_of(context)->hca, vctx_lock(context),
-                            attr->fd == -1 ? NULL : &file, attr->oflags, &xrcd->domain);
+        result = xrc_domain_get(vctx_of(context)->hca, vctx_lock(context),
+                                attr->fd == -1 ? NULL : &file, attr->oflags, &xrcd->domain);
         vctx_unlock(context);
     }
     if (result != 0) {

@@ -17,15 +17,15 @@
 #define LINES_MAX                                                                                  \
     65536u /* requests of a QP that are followed at a time; then the oldest is written */
 
-struct line {
+struct timeline_request {
     uint32_t wqe; /* 0: free */
     struct timeline_record record;
 };
 
 /* The requests of one QP, by their numbers. */
-struct lines {
+struct timeline_qp {
     uint32_t mask;
-    struct line line[];
+    struct timeline_request request[];
 };
 
 struct timeline {
@@ -52,7 +52,7 @@ static uint64_t clock_now(void)
 
 /* A block goes out in one write, so that those of several processes do not mix. In a child of
  * fork() what the parent had buffered is the parent's. */
-static void write_out(struct timeline *timeline)
+static void flush_buffer(struct timeline *timeline)
 {
     size_t len = timeline->cnt * sizeof timeline->buffer[0];
     timeline->cnt = 0;
@@ -63,28 +63,28 @@ static void write_out(struct timeline *timeline)
         ;
 }
 
-static void finish(struct timeline *timeline, struct line *line)
+static void finish_request(struct timeline *timeline, struct timeline_request *request)
 {
-    line->wqe = 0;
-    timeline->buffer[timeline->cnt++] = line->record;
+    request->wqe = 0;
+    timeline->buffer[timeline->cnt++] = request->record;
     if (timeline->cnt == BUFFERED)
-        write_out(timeline);
+        flush_buffer(timeline);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const void *key_of(uint32_t qpn)
+static const void *qpn_key(uint32_t qpn)
 {
     return (const void *)(uintptr_t)qpn;
 }
 
 /* The QP's lines; made with its first request. NULL without memory: the QP is not followed. */
-static struct lines *lines_of(struct timeline *timeline, const struct rnic_qp *qp)
+static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struct rnic_qp *qp)
 {
     uint32_t qpn = rnic_qp_qpn(qp);
-    struct lines *lines = ptrmap_get(&timeline->qps, key_of(qpn));
-    if (lines)
-        return lines;
+    struct timeline_qp *requests = ptrmap_get(&timeline->qps, qpn_key(qpn));
+    if (requests)
+        return requests;
     struct rnic_qp_init init;
     rnic_qp_query(qp, NULL, &init);
     /* A request is followed until it is polled: until then its completion lies in the CQ. */
@@ -92,32 +92,32 @@ static struct lines *lines_of(struct timeline *timeline, const struct rnic_qp *q
     uint32_t cnt = 64;
     while (cnt < want && cnt < LINES_MAX)
         cnt *= 2;
-    lines = calloc(1, sizeof *lines + cnt * sizeof lines->line[0]);
-    if (!lines)
+    requests = calloc(1, sizeof *requests + cnt * sizeof requests->request[0]);
+    if (!requests)
         return NULL;
-    lines->mask = cnt - 1;
-    if (ptrmap_put(&timeline->qps, key_of(qpn), lines) != 0) {
-        free(lines);
+    requests->mask = cnt - 1;
+    if (ptrmap_put(&timeline->qps, qpn_key(qpn), requests) != 0) {
+        free(requests);
         return NULL;
     }
-    return lines;
+    return requests;
 }
 
-static void begin(struct timeline *timeline, struct line *line, const struct rnic_qp *qp,
-                  uint32_t wqe, uint64_t now)
+static void begin_request(struct timeline *timeline, struct timeline_request *request,
+                          const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (line->wqe) /* never polled, and its place is needed */
-        finish(timeline, line);
-    line->wqe = wqe;
-    line->record = (struct timeline_record){
+    if (request->wqe) /* never polled, and its place is needed */
+        finish_request(timeline, request);
+    request->wqe = wqe;
+    request->record = (struct timeline_record){
         .pid = (uint32_t)timeline->pid,
         .qpn = rnic_qp_qpn(qp),
     };
-    line->record.at[TIMELINE_POSTED] = timeline->posting ? timeline->posting : now;
-    line->record.at[TIMELINE_SEEN] = now;
+    request->record.at[TIMELINE_POSTED] = timeline->posting ? timeline->posting : now;
+    request->record.at[TIMELINE_SEEN] = now;
 }
 
-static void done(struct timeline_record *record, const struct rnic_wc *wc)
+static void record_completion(struct timeline_record *record, const struct rnic_wc *wc)
 {
     record->wr_id = wc->wr_id;
     record->opcode = (uint8_t)wc->opcode;
@@ -130,25 +130,25 @@ static void on_step(void *user, const struct rnic_qp *qp, uint32_t wqe, enum rni
                     const struct rnic_wc *wc)
 {
     struct timeline *timeline = user;
-    struct lines *lines = lines_of(timeline, qp);
-    struct line *line = lines ? &lines->line[wqe & lines->mask] : NULL;
-    if (!line || (step != RNIC_WR_STEP_POSTED && line->wqe != wqe))
+    struct timeline_qp *requests = timeline_qp_of(timeline, qp);
+    struct timeline_request *request = requests ? &requests->request[wqe & requests->mask] : NULL;
+    if (!request || (step != RNIC_WR_STEP_POSTED && request->wqe != wqe))
         return;
     uint64_t now = clock_now();
-    struct timeline_record *record = &line->record;
+    struct timeline_record *record = &request->record;
     switch (step) {
-    case RNIC_WR_STEP_POSTED: begin(timeline, line, qp, wqe, now); break;
+    case RNIC_WR_STEP_POSTED: begin_request(timeline, request, qp, wqe, now); break;
     case RNIC_WR_STEP_FIRST: record->at[TIMELINE_FIRST] = now; break;
     case RNIC_WR_STEP_LAST: record->at[TIMELINE_LAST] = now; break;
     case RNIC_WR_STEP_RESENT: record->resent++; break;
     case RNIC_WR_STEP_ANSWERED: record->at[TIMELINE_ACKED] = now; break;
     case RNIC_WR_STEP_COMPLETED:
-        done(record, wc);
+        record_completion(record, wc);
         record->at[TIMELINE_CQE] = now;
         break;
     case RNIC_WR_STEP_DONE:
-        done(record, wc);
-        finish(timeline, line);
+        record_completion(record, wc);
+        finish_request(timeline, request);
         break;
     }
 }
@@ -165,25 +165,27 @@ void timeline_polled(struct timeline *timeline, const struct rnic_wc *wc, size_t
         return;
     uint64_t now = clock_now();
     for (size_t i = 0; i < cnt; i++) {
-        struct lines *lines = wc[i].wqe ? ptrmap_get(&timeline->qps, key_of(wc[i].qpn)) : NULL;
-        struct line *line = lines ? &lines->line[wc[i].wqe & lines->mask] : NULL;
-        if (!line || line->wqe != wc[i].wqe)
+        struct timeline_qp *requests =
+            wc[i].wqe ? ptrmap_get(&timeline->qps, qpn_key(wc[i].qpn)) : NULL;
+        struct timeline_request *request =
+            requests ? &requests->request[wc[i].wqe & requests->mask] : NULL;
+        if (!request || request->wqe != wc[i].wqe)
             continue;
-        line->record.at[TIMELINE_POLLED] = now;
-        finish(timeline, line);
+        request->record.at[TIMELINE_POLLED] = now;
+        finish_request(timeline, request);
     }
 }
 
 void timeline_qp_gone(struct timeline *timeline, uint32_t qpn)
 {
-    struct lines *lines = timeline ? ptrmap_get(&timeline->qps, key_of(qpn)) : NULL;
-    if (!lines)
+    struct timeline_qp *requests = timeline ? ptrmap_get(&timeline->qps, qpn_key(qpn)) : NULL;
+    if (!requests)
         return;
-    for (uint32_t i = 0; i <= lines->mask; i++)
-        if (lines->line[i].wqe)
-            finish(timeline, &lines->line[i]);
-    ptrmap_remove(&timeline->qps, key_of(qpn));
-    free(lines);
+    for (uint32_t i = 0; i <= requests->mask; i++)
+        if (requests->request[i].wqe)
+            finish_request(timeline, &requests->request[i]);
+    ptrmap_remove(&timeline->qps, qpn_key(qpn));
+    free(requests);
 }
 
 /* ---- from beginning to end ------------------------------------------------------------------- */
@@ -221,14 +223,15 @@ void timeline_free(struct timeline *timeline)
         *link = timeline->next;
     pthread_mutex_unlock(&all_lock);
     for (size_t i = 0; i < timeline->qps.cap; i++) {
-        struct lines *lines = timeline->qps.slots[i].key ? timeline->qps.slots[i].value : NULL;
-        for (uint32_t k = 0; lines && k <= lines->mask; k++)
-            if (lines->line[k].wqe)
-                finish(timeline, &lines->line[k]);
-        free(lines);
+        struct timeline_qp *requests =
+            timeline->qps.slots[i].key ? timeline->qps.slots[i].value : NULL;
+        for (uint32_t k = 0; requests && k <= requests->mask; k++)
+            if (requests->request[k].wqe)
+                finish_request(timeline, &requests->request[k]);
+        free(requests);
     }
     ptrmap_free(&timeline->qps);
-    write_out(timeline);
+    flush_buffer(timeline);
     rnic_tagged_close(timeline->fd);
     free(timeline);
 }
@@ -240,6 +243,6 @@ __attribute__((destructor)) static void at_exit(void)
     if (pthread_mutex_trylock(&all_lock) != 0)
         return;
     for (struct timeline *timeline = all; timeline; timeline = timeline->next)
-        write_out(timeline);
+        flush_buffer(timeline);
     pthread_mutex_unlock(&all_lock);
 }

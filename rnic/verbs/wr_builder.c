@@ -13,26 +13,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct store {
+struct byte_store {
     char *bytes;
     size_t len, cap;
 };
 
-struct request {
+struct built_request {
     struct rnic_send_wr wr;
     size_t sge_off, data_off; /* into the stores; the pointers are made by complete() */
 };
 
-struct vbuild {
+struct wr_builder {
     pthread_mutex_t lock;
     int error;
-    struct store requests; /* struct request */
-    struct store sges;     /* struct rnic_sge */
-    struct store data;
+    struct byte_store requests; /* struct request */
+    struct byte_store sges;     /* struct rnic_sge */
+    struct byte_store data;
 };
 
 /* Room for `len` more bytes, which may be none; NULL without memory. */
-static void *store_add(struct store *store, size_t len)
+static void *store_add(struct byte_store *store, size_t len)
 {
     if (!store->bytes || store->cap - store->len < len) {
         size_t cap = store->cap ? store->cap : 1024;
@@ -48,36 +48,38 @@ static void *store_add(struct store *store, size_t len)
     return store->bytes + store->len - len;
 }
 
-static struct vqp *of(struct ibv_qp_ex *ex)
+static struct vqp *vqp_of_ex(struct ibv_qp_ex *ex)
 {
     return (struct vqp *)(void *)ex;
 }
 
-static void refuse(struct vbuild *build, int error)
+static void set_build_error(struct wr_builder *builder, int error)
 {
-    if (build->error == 0)
-        build->error = error;
+    if (builder->error == 0)
+        builder->error = error;
 }
 
 /* The request that setters work on, or NULL. */
-static struct request *last(struct vbuild *build)
+static struct built_request *last_request(struct wr_builder *builder)
 {
-    return build->requests.len
-               ? (struct request *)(void *)(build->requests.bytes + build->requests.len) - 1
+    return builder->requests.len
+               ? (struct built_request *)(void *)(builder->requests.bytes + builder->requests.len) -
+                     1
                : NULL;
 }
 
 /* Adds a request of which `wr` says what no setter says. */
-static void add(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
+static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 {
-    struct vqp *qp = of(ex);
-    struct vbuild *build = qp->build;
-    struct request *request = store_add(&build->requests, sizeof *request);
+    struct vqp *qp = vqp_of_ex(ex);
+    struct wr_builder *builder = qp->builder;
+    struct built_request *request = store_add(&builder->requests, sizeof *request);
     if (!request) {
-        refuse(build, ENOMEM);
+        set_build_error(builder, ENOMEM);
         return;
     }
-    *request = (struct request){.wr = *wr, .sge_off = build->sges.len, .data_off = build->data.len};
+    *request = (struct built_request){
+        .wr = *wr, .sge_off = builder->sges.len, .data_off = builder->data.len};
     request->wr.wr_id = ex->wr_id;
     request->wr.flags = (ex->wr_flags & ~(unsigned)IBV_SEND_INLINE) |
                         (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0u);
@@ -87,66 +89,71 @@ static void add(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND});
 }
 
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_IMM, .imm = be32toh(imm)});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_IMM, .imm = be32toh(imm)});
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV, .invalidate_key = rkey});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV, .invalidate_key = rkey});
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_LOCAL_INV, .invalidate_key = rkey});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_LOCAL_INV, .invalidate_key = rkey});
 }
 
 static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_WRITE, .remote_addr = addr, .rkey = rkey});
+    add_request(ex,
+                &(struct rnic_send_wr){.opcode = RNIC_WR_WRITE, .remote_addr = addr, .rkey = rkey});
 }
 
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, __be32 imm)
 {
-    add(ex,
-        &(struct rnic_send_wr){
-            .opcode = RNIC_WR_WRITE_IMM, .remote_addr = addr, .rkey = rkey, .imm = be32toh(imm)});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_WRITE_IMM,
+                                           .remote_addr = addr,
+                                           .rkey = rkey,
+                                           .imm = be32toh(imm)});
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_READ, .remote_addr = addr, .rkey = rkey});
+    add_request(ex,
+                &(struct rnic_send_wr){.opcode = RNIC_WR_READ, .remote_addr = addr, .rkey = rkey});
 }
 
 static void wr_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t compare,
                        uint64_t swap)
 {
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_CMP_SWAP,
-                                   .remote_addr = addr,
-                                   .rkey = rkey,
-                                   .compare_add = compare,
-                                   .swap = swap});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_CMP_SWAP,
+                                           .remote_addr = addr,
+                                           .rkey = rkey,
+                                           .compare_add = compare,
+                                           .swap = swap});
 }
 
 static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t value)
 {
-    add(ex,
-        &(struct rnic_send_wr){
-            .opcode = RNIC_WR_FETCH_ADD, .remote_addr = addr, .rkey = rkey, .compare_add = value});
+    add_request(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_FETCH_ADD,
+                                           .remote_addr = addr,
+                                           .rkey = rkey,
+                                           .compare_add = value});
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
                        const struct ibv_mw_bind_info *info)
 {
     if (!mw || mw->type != IBV_MW_TYPE_2) {
-        refuse(of(ex)->build, EINVAL);
+        set_build_error(vqp_of_ex(ex)->builder, EINVAL);
         return;
     }
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_BIND_MW, .mw = vmw_bind_of(mw, rkey, info)});
+    add_request(
+        ex, &(struct rnic_send_wr){.opcode = RNIC_WR_BIND_MW, .mw = vmw_bind_of(mw, rkey, info)});
 }
 
 static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
@@ -156,8 +163,8 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, 
 {
     uint64_t value;
     memcpy(&value, data, sizeof value);
-    add(ex,
-        &(struct rnic_send_wr){.opcode = RNIC_WR_ATOMIC_WRITE, .remote_addr = addr, .rkey = rkey});
+    add_request(ex, &(struct rnic_send_wr){
+                        .opcode = RNIC_WR_ATOMIC_WRITE, .remote_addr = addr, .rkey = rkey});
     set_inline_data(ex, &value, sizeof value);
 }
 
@@ -180,10 +187,10 @@ static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t 
 
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
-    struct vbuild *build = of(ex)->build;
-    struct request *request = last(build);
+    struct wr_builder *builder = vqp_of_ex(ex)->builder;
+    struct built_request *request = last_request(builder);
     if (!request || !ah) {
-        refuse(build, EINVAL);
+        set_build_error(builder, EINVAL);
         return;
     }
     request->wr.ah = ((struct vah *)(void *)ah)->rnic;
@@ -193,26 +200,26 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, u
 
 static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 {
-    struct request *request = last(of(ex)->build);
+    struct built_request *request = last_request(vqp_of_ex(ex)->builder);
     if (request)
         request->wr.srqn = srqn;
     else
-        refuse(of(ex)->build, EINVAL);
+        set_build_error(vqp_of_ex(ex)->builder, EINVAL);
 }
 
 /* ---- setters: what the last request sends ---------------------------------------------------- */
 
 static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge *list)
 {
-    struct vbuild *build = of(ex)->build;
-    struct request *request = last(build);
-    if (!request || cnt > of(ex)->init.cap.max_send_sge) {
-        refuse(build, EINVAL);
+    struct wr_builder *builder = vqp_of_ex(ex)->builder;
+    struct built_request *request = last_request(builder);
+    if (!request || cnt > vqp_of_ex(ex)->init.cap.max_send_sge) {
+        set_build_error(builder, EINVAL);
         return;
     }
-    void *sges = store_add(&build->sges, cnt * sizeof *list);
+    void *sges = store_add(&builder->sges, cnt * sizeof *list);
     if (!sges) {
-        refuse(build, ENOMEM);
+        set_build_error(builder, ENOMEM);
         return;
     }
     if (cnt > 0)
@@ -227,19 +234,19 @@ static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t
 
 static void set_inline_data_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_data_buf *list)
 {
-    struct vbuild *build = of(ex)->build;
-    struct request *request = last(build);
-    size_t len = 0, max = of(ex)->init.cap.max_inline_data;
+    struct wr_builder *builder = vqp_of_ex(ex)->builder;
+    struct built_request *request = last_request(builder);
+    size_t len = 0, max = vqp_of_ex(ex)->init.cap.max_inline_data;
     for (size_t i = 0; i < cnt && len <= max; i++)
         len = list[i].length > max ? max + 1 : len + list[i].length;
     if (!request || len > max) {
-        refuse(build, EINVAL);
+        set_build_error(builder, EINVAL);
         return;
     }
-    char *data = store_add(&build->data, len);
-    struct rnic_sge *sge = store_add(&build->sges, sizeof *sge);
+    char *data = store_add(&builder->data, len);
+    struct rnic_sge *sge = store_add(&builder->sges, sizeof *sge);
     if (!data || !sge) {
-        refuse(build, ENOMEM);
+        set_build_error(builder, ENOMEM);
         return;
     }
     for (size_t i = 0; i < cnt; i++) {
@@ -259,43 +266,43 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 
 /* ---- start, complete, abort ------------------------------------------------------------------ */
 
-static void start(struct ibv_qp_ex *ex)
+static void start_batch(struct ibv_qp_ex *ex)
 {
-    struct vbuild *build = of(ex)->build;
-    pthread_mutex_lock(&build->lock);
-    build->error = 0;
-    build->requests.len = build->sges.len = build->data.len = 0;
+    struct wr_builder *builder = vqp_of_ex(ex)->builder;
+    pthread_mutex_lock(&builder->lock);
+    builder->error = 0;
+    builder->requests.len = builder->sges.len = builder->data.len = 0;
 }
 
 static void abort_batch(struct ibv_qp_ex *ex)
 {
-    pthread_mutex_unlock(&of(ex)->build->lock);
+    pthread_mutex_unlock(&vqp_of_ex(ex)->builder->lock);
 }
 
 /* Gives a request its pointers, now that the stores do not move any more. */
-static void finish(struct vbuild *build, struct request *request)
+static void resolve_pointers(struct wr_builder *builder, struct built_request *request)
 {
     if (request->wr.sge_cnt == 0) /* there may be no store */
         return;
-    struct rnic_sge *sges = (struct rnic_sge *)(void *)(build->sges.bytes + request->sge_off);
+    struct rnic_sge *sges = (struct rnic_sge *)(void *)(builder->sges.bytes + request->sge_off);
     if (request->wr.flags & RNIC_SEND_INLINE)
-        sges[0].addr = (uintptr_t)(build->data.bytes + request->data_off);
+        sges[0].addr = (uintptr_t)(builder->data.bytes + request->data_off);
     request->wr.sge = sges;
 }
 
-static int complete(struct ibv_qp_ex *ex)
+static int complete_batch(struct ibv_qp_ex *ex)
 {
-    struct vqp *qp = of(ex);
-    struct vbuild *build = qp->build;
-    size_t cnt = build->requests.len / sizeof(struct request);
-    struct request *requests = (struct request *)(void *)build->requests.bytes;
-    int result = build->error;
+    struct vqp *qp = vqp_of_ex(ex);
+    struct wr_builder *builder = qp->builder;
+    size_t cnt = builder->requests.len / sizeof(struct built_request);
+    struct built_request *requests = (struct built_request *)(void *)builder->requests.bytes;
+    int result = builder->error;
     if (result == 0 && cnt > 0) {
         struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
         uint64_t called = timeline ? rnic_live_now() : 0;
         struct rnic_qp_view view;
         for (size_t i = 0; i < cnt; i++)
-            finish(build, &requests[i]);
+            resolve_pointers(builder, &requests[i]);
         vctx_lock(ex->qp_base.context);
         timeline_posting(timeline, called);
         rnic_qp_view(qp->rnic, &view);
@@ -307,13 +314,13 @@ static int complete(struct ibv_qp_ex *ex)
             result = verbs_errno(rnic_post_send(qp->rnic, &requests[i].wr));
         vctx_unlock(ex->qp_base.context);
     }
-    pthread_mutex_unlock(&build->lock);
+    pthread_mutex_unlock(&builder->lock);
     return result;
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
+int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags)
 {
     uint64_t all = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
                    IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
@@ -327,11 +334,11 @@ int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
 #endif
     if (send_ops_flags & ~all)
         return EOPNOTSUPP;
-    struct vbuild *build = calloc(1, sizeof *build);
-    if (!build)
+    struct wr_builder *builder = calloc(1, sizeof *builder);
+    if (!builder)
         return ENOMEM;
-    pthread_mutex_init(&build->lock, NULL);
-    qp->build = build;
+    pthread_mutex_init(&builder->lock, NULL);
+    qp->builder = builder;
     ex->wr_bind_mw = wr_bind_mw;
     ex->wr_atomic_write = wr_atomic_write;
     ex->wr_send = wr_send;
@@ -349,21 +356,21 @@ int vqp_build_init(struct vqp *qp, uint64_t send_ops_flags)
     ex->wr_set_sge_list = set_sge_list;
     ex->wr_set_inline_data = set_inline_data;
     ex->wr_set_inline_data_list = set_inline_data_list;
-    ex->wr_start = start;
-    ex->wr_complete = complete;
+    ex->wr_start = start_batch;
+    ex->wr_complete = complete_batch;
     ex->wr_abort = abort_batch;
     return 0;
 }
 
-void vqp_build_free(struct vqp *qp)
+void wr_builder_free(struct vqp *qp)
 {
-    struct vbuild *build = qp->build;
-    if (!build)
+    struct wr_builder *builder = qp->builder;
+    if (!builder)
         return;
-    free(build->requests.bytes);
-    free(build->sges.bytes);
-    free(build->data.bytes);
-    pthread_mutex_destroy(&build->lock);
-    free(build);
-    qp->build = NULL;
+    free(builder->requests.bytes);
+    free(builder->sges.bytes);
+    free(builder->data.bytes);
+    pthread_mutex_destroy(&builder->lock);
+    free(builder);
+    qp->builder = NULL;
 }

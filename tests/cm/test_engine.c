@@ -60,9 +60,9 @@ static void start_with(struct world *w, uint64_t patience)
                                           .id_prefix = 7 + e,
                                           .id_prefix_bits = 12,
                                           .seed = {1000 * e + 5, e},
-                                          .speaks_for = speaks,
-                                          .patience = e == B ? patience : 0,
-                                          .elsewhere = elsewhere,
+                                          .answers_unknown = speaks,
+                                          .listen_wait = e == B ? patience : 0,
+                                          .served_elsewhere = elsewhere,
                                           .user = &w->end[e]};
 
         w->end[e].cm = rnic_cm_new(&attr);
@@ -148,7 +148,7 @@ static void answer(struct world *w, struct end *end, const struct rnic_cm_event 
         break;
     case RNIC_CM_SIDR_REQUEST:
         end->id = event->id;
-        EXPECT_EQ(rnic_cm_sidr_answer(event->id, &sidr, w->now), RNIC_OK);
+        EXPECT_EQ(rnic_cm_sidr_reply(event->id, &sidr, w->now), RNIC_OK);
         break;
     default: break;
     }
@@ -375,7 +375,7 @@ static void bad_network(void)
         for (unsigned e = 0; e < ENDS; e++) {
             EXPECT_EQ(w.end[e].seen[RNIC_CM_DISCONNECTED], 1);
             EXPECT_EQ(rnic_cm_id_state(w.end[e].id), RNIC_CM_IDLE);
-            EXPECT_EQ(rnic_cm_leaving(w.end[e].cm), 0);
+            EXPECT_EQ(rnic_cm_disconnecting(w.end[e].cm), 0);
             EXPECT_EQ(rnic_cm_deadline(w.end[e].cm), RNIC_NEVER);
         }
         stop(&w);
@@ -454,7 +454,7 @@ static void listens_late(void)
     start_with(&w, PATIENCE); /* a service of datagrams likewise */
     stops_listening(&w);
     w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
-    EXPECT_EQ(rnic_cm_sidr_ask(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
+    EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
     pass(&w, PATIENCE / 2);
     listens_again(&w);
     pass(&w, PATIENCE);
@@ -638,7 +638,7 @@ static void datagram_service(void)
     start(&w);
     w.lose[ROCE_CM_SIDR_REP] = 1;
     w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
-    EXPECT_EQ(rnic_cm_sidr_ask(w.end[A].id, &req, 18, 15, &addr_of[A], w.now), RNIC_OK);
+    EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &req, 18, 15, &addr_of[A], w.now), RNIC_OK);
     pass(&w, LONG_TIME);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_SIDR_RESPONSE], 1);
     EXPECT_EQ(w.end[B].seen[RNIC_CM_SIDR_REQUEST], 1);

@@ -121,7 +121,7 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
         break;
     case ROCE_CM_SIDR_REQ:
         r->id = rnic_cm_id_new(r->cm, NULL);
-        EXPECT_EQ(rnic_cm_sidr_ask(r->id, &msg->sidr_req, 20, 15, &r->addr, r->now), RNIC_OK);
+        EXPECT_EQ(rnic_cm_sidr_request(r->id, &msg->sidr_req, 20, 15, &r->addr, r->now), RNIC_OK);
         break;
     case ROCE_CM_REP: rnic_cm_accept(r->id, &msg->rep, r->now); break;
     case ROCE_CM_RTU: rnic_cm_establish(r->id, NULL, 0, r->now); break;
@@ -132,7 +132,7 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
         break;
     case ROCE_CM_DREQ:
     case ROCE_CM_DREP: rnic_cm_disconnect(r->id, NULL, 0, r->now); break;
-    case ROCE_CM_SIDR_REP: rnic_cm_sidr_answer(r->id, &msg->sidr_rep, r->now); break;
+    case ROCE_CM_SIDR_REP: rnic_cm_sidr_reply(r->id, &msg->sidr_rep, r->now); break;
     default: break;
     }
 }

@@ -432,7 +432,7 @@ static void has_signals_of_its_own(void)
     if (sigaction(SIGSEGV, &own, NULL) != 0 || sigaction(SIGBUS, &own, NULL) != 0 ||
         pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
         die("signals: %s", strerror(errno));
-    usleep(30000); /* the device may not see it at once (verbs/touch.h) */
+    usleep(30000); /* the device may not see it at once (verbs/page_probe.h) */
 }
 
 int main(void)

@@ -8,7 +8,7 @@ static char error[CONFIG_TEXT_MAX + 128];
 
 static void parses_a_file(void)
 {
-    struct config config = {0};
+    struct verbs_config config = {0};
     CU_ASSERT(config_parse(&config, "rnic.conf",
                            "# devices\n"
                            "  ifaces = eth0, !lo # two\n"
@@ -30,7 +30,7 @@ static void refuses(void)
     static const char *const texts[] = {"seed = x",     "seed = -1", "seed = 1 2", "seed =",
                                         "colour = red", "ifaces",    "= 3",        "windows = 2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct config config = {0};
+        struct verbs_config config = {0};
         char text[64] = "\n";
         strcat(text, texts[i]);
         error[0] = 0;
@@ -41,7 +41,7 @@ static void refuses(void)
 
 static void refuses_long_lines(void)
 {
-    struct config config = {0};
+    struct verbs_config config = {0};
     char text[4 * CONFIG_TEXT_MAX];
     for (size_t len = CONFIG_TEXT_MAX; len < sizeof text - 16; len += 100) {
         strcpy(text, "ifaces = ");
@@ -53,7 +53,7 @@ static void refuses_long_lines(void)
 
 static void environment_wins(void)
 {
-    struct config config;
+    struct verbs_config config;
     setenv("RNIC_CONFIG", "/dev/null", 1);
     setenv("RNIC_IFACES", "veth*", 1);
     setenv("RNIC_SEED", "7", 1);
@@ -95,7 +95,7 @@ static void chooses_interfaces(void)
         {"eth? !eth3 eth3", "eth3", true, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct config config = {.seed = 0};
+        struct verbs_config config = {.seed = 0};
         bool named;
         strcpy(config.ifaces, rows[i].ifaces);
         EXPECT_EQ(config_wants(&config, rows[i].name, &named), rows[i].wanted);

@@ -15,20 +15,20 @@ void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah)
     ah->port_num = 1;
 }
 
-static void put_private(struct rdma_ucm_conn_param *conn, const uint8_t *data, size_t len)
+static void put_private_data(struct rdma_ucm_conn_param *conn, const uint8_t *data, size_t len)
 {
     memcpy(conn->private_data, data, len);
     conn->private_data_len = (uint8_t)len;
 }
 
-static void put_private_ud(struct rdma_ucm_ud_param *ud, const uint8_t *data, size_t len)
+static void put_private_data_ud(struct rdma_ucm_ud_param *ud, const uint8_t *data, size_t len)
 {
     memcpy(ud->private_data, data, len);
     ud->private_data_len = (uint8_t)len;
 }
 
 /* What a message says of the connection, from the receiver's side: the depths cross over (R238). */
-static void conn_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_req *req)
+static void conn_param_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_req *req)
 {
     conn->qp_num = req->local_qpn;
     conn->srq = req->srq;
@@ -38,10 +38,10 @@ static void conn_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_r
     conn->retry_count = req->retry_count;
     conn->rnr_retry_count = req->rnr_retry_count;
     conn->valid = 1;
-    put_private(conn, req->private_data + ROCE_CM_RDMAIP_LEN, RNIC_CM_REQ_PRIVATE);
+    put_private_data(conn, req->private_data + ROCE_CM_RDMAIP_LEN, RNIC_CM_REQ_PRIVATE);
 }
 
-static void conn_of_rep(struct rdma_ucm_conn_param *conn, const struct roce_cm_rep *rep)
+static void conn_param_of_rep(struct rdma_ucm_conn_param *conn, const struct roce_cm_rep *rep)
 {
     conn->qp_num = roce_cm_rep_qpn(rep);
     conn->srq = rep->srq;
@@ -50,12 +50,12 @@ static void conn_of_rep(struct rdma_ucm_conn_param *conn, const struct roce_cm_r
     conn->flow_control = rep->flow_control;
     conn->rnr_retry_count = rep->rnr_retry_count;
     conn->valid = 1;
-    put_private(conn, rep->private_data, RNIC_CM_REP_PRIVATE);
+    put_private_data(conn, rep->private_data, RNIC_CM_REP_PRIVATE);
 }
 
 /* The id of a request that came for `listener`; NULL if it cannot be taken. */
-static struct uc_id *child_of(struct uc_id *listener, struct uc_port *port,
-                              const struct rnic_cm_event *event)
+static struct uc_id *new_child_id(struct uc_id *listener, struct uc_port *port,
+                                  const struct rnic_cm_event *event)
 {
     bool xrc = event->type == RNIC_CM_REQUEST && roce_cm_req_is_xrc(&event->msg.req);
     struct rnic_cm_ip ip;
@@ -85,12 +85,12 @@ static struct uc_id *child_of(struct uc_id *listener, struct uc_port *port,
     return id;
 }
 
-static void request(struct uc_port *port, const struct rnic_cm_event *event)
+static void deliver_request(struct uc_port *port, const struct rnic_cm_event *event)
 {
     struct uc_id *listener = event->listener ? rnic_cm_id_user(event->listener) : NULL;
-    struct uc_id *child = listener ? child_of(listener, port, event) : NULL;
-    struct uc_event *told = child ? uc_event_new(listener, UCMA_CONNECT_REQUEST, 0) : NULL;
-    if (!told) {
+    struct uc_id *child = listener ? new_child_id(listener, port, event) : NULL;
+    struct uc_event *posted = child ? uc_event_new(listener, UCMA_CONNECT_REQUEST, 0) : NULL;
+    if (!posted) {
         if (child)
             uc_id_del(child);
         else
@@ -98,30 +98,31 @@ static void request(struct uc_port *port, const struct rnic_cm_event *event)
         return;
     }
     listener->backlog--;
-    told->child = child;
-    told->resp.id = child->handle;
+    posted->child = child;
+    posted->resp.id = child->handle;
     if (event->type == RNIC_CM_REQUEST)
-        conn_of_req(&told->resp.param.conn, &event->msg.req);
+        conn_param_of_req(&posted->resp.param.conn, &event->msg.req);
     else
-        put_private_ud(&told->resp.param.ud, event->msg.sidr_req.private_data + ROCE_CM_RDMAIP_LEN,
-                       RNIC_CM_SIDR_PRIVATE);
-    uc_post(told);
+        put_private_data_ud(&posted->resp.param.ud,
+                            event->msg.sidr_req.private_data + ROCE_CM_RDMAIP_LEN,
+                            RNIC_CM_SIDR_PRIVATE);
+    uc_post(posted);
 }
 
-static void resolved(struct uc_id *id, const struct roce_cm_sidr_rep *rep)
+static void deliver_sidr_rep(struct uc_id *id, const struct roce_cm_sidr_rep *rep)
 {
-    struct uc_event *told =
+    struct uc_event *posted =
         uc_event_new(id, rep->status == 0 ? UCMA_ESTABLISHED : UCMA_UNREACHABLE, rep->status);
-    if (!told)
+    if (!posted)
         return;
-    told->resp.param.ud.qp_num = rep->qpn;
-    told->resp.param.ud.qkey = rep->qkey;
-    uc_ah_of(id, &told->resp.param.ud.ah_attr);
-    put_private_ud(&told->resp.param.ud, rep->private_data, sizeof rep->private_data);
-    uc_post(told);
+    posted->resp.param.ud.qp_num = rep->qpn;
+    posted->resp.param.ud.qkey = rep->qkey;
+    uc_ah_of(id, &posted->resp.param.ud.ah_attr);
+    put_private_data_ud(&posted->resp.param.ud, rep->private_data, sizeof rep->private_data);
+    uc_post(posted);
 }
 
-static void one(struct uc_port *port, const struct rnic_cm_event *event)
+static void deliver_event(struct uc_port *port, const struct rnic_cm_event *event)
 {
     static const enum ucma_event_type types[] = {
         [RNIC_CM_RESPONSE] = UCMA_CONNECT_RESPONSE, [RNIC_CM_ESTABLISHED] = UCMA_ESTABLISHED,
@@ -129,52 +130,53 @@ static void one(struct uc_port *port, const struct rnic_cm_event *event)
         [RNIC_CM_DISCONNECTED] = UCMA_DISCONNECTED, [RNIC_CM_TIMEWAIT_EXIT] = UCMA_TIMEWAIT_EXIT,
     };
     if (event->type == RNIC_CM_REQUEST || event->type == RNIC_CM_SIDR_REQUEST) {
-        request(port, event);
+        deliver_request(port, event);
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
     if (!id || !id->uid) /* as in Linux: the program does not know of it yet, and accept fails */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
-        resolved(id, &event->msg.sidr_rep);
+        deliver_sidr_rep(id, &event->msg.sidr_rep);
         return;
     }
-    if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->told_disconnect)
+    if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->disconnect_posted)
         return; /* as core/cma.c: of a connection that a REJ ended it is not told */
     if (event->type == RNIC_CM_DISCONNECTED) {
-        if (id->told_disconnect)
+        if (id->disconnect_posted)
             return;
-        id->told_disconnect = true;
+        id->disconnect_posted = true;
     }
-    struct uc_event *told = uc_event_new(id, types[event->type], 0);
-    if (!told)
+    struct uc_event *posted = uc_event_new(id, types[event->type], 0);
+    if (!posted)
         return;
-    struct rdma_ucm_conn_param *conn = &told->resp.param.conn;
+    struct rdma_ucm_conn_param *conn = &posted->resp.param.conn;
     switch (event->type) {
-    case RNIC_CM_RESPONSE: conn_of_rep(conn, &event->msg.rep); break;
+    case RNIC_CM_RESPONSE: conn_param_of_rep(conn, &event->msg.rep); break;
     case RNIC_CM_REJECTED:
-        told->resp.status = event->msg.rej.reason;
-        put_private(conn, event->msg.rej.private_data, sizeof event->msg.rej.private_data);
+        posted->resp.status = event->msg.rej.reason;
+        put_private_data(conn, event->msg.rej.private_data, sizeof event->msg.rej.private_data);
         break;
     case RNIC_CM_ESTABLISHED:
         if (event->msg.kind == ROCE_CM_RTU)
-            put_private(conn, event->msg.rtu.private_data, sizeof event->msg.rtu.private_data);
+            put_private_data(conn, event->msg.rtu.private_data, sizeof event->msg.rtu.private_data);
         break;
-    case RNIC_CM_UNREACHABLE: told->resp.status = (uint32_t)-ETIMEDOUT; break;
+    case RNIC_CM_UNREACHABLE: posted->resp.status = (uint32_t)-ETIMEDOUT; break;
     case RNIC_CM_DISCONNECTED:
         if (event->msg.kind == ROCE_CM_DREQ)
-            put_private(conn, event->msg.dreq.private_data, sizeof event->msg.dreq.private_data);
+            put_private_data(conn, event->msg.dreq.private_data,
+                             sizeof event->msg.dreq.private_data);
         else if (event->msg.kind == ROCE_CM_MSG_CNT) /* core/cma.c, IB_CM_DREQ_ERROR */
-            told->resp.status = (uint32_t)-ETIMEDOUT;
+            posted->resp.status = (uint32_t)-ETIMEDOUT;
         break;
     default: break;
     }
-    uc_post(told);
+    uc_post(posted);
 }
 
-void uc_deliver(struct uc_port *port)
+void uc_deliver_cm_events(struct uc_port *port)
 {
     struct rnic_cm_event event;
     while (rnic_cm_event(uc_port_cm(port), &event))
-        one(port, &event);
+        deliver_event(port, &event);
 }

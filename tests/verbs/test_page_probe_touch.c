@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "support/suite.h"
-#include "verbs/touch.h"
+#include "verbs/page_probe.h"
 
 #define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 
@@ -22,22 +22,22 @@ static char *map(size_t len, int rights)
 static void rights(void)
 {
     char *at = map(4 * PAGE, PROT_READ | PROT_WRITE);
-    touch_prepare();
+    page_probe_install();
     at[PAGE - 1] = 5;
-    CU_ASSERT(touch_memory(at, 4 * PAGE, true));
+    CU_ASSERT(page_probe_touch(at, 4 * PAGE, true));
     EXPECT_EQ(at[PAGE - 1], 5);
     munmap(at + PAGE, PAGE);
     mprotect(at + 2 * PAGE, PAGE, PROT_READ);
     mprotect(at + 3 * PAGE, PAGE, PROT_NONE);
     for (int again = 0; again < 3; again++) { /* no fault leaves anything behind */
-        CU_ASSERT(touch_memory(at, PAGE, true));
-        CU_ASSERT(!touch_memory(at, PAGE + 1, false));
-        CU_ASSERT(!touch_memory(at + PAGE, 1, true));
-        CU_ASSERT(touch_memory(at + 2 * PAGE, PAGE, false));
-        CU_ASSERT(!touch_memory(at + 2 * PAGE, PAGE, true));
-        CU_ASSERT(!touch_memory(at + 3 * PAGE - 1, 2, false));
-        CU_ASSERT(touch_memory(at + 3 * PAGE, 0, true));
-        CU_ASSERT(!touch_memory((void *)16, 8, false));
+        CU_ASSERT(page_probe_touch(at, PAGE, true));
+        CU_ASSERT(!page_probe_touch(at, PAGE + 1, false));
+        CU_ASSERT(!page_probe_touch(at + PAGE, 1, true));
+        CU_ASSERT(page_probe_touch(at + 2 * PAGE, PAGE, false));
+        CU_ASSERT(!page_probe_touch(at + 2 * PAGE, PAGE, true));
+        CU_ASSERT(!page_probe_touch(at + 3 * PAGE - 1, 2, false));
+        CU_ASSERT(page_probe_touch(at + 3 * PAGE, 0, true));
+        CU_ASSERT(!page_probe_touch((void *)16, 8, false));
     }
     munmap(at, 4 * PAGE);
 }
@@ -49,11 +49,11 @@ static void shorter_file(void)
     CU_ASSERT_FATAL(file != NULL && ftruncate(fileno(file), (off_t)PAGE) == 0);
     char *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     CU_ASSERT_FATAL(at != MAP_FAILED);
-    touch_prepare();
-    CU_ASSERT(touch_memory(at, PAGE, true));
+    page_probe_install();
+    CU_ASSERT(page_probe_touch(at, PAGE, true));
     EXPECT_EQ(ftruncate(fileno(file), 0), 0);
-    CU_ASSERT(!touch_memory(at, PAGE, true));
-    CU_ASSERT(!touch_memory(at, PAGE, false));
+    CU_ASSERT(!page_probe_touch(at, PAGE, true));
+    CU_ASSERT(!page_probe_touch(at, PAGE, false));
     munmap(at, PAGE);
     fclose(file);
 }
@@ -79,9 +79,9 @@ static int end_of(const struct sigaction *is, bool errs)
     pid_t child = fork();
     if (child == 0) {
         sigaction(SIGSEGV, is, NULL);
-        touch_prepare();
-        touch_prepare(); /* not on top of itself */
-        if (touch_memory(nowhere, 1, false))
+        page_probe_install();
+        page_probe_install(); /* not on top of itself */
+        if (page_probe_touch(nowhere, 1, false))
             _exit(2);
         if (errs)
             *nowhere = 1;
@@ -114,12 +114,12 @@ static void others(void)
 
 static void touches(char *at)
 {
-    CU_ASSERT(!touch_memory(nowhere, 1, false));
-    CU_ASSERT(touch_memory(at, PAGE, true));
-    CU_ASSERT(!touch_memory(at, PAGE + 1, false));
-    CU_ASSERT(touch_memory(at + 2 * PAGE, PAGE, false));
-    CU_ASSERT(!touch_memory(at + 2 * PAGE, PAGE, true));
-    CU_ASSERT(touch_memory(at + PAGE, 0, true));
+    CU_ASSERT(!page_probe_touch(nowhere, 1, false));
+    CU_ASSERT(page_probe_touch(at, PAGE, true));
+    CU_ASSERT(!page_probe_touch(at, PAGE + 1, false));
+    CU_ASSERT(page_probe_touch(at + 2 * PAGE, PAGE, false));
+    CU_ASSERT(!page_probe_touch(at + 2 * PAGE, PAGE, true));
+    CU_ASSERT(page_probe_touch(at + PAGE, 0, true));
 }
 
 static void *touch_blocked(void *at)
@@ -144,7 +144,7 @@ static void blocked(void)
 {
     pthread_t thread;
     char *at = map_three();
-    touch_prepare();
+    page_probe_install();
     CU_ASSERT_FATAL(pthread_create(&thread, NULL, touch_blocked, at) == 0);
     pthread_join(thread, NULL);
     munmap(at, PAGE);
@@ -173,11 +173,11 @@ static int end_of_later(const struct sigaction *own, unsigned cnt)
     pid_t child = fork();
     if (child == 0) {
         sigaction(SIGSEGV, &simple, NULL);
-        touch_prepare();
+        page_probe_install();
         for (unsigned i = 0; i < cnt; i++) {
             sigaction(SIGSEGV, i % 2 == 0 ? own : &simple, i == 0 ? &found : NULL);
             usleep(TOUCH_LOOKS_US);
-            if (touch_memory(nowhere, 1, false))
+            if (page_probe_touch(nowhere, 1, false))
                 _exit(2);
         }
         *nowhere = 1;
@@ -229,12 +229,12 @@ static void many_later(void)
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        touch_prepare();
+        page_probe_install();
         for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++) {
             signal(SIGSEGV, handlers[i]);
             usleep(TOUCH_LOOKS_US);
-            if (touch_memory(nowhere, 1, false) || !touch_memory(at, PAGE, true) ||
-                touch_memory(at + 2 * PAGE, PAGE, true))
+            if (page_probe_touch(nowhere, 1, false) || !page_probe_touch(at, PAGE, true) ||
+                page_probe_touch(at + 2 * PAGE, PAGE, true))
                 _exit(2);
         }
         *nowhere = 1;
@@ -262,16 +262,16 @@ static void meanwhile(void)
 {
     pthread_t thread;
     void *cnt;
-    touch_prepare();
+    page_probe_install();
     CU_ASSERT_FATAL(pthread_create(&thread, NULL, count, NULL) == 0);
     while (__atomic_load_n(&counter, __ATOMIC_RELAXED) == 0)
         continue;
     for (int i = 0; i < 100000; i++)
-        CU_ASSERT(touch_memory(&counter, sizeof counter, true));
+        CU_ASSERT(page_probe_touch(&counter, sizeof counter, true));
     stop = true;
     pthread_join(thread, &cnt);
     EXPECT_EQ(counter, (uint64_t)(uintptr_t)cnt);
 }
 
-SUITE("verbs.touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(blocked),
+SUITE("verbs.page_probe_touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(blocked),
       TEST(installed_later), TEST(many_later), TEST(meanwhile))

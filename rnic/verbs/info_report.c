@@ -24,7 +24,7 @@ static const char *type_name(enum ibv_qp_type type)
     }
 }
 
-static void describe_qp(const struct vqp *qp, FILE *out)
+static void print_qp_info(const struct vqp *qp, FILE *out)
 {
     struct rnic_qp_attr attr;
     struct rnic_qp_view view;
@@ -36,7 +36,7 @@ static void describe_qp(const struct vqp *qp, FILE *out)
             view.send_wr, view.recv_wr, connected ? attr.path_mtu : 0);
 }
 
-void vhca_describe(void *user, struct rnic *rnic, FILE *out)
+void vhca_print_info(void *user, struct rnic *rnic, FILE *out)
 {
     const struct vhca *hca = user;
     struct rnic_counters counters;
@@ -56,5 +56,5 @@ void vhca_describe(void *user, struct rnic *rnic, FILE *out)
     fprintf(out, "res %u %zu %zu %zu\n", contexts, hca->qps.cnt, hca->cqs.cnt, hca->srqs.cnt);
     for (size_t i = 0; i < hca->qps.cap; i++)
         if (hca->qps.slots[i].key)
-            describe_qp(hca->qps.slots[i].value, out);
+            print_qp_info(hca->qps.slots[i].value, out);
 }

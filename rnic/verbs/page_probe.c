@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "verbs/page_probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "port/sys/cancel_guard.h"
+
+/* ---- whole regions --------------------------------------------------------------------------- */
+
+#define POPULATED_MAX ((size_t)64 << 10) /* larger ones cost more than a look at the mappings */
+
+static int proc_fd = -1; /* the folder /proc, for a program that changes its root folder */
+
+void page_probe_open_proc(void)
+{
+    if (proc_fd < 0)
+        proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int open_maps(void)
+{
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    return fd < 0 && proc_fd >= 0 ? openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC) : fd;
+}
+
+/* Without /proc: whether there is a hole in the pages. Which rights they give is not told. */
+static int probe_holes(uintptr_t from, uintptr_t end)
+{
+    uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    /* Linux writes nothing then, but finds the hole (msync(2)). */
+    return msync((void *)first, end - first, MS_ASYNC) < 0 ? EFAULT : 0;
+}
+
+/* One line of /proc/self/maps, "from-to perms ..."; false if it is not one. */
+static bool parse_maps_line(const char *line, uintptr_t *from, uintptr_t *to, const char **perms)
+{
+    char *end;
+    *from = (uintptr_t)strtoull(line, &end, 16);
+    if (*end != '-')
+        return false;
+    *to = (uintptr_t)strtoull(end + 1, &end, 16);
+    if (*end != ' ')
+        return false;
+    *perms = end + 1;
+    return true;
+}
+
+/* Lets the kernel fault pages in, as hardware has them pinned: that tells all in one call. 0 or an
+ * errno: EINVAL if it does not know how (before Linux 5.14), or not for such pages, or not with
+ * such rights. */
+static int populate_pages(uintptr_t from, uintptr_t end, bool write)
+{
+#if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
+    uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    int error = errno;
+    int result =
+        madvise((void *)first, end - first, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0
+            ? 0
+            : errno;
+    errno = error;
+    return result;
+#else
+    (void)from, (void)end, (void)write;
+    return EINVAL;
+#endif
+}
+
+static int probe_region(const void *addr, size_t len, bool write)
+{
+    uintptr_t need = (uintptr_t)addr, end = need + len;
+    if (len == 0)
+        return 0;
+    if (end < need)
+        return EFAULT;
+    if (len <= POPULATED_MAX && populate_pages(need, end, write) == 0)
+        return 0;
+    int fd = open_maps();
+    if (fd < 0)
+        return probe_holes(need, end);
+    /* The lines come in the order of addresses. A line longer than the buffer ends in a path that
+     * does not matter: what is kept is its beginning. */
+    char buf[8192];
+    size_t have = 0;
+    bool skip = false; /* the rest of a long line */
+    int result = EFAULT;
+    for (bool more = true; more;) {
+        ssize_t got = read(fd, buf + have, sizeof buf - 1 - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        have += (size_t)got;
+        buf[have] = 0;
+        char *line = buf, *eol;
+        while (more && ((eol = strchr(line, '\n')) || (line == buf && have == sizeof buf - 1))) {
+            uintptr_t from, to;
+            const char *perms;
+            if (!skip && parse_maps_line(line, &from, &to, &perms) && to > need) {
+                if (from > need || perms[0] != 'r' || (write && perms[1] != 'w')) {
+                    more = false; /* a hole, or the wrong rights */
+                } else if (to >= end) {
+                    result = 0;
+                    more = false;
+                } else {
+                    need = to;
+                }
+            }
+            skip = !eol;
+            line = eol ? eol + 1 : buf + have;
+        }
+        have -= (size_t)(line - buf);
+        memmove(buf, line, have);
+    }
+    close(fd);
+    return result;
+}
+
+int page_probe_region(const void *addr, size_t len, bool write)
+{
+    int held = rnic_cancel_disable(); /* or the file would stay open */
+    int result = probe_region(addr, len, write);
+    rnic_cancel_restore(held);
+    return result;
+}
+
+bool page_probe_pages(const void *addr, size_t len, bool write)
+{
+    int result = populate_pages((uintptr_t)addr, (uintptr_t)addr + len, write);
+    return result == EINVAL ? page_probe_region(addr, len, write) == 0 : result == 0;
+}
+
+/* ---- a few pages ----------------------------------------------------------------------------- */
+
+#define LOOK_NS 4000000 /* between two looks at what the program does with the signals */
+#define LEVELS  4
+
+static const int signals[] = {SIGSEGV, SIGBUS};
+#define SIGNALS (sizeof signals / sizeof *signals)
+
+/* What this took each signal from. A program that installs a handler of its own later has it taken
+ * too, one level above: what it found when it did that may be called by its handler, or installed
+ * again, and is a level that leads to what was before. Written before the level is installed. */
+static struct sigaction before[SIGNALS][LEVELS];
+static unsigned used[SIGNALS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where this thread's touch goes on if there is nothing. The handler of a thread that never touched
+ * anything reads it, too: it has to be there without a call of malloc(). */
+static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
+
+/* When this thread last looked, and whether a touch of its would not come to the handler. */
+static __thread struct {
+    int64_t at;
+    bool asks;
+} looked __attribute__((tls_model("initial-exec")));
+
+/* As if there were no handler of ours. */
+static void call_previous_handler(const struct sigaction *to, int sig, siginfo_t *info,
+                                  void *context)
+{
+    const struct sigaction fatal = {.sa_handler = SIG_DFL};
+    bool sent = info->si_code <= 0; /* by a process: it does not come again by itself */
+    if (to->sa_flags & SA_SIGINFO) {
+        to->sa_sigaction(sig, info, context);
+    } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
+        to->sa_handler(sig);
+    } else if (to->sa_handler == SIG_DFL || !sent) {
+        sigaction(sig, &fatal, NULL);
+        if (sent)
+            raise(sig);
+    }
+}
+
+static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context)
+{
+    sigjmp_buf *to = back;
+    if (to && info->si_code > 0) {
+        back = NULL;
+        pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, NULL);
+        siglongjmp(*to, 1);
+    }
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (signals[i] == sig)
+            call_previous_handler(&before[i][level], sig, info, context);
+}
+
+/* A handler for each level, so that each is known by what is installed. */
+#define TAKE(n)                                                                                    \
+    static void take_##n(int sig, siginfo_t *info, void *context)                                  \
+    {                                                                                              \
+        handle_fault(n, sig, info, context);                                                       \
+    }
+TAKE(0)
+TAKE(1)
+TAKE(2)
+TAKE(3)
+static void (*const takes[LEVELS])(int, siginfo_t *, void *) = {take_0, take_1, take_2, take_3};
+
+static bool is_own_handler(const struct sigaction *now)
+{
+    for (unsigned n = 0; n < LEVELS; n++)
+        if (now->sa_flags & SA_SIGINFO && now->sa_sigaction == takes[n])
+            return true;
+    return false;
+}
+
+static bool same_action(const struct sigaction *a, const struct sigaction *b)
+{
+    return a->sa_flags == b->sa_flags &&
+           (a->sa_flags & SA_SIGINFO ? a->sa_sigaction == b->sa_sigaction
+                                     : a->sa_handler == b->sa_handler);
+}
+
+/* The level that leads to `now`, a new one if need be; LEVELS: there are no more. */
+static unsigned handler_level(size_t signal, const struct sigaction *now)
+{
+    unsigned level = 0;
+    while (level < used[signal] && !same_action(&before[signal][level], now))
+        level++;
+    if (level < LEVELS && level == used[signal])
+        before[signal][used[signal]++] = *now;
+    return level;
+}
+
+/* Takes a signal, if another has it now: false if it cannot. */
+static bool install_handler(size_t signal)
+{
+    struct sigaction now;
+    if (sigaction(signals[signal], NULL, &now) != 0)
+        return false;
+    if (is_own_handler(&now))
+        return true;
+    unsigned level = handler_level(signal, &now);
+    if (level == LEVELS)
+        return false;
+    now.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (SA_RESTART | SA_NODEFER));
+    now.sa_sigaction = takes[level];
+    return sigaction(signals[signal], &now, NULL) == 0;
+}
+
+bool page_probe_install(void)
+{
+    bool all = true;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SIGNALS; i++)
+        all &= install_handler(i);
+    pthread_mutex_unlock(&lock);
+    return all;
+}
+
+/* ---- touching -------------------------------------------------------------------------------- */
+
+static bool blocks_signals(void)
+{
+    sigset_t mask;
+    bool blocks = false;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (size_t i = 0; i < SIGNALS; i++)
+        blocks |= sigismember(&mask, signals[i]) == 1;
+    return blocks;
+}
+
+/* Whether this thread has to ask the kernel, as it was a moment ago. */
+static bool needs_syscall(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    int64_t at = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    if (looked.at == 0 || at - looked.at >= LOOK_NS) {
+        looked.at = at;
+        looked.asks = !page_probe_install() || blocks_signals();
+    }
+    return looked.asks;
+}
+
+/* An access that writes, and changes nothing. A compiler that knew the 0 could make it a read; and
+ * to compare the byte first would look to valgrind like a use of what nobody has written yet. */
+static void write_unchanged(volatile uint8_t *byte)
+{
+    static const volatile uint8_t nothing = 0;
+    (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
+}
+
+/* A function of its own: what changes in it is in no frame that siglongjmp() goes back to. */
+__attribute__((noinline, no_sanitize("address", "thread"))) static void
+touch_pages(uintptr_t at, uintptr_t end, bool write)
+{
+    const uintptr_t page = 4096; /* or a part of one */
+    for (; at < end; at = (at | (page - 1)) + 1)
+        if (write)
+            write_unchanged((volatile uint8_t *)at);
+        else
+            (void)*(const volatile uint8_t *)at;
+}
+
+bool page_probe_touch(const void *addr, size_t len, bool write)
+{
+    sigjmp_buf here;
+    if (len == 0)
+        return true;
+    if (needs_syscall())
+        return page_probe_pages(addr, len, write);
+    if (sigsetjmp(here, 0) != 0)
+        return false;
+    back = &here;
+    touch_pages((uintptr_t)addr, (uintptr_t)addr + len, write);
+    back = NULL;
+    return true;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Request: the packets of the requester, as response_tx.h has those of the responder. The requester says
- * when one is sent and which; this says what is in it. This header is for the requester's own
+ * Request: the packets of the requester, as response_tx.h has those of the responder. The requester
+ * says when one is sent and which; this says what is in it. This header is for the requester's own
  * files.
  */
 #ifndef RNIC_REQUEST_H

@@ -140,7 +140,7 @@ static int begin(struct capture_reader *reader, const char *path, struct error *
             return -1;
         return 0;
     }
-    decompress_live(reader->decompress);
+    decompress_set_live(reader->decompress);
     if (pcap_parser_open(&reader->cap, reader->stream, reader->decompress, &why) != 0) {
         return error_set(error, "%s: not a capture file: %s", reader->name, why.text);
     }

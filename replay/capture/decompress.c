@@ -12,111 +12,113 @@
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
-#ifdef HAVE_ZSTD
-#include <zstd.h>
+#ifdef HAVE_ARCHIVE
+#include <archive.h>
 #endif
 
-#define IN_LEN   ((size_t)256 << 10) /* read at a time from the compressed file */
-#define HEAD_LEN 6                   /* the longest mark at the start of a file */
-
-enum packing { PLAIN, GZIP, ZSTD, XZ, BZIP2, LZ4 };
-
-static const struct mark {
-    enum packing packing;
-    uint8_t len;
-    uint8_t bytes[HEAD_LEN];
-    const char *name;
-} marks[] = {
-    {GZIP, 2, {0x1F, 0x8B}, "gzip"},
-    {ZSTD, 4, {0x28, 0xB5, 0x2F, 0xFD}, "zstd"},
-    {XZ, 6, {0xFD, '7', 'z', 'X', 'Z', 0}, "xz"},
-    {BZIP2, 3, {'B', 'Z', 'h'}, "bzip2"},
-    {LZ4, 4, {0x04, 0x22, 0x4D, 0x18}, "lz4"},
-};
+#define IN_LEN   ((size_t)256 << 10) /* bytes read at a time from the compressed file */
+#define HEAD_LEN 6                   /* bytes of the longest magic number */
 
 struct decompress {
     FILE *file;
     bool keep;
-    enum packing packing;
-    bool more;  /* a member or frame has begun and not ended */
-    bool done;  /* nothing follows */
-    bool pipe;  /* no regular file: `file` has no buffer, and its descriptor is read */
-    bool live;  /* a read ends where the input pauses */
-    bool given; /* something was, since the last pause */
+    const struct format *format;
+    bool more;   /* a gzip member has begun and not ended */
+    bool done;   /* nothing follows */
+    bool in_end; /* the input has ended */
+    bool pipe;   /* not a regular file: `file` is unbuffered, and its descriptor is read */
+    bool live;   /* a read returns what has arrived */
+    bool given;  /* a read returned something since the last pause */
     const char *error;
-    uint8_t *in; /* IN_LEN bytes */
+    char message[64]; /* of `error`, if it is not a constant */
+    uint8_t *in;      /* IN_LEN bytes */
     size_t in_off, in_len;
 #ifdef HAVE_ZLIB
     z_stream gzip;
 #endif
-#ifdef HAVE_ZSTD
-    ZSTD_DStream *zstd;
+#ifdef HAVE_ARCHIVE
+    struct archive *archive;
 #endif
 };
 
-static const struct mark *mark_of(const uint8_t *head, size_t len)
-{
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-        if (len >= marks[i].len && memcmp(head, marks[i].bytes, marks[i].len) == 0)
-            return &marks[i];
-    return NULL;
-}
+/* One format: how to begin and how to read it. */
+struct format {
+    const char *name;
+    uint8_t len;
+    uint8_t magic[HEAD_LEN];
+    bool (*begin)(struct decompress *s); /* NULL: not in this build */
+    ssize_t (*read)(struct decompress *s, char *buf, size_t len);
+};
 
-/* Whether there is input, reading more if needed. A read error ends the stream with its reason. */
-static bool fill(struct decompress *s)
+/* Reads more input if there is none left. False at the end, also after a read error, which sets
+ * s->error. */
+static bool fill_input(struct decompress *s)
 {
+    ssize_t got = 0;
+
     if (s->in_off < s->in_len)
         return true;
     s->in_off = s->in_len = 0;
-    if (s->pipe) { /* what is there: fread() would wait for all of it */
-        ssize_t got = 0;
-
+    if (s->pipe) { /* what has arrived: fread() would wait for all of it */
         do
             if (!sigint_wait_readable(fileno(s->file)))
-                break; /* the end */
+                break;
             else
                 got = read(fileno(s->file), s->in, IN_LEN);
         while (got < 0 && errno == EINTR);
-        if (got < 0)
-            s->error = strerror(errno);
-        else
-            s->in_len = (size_t)got;
     } else {
-        s->in_len = fread(s->in, 1, IN_LEN, s->file);
-        if (s->in_len == 0 && ferror(s->file))
-            s->error = strerror(errno);
+        got = (ssize_t)fread(s->in, 1, IN_LEN, s->file);
+        got = got == 0 && ferror(s->file) ? -1 : got;
     }
+    if (got < 0)
+        s->error = strerror(errno);
+    s->in_len = got > 0 ? (size_t)got : 0;
+    s->in_end = s->in_len == 0;
     return s->in_len > 0;
 }
 
-/* Whether a read would have to wait, though it could end with what was given. */
-static bool pauses(struct decompress *s)
+/* Whether a read would have to wait although it can return what it has. */
+static bool input_pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
 
     return s->live && s->given && s->in_off == s->in_len && poll(&fd, 1, 0) == 0;
 }
 
-static ssize_t fail(struct decompress *s, const char *error)
+static ssize_t fail_read(struct decompress *s, const char *error)
 {
     s->error = error;
     errno = EIO;
     return -1;
 }
 
-/* The end of the input: fine between members, and nowhere else. */
-static ssize_t end(struct decompress *s)
+/* Bad data, or data that ends too early. */
+static ssize_t fail_format(struct decompress *s)
+{
+    if (s->error) /* of a read */
+        return fail_read(s, s->error);
+    if (s->in_end)
+        return fail_read(s, "the compressed data ends in the middle");
+    snprintf(s->message, sizeof(s->message), "the %s data is damaged", s->format->name);
+    return fail_read(s, s->message);
+}
+
+static ssize_t end_input(struct decompress *s)
 {
     s->done = true;
-    if (s->error || s->more)
-        return fail(s, s->error ? s->error : "the compressed data ends in the middle");
-    return 0;
+    return s->error || s->more ? fail_format(s) : 0;
+}
+
+static bool begin_plain(struct decompress *s)
+{
+    (void)s;
+    return true;
 }
 
 static ssize_t read_plain(struct decompress *s, char *buf, size_t len)
 {
-    if (!fill(s))
-        return end(s);
+    if (!fill_input(s))
+        return end_input(s);
     if (len > s->in_len - s->in_off)
         len = s->in_len - s->in_off;
     memcpy(buf, s->in + s->in_off, len);
@@ -125,6 +127,11 @@ static ssize_t read_plain(struct decompress *s, char *buf, size_t len)
 }
 
 #ifdef HAVE_ZLIB
+static bool begin_gzip(struct decompress *s)
+{
+    return inflateInit2(&s->gzip, 15 + 16) == Z_OK; /* largest window, gzip header */
+}
+
 static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
 {
     z_stream *z = &s->gzip;
@@ -135,12 +142,12 @@ static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
     while (z->avail_out == len) {
         int rc;
 
-        if (!fill(s))
-            return end(s);
+        if (!fill_input(s))
+            return end_input(s);
         if (!s->more) {
-            /* What follows the last member and is no other one is padding, as gzip -d has it. */
-            if (s->in[s->in_off] != marks[0].bytes[0])
-                return end(s);
+            /* Bytes after the last member that are not another one are padding, as for gzip -d. */
+            if (s->in[s->in_off] != s->format->magic[0])
+                return end_input(s);
             inflateReset(z);
             s->more = true;
         }
@@ -151,59 +158,99 @@ static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
         if (rc == Z_STREAM_END)
             s->more = false;
         else if (rc != Z_OK && rc != Z_BUF_ERROR)
-            return fail(s, "the gzip data is damaged");
+            return fail_format(s);
     }
     return (ssize_t)(len - z->avail_out);
 }
+#else
+#define begin_gzip NULL
+#define read_gzip  NULL
 #endif
 
-#ifdef HAVE_ZSTD
-static ssize_t read_zstd(struct decompress *s, char *buf, size_t len)
+#ifdef HAVE_ARCHIVE
+static la_ssize_t feed_archive(struct archive *archive, void *user, const void **buf)
 {
-    ZSTD_outBuffer out = {.dst = buf, .size = len};
+    struct decompress *s = user;
 
-    while (out.pos == 0) {
-        ZSTD_inBuffer in;
-        size_t rc;
-
-        /* A frame may still have output after the last of its input. */
-        if (!fill(s) && (s->error || !s->more))
-            return end(s);
-        in = (ZSTD_inBuffer){.src = s->in, .size = s->in_len, .pos = s->in_off};
-        rc = ZSTD_decompressStream(s->zstd, &out, &in);
-        if (ZSTD_isError(rc))
-            return fail(s, "the zstd data is damaged");
-        if (in.pos == s->in_off && out.pos == 0)
-            return end(s);
-        s->in_off = in.pos;
-        s->more = rc != 0;
+    *buf = s->in;
+    if (!fill_input(s)) {
+        if (s->error)
+            archive_set_error(archive, EIO, "%s", s->error);
+        return s->error ? -1 : 0;
     }
-    return (ssize_t)out.pos;
+    *buf = s->in + s->in_off;
+    s->in_off = s->in_len;
+    return (la_ssize_t)(s->in + s->in_len - (const uint8_t *)*buf);
 }
+
+static bool begin_archive(struct decompress *s)
+{
+    struct archive *a = s->archive = archive_read_new();
+
+    if (!a)
+        return false;
+    archive_read_support_filter_zstd(a);
+    archive_read_support_filter_xz(a);
+    archive_read_support_filter_bzip2(a);
+    archive_read_support_filter_lz4(a);
+    return archive_read_support_format_raw(a) == ARCHIVE_OK;
+}
+
+static ssize_t read_archive(struct decompress *s, char *buf, size_t len)
+{
+    struct archive_entry *entry;
+    la_ssize_t got;
+    int rc = ARCHIVE_OK;
+
+    if (!s->more) { /* the first read */
+        s->more = true;
+        rc = archive_read_open(s->archive, s, NULL, feed_archive, NULL);
+        if (rc == ARCHIVE_OK)
+            rc = archive_read_next_header(s->archive, &entry);
+    }
+    got = rc == ARCHIVE_OK ? archive_read_data(s->archive, buf, len) : -1;
+    if (rc == ARCHIVE_EOF || got == 0) {
+        s->more = false;
+        return end_input(s);
+    }
+    return got > 0 ? (ssize_t)got : fail_format(s);
+}
+#else
+#define begin_archive NULL
+#define read_archive  NULL
 #endif
+
+static const struct format plain = {.begin = begin_plain, .read = read_plain};
+static const struct format formats[] = {
+    {"gzip", 2, {0x1F, 0x8B}, begin_gzip, read_gzip},
+    {"zstd", 4, {0x28, 0xB5, 0x2F, 0xFD}, begin_archive, read_archive},
+    {"xz", 6, {0xFD, '7', 'z', 'X', 'Z', 0}, begin_archive, read_archive},
+    {"bzip2", 3, {'B', 'Z', 'h'}, begin_archive, read_archive},
+    {"lz4", 4, {0x04, 0x22, 0x4D, 0x18}, begin_archive, read_archive},
+};
+
+static const struct format *format_of(const uint8_t *head, size_t len)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (len >= formats[i].len && memcmp(head, formats[i].magic, formats[i].len) == 0)
+            return &formats[i];
+    return &plain;
+}
 
 static ssize_t cookie_read(void *cookie, char *buf, size_t len)
 {
     struct decompress *s = cookie;
 
     if (s->error)
-        return fail(s, s->error);
+        return fail_read(s, s->error);
     if (s->done || len == 0)
         return 0;
-    if (pauses(s)) {
+    if (input_pauses(s)) {
         s->given = false;
         return 0;
     }
     s->given = true;
-    switch (s->packing) {
-#ifdef HAVE_ZLIB
-    case GZIP: return read_gzip(s, buf, len);
-#endif
-#ifdef HAVE_ZSTD
-    case ZSTD: return read_zstd(s, buf, len);
-#endif
-    default: return read_plain(s, buf, len);
-    }
+    return s->format->read(s, buf, len);
 }
 
 static int cookie_close(void *cookie)
@@ -212,101 +259,77 @@ static int cookie_close(void *cookie)
     int rc = s->keep || !s->file ? 0 : fclose(s->file);
 
 #ifdef HAVE_ZLIB
-    if (s->packing == GZIP)
+    if (s->format->read == read_gzip)
         inflateEnd(&s->gzip);
 #endif
-#ifdef HAVE_ZSTD
-    ZSTD_freeDStream(s->zstd);
+#ifdef HAVE_ARCHIVE
+    if (s->archive)
+        archive_read_free(s->archive);
 #endif
     free(s->in);
     free(s);
     return rc;
 }
 
-/* Makes the decompressor of s->packing. */
-static bool begin(struct decompress *s)
+/* The state and its stream; NULL without memory. */
+static FILE *open_cookie(struct decompress **state, const struct format *format)
 {
-    switch (s->packing) {
-    case PLAIN: return true;
-#ifdef HAVE_ZLIB
-    case GZIP: return inflateInit2(&s->gzip, 15 + 16) == Z_OK; /* largest window, gzip header */
-#endif
-#ifdef HAVE_ZSTD
-    case ZSTD: s->zstd = ZSTD_createDStream(); return s->zstd != NULL;
-#endif
-    default: return false;
-    }
-}
+    static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
+    struct decompress *s = calloc(1, sizeof(*s));
+    FILE *stream = NULL;
 
-static bool known(enum packing packing)
-{
-#ifdef HAVE_ZLIB
-    if (packing == GZIP)
-        return true;
-#endif
-#ifdef HAVE_ZSTD
-    if (packing == ZSTD)
-        return true;
-#endif
-    return packing == PLAIN;
+    if (!s)
+        return NULL;
+    s->format = &plain; /* until it has begun */
+    s->keep = true;
+    s->in = malloc(IN_LEN);
+    if (s->in && format->begin(s)) {
+        s->format = format;
+        stream = fopencookie(s, "rb", io);
+    }
+    if (!stream)
+        cookie_close(s);
+    else
+        *state = s;
+    return stream;
 }
 
 FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct error *error)
 {
-    static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
-    uint8_t head[HEAD_LEN];
-    const struct mark *mark;
-    struct decompress *s;
-    FILE *stream;
     struct stat st;
     bool regular = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+    const struct format *format;
+    uint8_t head[HEAD_LEN];
+    FILE *stream;
     size_t len;
 
     *state = NULL;
     if (!regular)
         (void)setvbuf(file, NULL, _IONBF, 0);
     len = fread(head, 1, sizeof(head), file);
-    mark = mark_of(head, len);
-    /* Only a regular file is sure to go back: some pipes and devices only say they did. */
-    if (!mark && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
+    format = format_of(head, len);
+    /* Only a regular file is sure to go back: some pipes and devices only claim to. */
+    if (format == &plain && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
-    if (mark && !known(mark->packing)) {
-        error_set(error, "compressed with %s, which this build cannot read: unpack it (%s -dc)",
-                  mark->name, mark->name);
+    if (!format->begin) {
+        error_set(error, "compressed with %s, which this build cannot read: use %s -dc",
+                  format->name, format->name);
         return NULL;
     }
-    s = calloc(1, sizeof(*s));
-    if (s)
-        s->in = malloc(IN_LEN);
-    if (!s || !s->in) {
-        free(s);
-        error_set(error, "no memory");
-        return NULL;
-    }
-    s->packing = mark ? mark->packing : PLAIN;
-    s->keep = true; /* until all went well */
-    s->file = file;
-    s->pipe = !regular;
-    memcpy(s->in, head, len);
-    s->in_len = len;
-    if (!begin(s)) {
-        s->packing = PLAIN;
-        cookie_close(s);
-        error_set(error, "no memory");
-        return NULL;
-    }
-    stream = fopencookie(s, "rb", io);
+    stream = open_cookie(state, format);
     if (!stream) {
-        cookie_close(s);
         error_set(error, "no memory");
         return NULL;
     }
-    s->keep = keep;
-    *state = s;
+    (*state)->file = file;
+    (*state)->keep = keep;
+    (*state)->pipe = !regular;
+    memcpy((*state)->in, head, len);
+    (*state)->in_len = len;
     return stream;
 }
 
-void decompress_live(struct decompress *state)
+void decompress_set_live(struct decompress *state)
 {
     if (state)
         state->live = state->pipe;

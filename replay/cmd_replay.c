@@ -12,6 +12,7 @@
 #include "live/load_gen.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
+#include "infer/setup_override.h"
 
 #define JOBS_MAX   256u
 #define REPEAT_MAX 1000000u

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/cm_replay.h"
 
 /* How many exchanges back that of a message is looked for: CM retries end long before. */
 #define LOOK_BACK 256
@@ -164,8 +163,7 @@ int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role,
     return 0;
 }
 
-int cm_exchanges_replay(struct cm_exchanges *xs, const struct trace *trace, bool active,
-                        bool passive)
+int cm_exchanges_find(struct cm_exchanges *xs, const struct trace *trace)
 {
     int rc = 0;
 
@@ -173,12 +171,6 @@ int cm_exchanges_replay(struct cm_exchanges *xs, const struct trace *trace, bool
     xs->trace = trace;
     for (uint32_t i = 0; rc == 0 && i < trace->cnt; i++)
         rc = add_message(xs, i);
-    for (uint32_t i = 0; rc == 0 && i < xs->cnt; i++) {
-        if (active)
-            rc = cm_replay_end(xs, i, CM_ACTIVE);
-        if (rc == 0 && passive)
-            rc = cm_replay_end(xs, i, CM_PASSIVE);
-    }
     return rc;
 }
 

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Exchanges: the conversations of the communication manager, and our CM in place of each of their
- * ends. What the other end sent comes in, with the communication and transaction ids of our end
- * replaced by those that ours chose; what the recorded program did (connect, accept, reject,
- * establish, disconnect, ask, answer) ours is told to do when its recorded message is due; and each
- * recorded message of our end is compared with the one that ours sends.
- *
- * Fixed, and compared: which messages come, in which order, with which fields; the ids as the
- * exchange rebinds them. Free: when a message is repeated (a timer of ours fires when the recorded
- * one has), MRAs, and what ours sends beyond the recorded.
+ * CM exchange: the messages of the communication manager that belong together, from a REQ (or a
+ * SIDR REQ) to its disconnect, and the result of replaying both ends (cm_replay.h).
  */
 #ifndef REPLAY_ENGINE_CM_EXCHANGE_H
 #define REPLAY_ENGINE_CM_EXCHANGE_H
@@ -57,10 +50,9 @@ struct cm_exchanges {
     size_t diff_cap;
 };
 
-/* Finds the exchanges and plays the ends asked for. 0, or -1 without memory. cm_exchanges_free() is
- * wanted in both cases. */
-int cm_exchanges_replay(struct cm_exchanges *xs, const struct trace *trace, bool active,
-                        bool passive);
+/* Finds the CM exchanges of a trace. Returns 0, or -1 without memory. Call cm_exchanges_free() in
+ * both cases. */
+int cm_exchanges_find(struct cm_exchanges *xs, const struct trace *trace);
 void cm_exchanges_free(struct cm_exchanges *xs);
 
 /* The CM message of a packet of the trace; false if it has none. */

@@ -452,7 +452,7 @@ static int play_end(struct cm_replay_dev *dev)
     return rc;
 }
 
-int cm_replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
+static int replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
 {
     struct cm_exchange *x = &xs->at[idx];
     struct cm_replay_dev *dev = calloc(1, sizeof(*dev));
@@ -474,5 +474,18 @@ int cm_replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
                                            : VERDICT_PASS;
     cm_replay_dev_close(dev);
     free(dev);
+    return rc;
+}
+
+int cm_replay(struct cm_exchanges *xs, bool active, bool passive)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < xs->cnt; i++) {
+        if (active)
+            rc = replay_end(xs, i, CM_ACTIVE);
+        if (rc == 0 && passive)
+            rc = replay_end(xs, i, CM_PASSIVE);
+    }
     return rc;
 }

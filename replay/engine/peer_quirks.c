@@ -4,6 +4,7 @@
 #include <string.h>
 #include "wire/codes.h"
 #include "wire/crc32.h"
+#include "infer/request_table.h"
 
 /* How far before a NAK the packet that drew it may be: more than any window of packets in flight.
  */

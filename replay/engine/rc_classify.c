@@ -6,6 +6,8 @@
 #include "engine/peer_quirks.h"
 #include "engine/rc_inconclusive.h"
 #include "engine/rc_match.h"
+#include "infer/request_table.h"
+#include "engine/diff.h"
 
 /* With so many answers in doubt, the rest of a side is, unseen: looking into each costs time. */
 #define INCONCLUSIVE_MAX 4096u
@@ -81,7 +83,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         memcpy(diff.expected, d->at[i].expected, sizeof(diff.expected));
         memcpy(diff.actual, d->at[i].actual, sizeof(diff.actual));
         snprintf(diff.reason, sizeof(diff.reason), "%s", reason);
-        if (response_comparison_add(cmp->all, &diff) != 0)
+        if (diff_append(&cmp->all->diff, &cmp->all->diff_cnt, &cmp->all->diff_cap, &diff) != 0)
             return -1;
     }
     return 0;

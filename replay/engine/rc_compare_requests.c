@@ -8,6 +8,7 @@
 #include "engine/peer_quirks.h"
 #include "engine/rc_expected_wc.h"
 #include "engine/field_diff.h"
+#include "infer/request_table.h"
 
 /* Our requests by PSN, then order. */
 struct request_by_psn {

@@ -9,6 +9,7 @@
 #include "engine/rc_classify.h"
 #include "engine/rc_misaddressed.h"
 #include "wire/codes.h"
+#include "infer/request_table.h"
 
 /* Answers that a responder has ready follow each other closer than this; a requester's timer, or a
  * NAK and what it draws, takes longer. */
@@ -438,14 +439,6 @@ int rc_compare_responses(struct response_comparison *all, struct session *sessio
     return rc;
 }
 
-int response_comparison_add(struct response_comparison *all, const struct diff *diff)
-{
-    if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
-        return -1;
-    all->diff[all->diff_cnt++] = *diff;
-    return 0;
-}
-
 void response_comparison_free(struct response_comparison *all)
 {
     for (size_t i = 0; all->result && i < all->session->dir_cnt; i++)
@@ -453,12 +446,4 @@ void response_comparison_free(struct response_comparison *all)
     free(all->result);
     free(all->diff);
     memset(all, 0, sizeof(*all));
-}
-
-const char *verdict_name(enum verdict verdict)
-{
-    static const char *const names[] = {
-        [VERDICT_PASS] = "PASS", [VERDICT_FAIL] = "FAIL", [VERDICT_SKIPPED] = "SKIPPED"};
-
-    return names[verdict];
 }

@@ -16,34 +16,11 @@
 #ifndef REPLAY_ENGINE_RC_COMPARE_RESPONSES_H
 #define REPLAY_ENGINE_RC_COMPARE_RESPONSES_H
 
-#include "engine/rc_responder.h"
-
-/* Differences listed for one side; more are only counted, they follow from the first. */
-#define DIFFS_MAX 16
+#include "engine/diff.h"
+#include "infer/session.h"
 
 /* How many of our latest answers are looked at for the one a wrong answer was meant to be. */
 #define COMPARE_RECENT 64u
-
-enum event_mark {
-    MARK_NONE, /* not an answer, or not compared */
-    MARK_OK,
-    MARK_DIFF,
-    MARK_KNOWN, /* a known deviation of the peer */
-    MARK_NOTE,  /* damaged or repeated on the wire: nothing to compare */
-};
-
-struct diff {
-    uint32_t dir;
-    uint32_t pkt;      /* index into trace.pkt of the recorded answer */
-    uint32_t request;  /* index into trace.pkt of the request it answers, or EVENT_NONE */
-    const char *field; /* "aeth.msn" */
-    char expected[96]; /* recorded */
-    char actual[96];   /* ours */
-    char reason[200];  /* one sentence */
-    const struct peer_quirk *known; /* or NULL */
-};
-
-enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
 struct response_result {
     enum verdict verdict;
@@ -83,10 +60,6 @@ struct response_comparison {
 /* 0, or -1 without memory. response_comparison_free() is wanted in both cases. */
 int rc_compare_responses(struct response_comparison *all, struct session *session,
                          const struct connections *connections, const char *quirks);
-/* Lists a difference. 0, or -1 without memory. */
-int response_comparison_add(struct response_comparison *all, const struct diff *diff);
 void response_comparison_free(struct response_comparison *all);
-
-const char *verdict_name(enum verdict verdict);
 
 #endif

@@ -2,6 +2,7 @@
 #include "engine/rc_inconclusive.h"
 
 #include "wire/codes.h"
+#include "infer/request_table.h"
 
 /* How far around an answer its request is looked for: more than any window of packets in flight. */
 #define LOOK_BACK 1024u
@@ -85,7 +86,7 @@ static bool is_behind(const struct response_case *c)
     return event_executed_to(s, c->event) >= c->epsn && rel <= c->high &&
            !(c->ours && c->ours->rel == rel) && kind_of(c) == ROCE_KIND_ACK && !c->replaces &&
            !has_refused(c) && !s->event[c->event].damaged && request_at(s, rel) &&
-           event_msn_fits(s, c->event);
+           request_table_msn_fits(s, c->event);
 }
 
 /* A sequence NAK for a request that was captured, but that no recorded answer had shown executed:
@@ -97,7 +98,7 @@ static bool naks_captured(const struct response_case *c)
 
     return event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) && rel < c->epsn &&
            rel > c->recorded_acked && rel < c->high && !c->replaces &&
-           event_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
+           request_table_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
 }
 
 /* It refuses a request for the first time of which no copy was captured since the last refusal. */
@@ -108,7 +109,7 @@ static bool refuses_unseen(const struct response_case *c)
     const struct request_pkt *before = request_at(s, rel - 1);
 
     if ((before && before->invalid) || !event_is_nak(s, c->event) ||
-        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, c->event))
+        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, c->event))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
         if (s->event[i].rel != rel)
@@ -159,7 +160,7 @@ static bool naks_lost(const struct response_case *c)
     int64_t rel = s->event[c->event].rel;
     uint64_t time = event_packet(s, c->event)->time;
 
-    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, c->event) ||
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, c->event) ||
         !c->ours || c->ours->rel != rel || roce_syndrome_kind(c->ours->syndrome) != ROCE_SYN_RNR)
         return false;
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
@@ -179,7 +180,8 @@ static bool answers_unseen(const struct response_case *c)
     if ((kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) || rel < c->epsn || !e ||
         !(kind == ROCE_KIND_READ_RESP ? trace_draws_read_response(event_opcode(s, e->event)->kind)
                                       : roce_opcode_is_atomic(event_opcode(s, e->event))) ||
-        (roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) && !event_msn_fits(s, c->event)))
+        (roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) &&
+         !request_table_msn_fits(s, c->event)))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
@@ -235,7 +237,7 @@ static bool follows_lost_data(const struct response_case *c)
 
     if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
         roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK || e->rel + e->cnt - 1 != rel ||
-        !event_msn_fits(s, c->event))
+        !request_table_msn_fits(s, c->event))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&

@@ -5,6 +5,8 @@
 #include <string.h>
 #include "engine/field_diff.h"
 #include "wire/codes.h"
+#include "infer/request_table.h"
+#include "engine/diff.h"
 
 /* Whether the capture has an answer with this PSN among the side's own. */
 static bool is_answered(const struct inferred_setup *s, int64_t rel)
@@ -80,7 +82,7 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     snprintf(diff->reason, sizeof(diff->reason),
              "it fits no connection, but is what our RNIC answered but for this");
     all->result[diff->dir].diff_frames++;
-    return response_comparison_add(all, diff);
+    return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
 /* A packet that fits no connection, but is just what our RNIC answered at that moment except for

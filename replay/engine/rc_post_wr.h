@@ -6,6 +6,7 @@
 #ifndef REPLAY_ENGINE_RC_POST_WR_H
 #define REPLAY_ENGINE_RC_POST_WR_H
 
+#include "device/rnic.h"
 #include "infer/infer_work_requests.h"
 
 struct posted_wr {

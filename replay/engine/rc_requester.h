@@ -13,7 +13,7 @@
 #define REPLAY_ENGINE_RC_REQUESTER_H
 
 #include "base/error.h"
-#include "engine/rc_responder.h"
+#include "infer/session.h"
 #include "infer/infer_work_requests.h"
 
 /* One packet that our RNIC sent. */

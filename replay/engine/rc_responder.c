@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "engine/inject.h"
 #include "engine/rc_responder_app.h"
-#include "infer/split_runs.h"
 #include "infer/shared_memory.h"
 #include "engine/rc_responder_dev.h"
-#include "wire/crc32.h"
+#include "infer/request_table.h"
+#include "infer/setup_override.h"
 
 /* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
@@ -23,38 +23,6 @@ struct scheduled_packet {
     size_t order;      /* among those of one run and packet */
     size_t next;       /* while it is held: the next one of its run, or NOT_HELD */
 };
-
-struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
-                                         uint32_t event, uint64_t time, int64_t rel)
-{
-    struct tx_response *a;
-
-    if (!VEC_GROW(dir->response, dir->response_cnt, dir->response_cap))
-        return NULL;
-    a = &dir->response[dir->response_cnt++];
-    *a = (struct tx_response){
-        .event = event,
-        .time = time,
-        .rel = rel,
-        .psn = pkt->bth.psn,
-        .msn = pkt->aeth.msn,
-        .dest_qp = pkt->bth.dest_qp,
-        .pkey = pkt->bth.pkey,
-        .opcode = pkt->bth.opcode,
-        .syndrome = pkt->aeth.syndrome,
-        .se = pkt->bth.se,
-        .ackreq = pkt->bth.ackreq,
-        .orig = pkt->atomicacketh.orig,
-        .payload_len = pkt->payload_len,
-        .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
-    };
-    return a;
-}
-
-uint64_t payload_hash(const uint8_t *p, size_t len)
-{
-    return (uint64_t)len << 32 | roce_crc32(0, p, len);
-}
 
 /* ---- a packet ----------------------------------------------------------------------------------
  */
@@ -500,33 +468,6 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
     return rc;
 }
 
-int session_play(struct session *session, const struct trace *trace,
-                 const struct connections *connections, const struct session_options *options,
-                 struct error *error)
-{
-    return session_infer(session, trace, connections, options, error) == 0
-               ? rc_responder_play(session, error)
-               : -1;
-}
-
-int session_infer(struct session *session, const struct trace *trace,
-                  const struct connections *connections, const struct session_options *options,
-                  struct error *error)
-{
-    int rc = 0;
-
-    memset(session, 0, sizeof(*session));
-    session->trace = trace;
-    session->watch = options->watch;
-    session->override = options->override;
-    session->memory_log = options->memory_log;
-    for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
-        rc = split_runs_add(session, &connections->dir[i]);
-    if (rc != 0)
-        return error_set(error, "%s: no memory", trace->name);
-    return session->override ? setup_override_apply(session->override, session, error) : 0;
-}
-
 int rc_responder_play(struct session *session, struct error *error)
 {
     struct dir_state *state;
@@ -554,24 +495,4 @@ int rc_responder_play(struct session *session, struct error *error)
     }
     free(state);
     return rc;
-}
-
-void session_free(struct session *session)
-{
-    for (size_t i = 0; i < session->dir_cnt; i++) {
-        inferred_setup_free(&session->dir[i].setup);
-        if (session->dir[i].stretch)
-            recorded_direction_free(session->dir[i].stretch);
-        free(session->dir[i].stretch);
-        free(session->dir[i].response);
-        free(session->dir[i].advance);
-    }
-    for (size_t i = 0; i < session->host_cnt; i++)
-        shadow_free(&session->host[i].memory);
-    for (size_t i = 0; i < session->kept_cnt; i++)
-        free(session->kept[i]);
-    free(session->dir);
-    free(session->host);
-    free(session->kept);
-    memset(session, 0, sizeof(*session));
 }

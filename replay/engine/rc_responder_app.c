@@ -2,6 +2,8 @@
 #include "engine/rc_responder_app.h"
 
 #include <string.h>
+#include "infer/request_table.h"
+#include "infer/shared_memory.h"
 
 /* How many requests ahead are looked at for a counter's first value. */
 #define COUNTER_AHEAD 4096
@@ -145,14 +147,17 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
                            const struct roce_reth *reth, const struct shadow_reader *reader,
                            uint64_t *seen)
 {
-    struct shared_read read = {.dir = reader->dir, .rkey = reth->rkey, .from = reader->pkt};
+    struct rc_responder_dev *dev = reader->ctx;
+    struct shared_read read = {
+        .sharing = &dev->sharing, .dir = reader->dir, .rkey = reth->rkey, .from = reader->pkt};
     struct shadow_reader with = *reader;
     const struct request_pkt *e = request_at(s, s->event[event].rel);
 
-    if (e && reader->sharing->write_cnt)
-        with.shared_read = &read;
-    if (e)
+    if (e && dev->sharing.write_cnt) {
         read.req = (uint32_t)(e - s->req);
+        with.explains = shared_memory_explains;
+        with.explains_ctx = &read;
+    }
     for (uint32_t a = s->event[from].next_response; a != EVENT_NONE;
          a = s->event[a].next_response) {
         const struct trace_packet *p = event_packet(s, a);
@@ -202,7 +207,6 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
     struct shadow_reader reader = {.dir = dir_idx,
                                    .pkt = at->pkt,
                                    .app_active = dev->app_active,
-                                   .sharing = &dev->sharing,
                                    .store = dev->session->watch || dev->session->memory_log
                                                 ? rc_responder_app_store_byte
                                                 : NULL,

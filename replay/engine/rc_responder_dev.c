@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/inject.h"
+#include "infer/setup_override.h"
 
 static const struct trace_packet *first_request(const struct inferred_setup *s)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/rc_restarts.h"
+#include "infer/request_table.h"
 
 /* How long an answer may be on its way from the capture point to the requester and what it draws
  * back again: the same for the responder is `quickest` at least. The point may be nearer to that.

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "engine/peer_quirks.h"
-#include "live/live_replay.h"
+#include "engine/cm_replay.h"
 #include "engine/dgram_receiver.h"
 #include "engine/strict_compare.h"
 #include "engine/dgram_sender.h"
@@ -85,11 +85,9 @@ static int play_ends(struct replay *replay, const struct replay_options *options
     return responder.rc != 0 ? responder.rc : requester.rc;
 }
 
-int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
-               struct error *error)
+int replay_open(struct replay *replay, const char *path, const struct replay_options *options,
+                struct error *error)
 {
-    int rc = 0;
-
     memset(replay, 0, sizeof(*replay));
     replay->quirks = options->quirks;
     replay->roles = options->roles ? options->roles : REPLAY_BOTH;
@@ -99,8 +97,16 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
         return error_set(error, "%s: no memory", replay->trace.name);
     if (connections_find(&replay->connections, &replay->trace, error) != 0)
         return -1;
-    if (options->live)
-        return live_replay(replay, options, error);
+    return 0;
+}
+
+int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
+               struct error *error)
+{
+    int rc;
+
+    if (replay_open(replay, path, options, error) != 0)
+        return -1;
     if (session_infer(&replay->session, &replay->trace, &replay->connections,
                       &(struct session_options){
                           .override = options->override,
@@ -118,9 +124,10 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
     if (replay->roles != REPLAY_NEITHER)
         dgram_streams_judge(&replay->dgrams);
     if (rc == 0)
-        rc =
-            cm_exchanges_replay(&replay->cm_exchanges, &replay->trace,
-                                replay->roles & REPLAY_REQUESTER, replay->roles & REPLAY_RESPONDER);
+        rc = cm_exchanges_find(&replay->cm_exchanges, &replay->trace);
+    if (rc == 0)
+        rc = cm_replay(&replay->cm_exchanges, replay->roles & REPLAY_REQUESTER,
+                       replay->roles & REPLAY_RESPONDER);
     return rc == 0 ? 0 : error_set(error, "%s: no memory", replay->trace.name);
 }
 

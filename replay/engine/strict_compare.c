@@ -6,6 +6,7 @@
 #include "capture/packet_text.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
+#include "engine/diff.h"
 
 /* What is compared of a packet, recorded or ours. */
 struct strict_packet {
@@ -138,14 +139,14 @@ static int compare_strictly(struct response_comparison *all, uint32_t idx)
         res->diff_frames++;
         res->first_diff = res->first_diff == EVENT_NONE ? i : res->first_diff;
         res->mark[i] = MARK_DIFF;
-        return response_comparison_add(all, &d);
+        return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, &d);
     }
     if (at < dir->response_cnt) {
         struct strict_packet is = of_answer(&dir->response[at]);
         struct diff d = packet_difference(idx, dir->setup.event[last].pkt, NULL, &is);
 
         res->diff_frames++;
-        return response_comparison_add(all, &d);
+        return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, &d);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "infer/request_table.h"
 
 /* How many packets before and after a sequence NAK are looked at. */
 #define LOST_WINDOW (1u << 15)
@@ -47,7 +48,7 @@ static void find_refusal(struct inferred_setup *s)
         if (!event->response || !event->usable || event->before_first)
             continue;
         /* Keys are checked where they stand, in the packet that begins the message (R084). */
-        if (is_refusal(s, i) && event->rel > later && event_msn_fits(s, i) && e &&
+        if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
              e->msg_first == (uint32_t)(e - s->req)))
             s->fatal_nak = i;
@@ -72,7 +73,7 @@ static bool find_rnr(struct inferred_setup *s)
         } else if (event->usable && !event->before_first && event_is_syndrome(s, i, ROCE_SYN_RNR)) {
             codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
-            if (event_msn_fits(s, i))
+            if (request_table_msn_fits(s, i))
                 ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
         }
     }
@@ -220,7 +221,7 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
     for (uint32_t i = from + 1;
          i < s->event_cnt && i - from < LOST_WINDOW && (i < to || !event_in_time(s, i, to)); i++)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            event_executed_to(s, i) >= rel && event_msn_fits(s, i))
+            event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
             return true;
     return false;
 }
@@ -295,7 +296,7 @@ static bool find_lost(struct inferred_setup *s)
             stalled |= next < s->req_cnt && event->rel > s->req[next].rel;
             continue;
         }
-        if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !event_msn_fits(s, i)) {
+        if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, i)) {
             size_t k = uncounted(s, i, next, executed, proved);
 
             if (k < s->req_cnt && effort < LOST_WINDOW * UINT64_C(64)) {
@@ -307,7 +308,7 @@ static bool find_lost(struct inferred_setup *s)
                 continue;
             }
             if (event_executed_to(s, i) > proved &&
-                (event_opcode(s, i)->kind != ROCE_KIND_ACK || event_msn_fits(s, i)))
+                (event_opcode(s, i)->kind != ROCE_KIND_ACK || request_table_msn_fits(s, i)))
                 proved = event_executed_to(s, i);
             if (event_is_syndrome(s, i, ROCE_SYN_RNR))
                 waiting = EVENT_NONE;
@@ -365,7 +366,7 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     int64_t rel = s->event[event].rel;
     uint32_t back;
 
-    if (rel > high || !event_msn_fits(s, event) || !e)
+    if (rel > high || !request_table_msn_fits(s, event) || !e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
         return trace_draws_read_response(event_opcode(s, e->event)->kind);

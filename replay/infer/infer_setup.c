@@ -5,8 +5,10 @@
 #include <string.h>
 #include "infer/infer_corruption.h"
 #include "infer/request_table.h"
+#include "infer/shadow_memory.h"
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
+#include "infer/setup_override.h"
 
 /* READs that ask for much more than the capture holds cannot be compared, only exhaust us. */
 #define READ_FREE  (UINT64_C(64) << 20)
@@ -24,47 +26,10 @@
 /* How many different MSN bases may compete. */
 #define BASES_MAX 64
 
-const struct roce_opcode *event_opcode(const struct inferred_setup *s, uint32_t event)
-{
-    return roce_opcode(event_packet(s, event)->opcode);
-}
-
-bool event_is_syndrome(const struct inferred_setup *s, uint32_t event, enum roce_syndrome_kind kind)
-{
-    return s->event[event].response && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
-           roce_syndrome_kind(event_packet(s, event)->syndrome) == kind;
-}
-
-bool event_is_nak_code(const struct inferred_setup *s, uint32_t event, enum roce_nak code)
-{
-    return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
-           roce_syndrome_code(event_packet(s, event)->syndrome) == code;
-}
-
-bool event_is_nak(const struct inferred_setup *s, uint32_t event)
-{
-    return event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_syndrome(s, event, ROCE_SYN_RNR);
-}
-
-int64_t event_executed_to(const struct inferred_setup *s, uint32_t event)
-{
-    return s->event[event].rel - (event_is_nak(s, event) ? 1 : 0);
-}
-
 /* The PSN up to which an answer says that everything arrived, executed or refused. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
-}
-
-bool event_msn_fits(const struct inferred_setup *s, uint32_t event)
-{
-    return event_packet(s, event)->msn == request_table_msn(s, event_executed_to(s, event));
-}
-
-bool event_in_time(const struct inferred_setup *s, uint32_t answer, uint32_t request)
-{
-    return event_packet(s, answer)->time - event_packet(s, request)->time >= s->min_response_ns;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "infer/infer_setup.h"
+#include "infer/request_table.h"
 
 /* 4.096 us. */
 #define UNIT_NS UINT64_C(4096)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "device/rnic.h"
 #include "infer/infer_loss.h"
 
 /* A request that was captured. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "infer/request_table.h"
 
 /* What is needed to link answers to requests. */
 struct links {

@@ -2,6 +2,7 @@
 #include "infer/request_table.h"
 
 #include <stdlib.h>
+#include "device/rnic.h"
 
 const struct request_pkt *request_at_or_before(const struct inferred_setup *s, int64_t rel)
 {
@@ -188,4 +189,9 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
     }
     free(seen);
     return true;
+}
+
+bool request_table_msn_fits(const struct inferred_setup *s, uint32_t event)
+{
+    return event_packet(s, event)->msn == request_table_msn(s, event_executed_to(s, event));
 }

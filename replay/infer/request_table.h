@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Entries: the requests of a side by PSN, as a responder executes them: where the messages begin,
- * what each packet writes or asks for, and which ones no responder can serve.
+ * Request table: the requests of a direction by PSN, as a responder executes them: where messages
+ * begin, what each packet writes or requests, and which ones no responder can serve.
  */
 #ifndef REPLAY_INFER_REQUEST_TABLE_H
 #define REPLAY_INFER_REQUEST_TABLE_H
 
-#include "infer/infer_setup.h"
+#include "infer/packet_log.h"
 
-/* Fills setup->entry from the steps, with the path MTU: all request PSNs in order, up to the first
- * that is missing or cannot be executed. `gap` receives the missing one, or GAP_NONE. False without
- * memory. */
+/* Fills setup->req from the events and the path MTU: all request PSNs in order, up to the first
+ * that is missing or cannot be executed. Sets `*gap` to rel of the missing one, or to GAP_NONE.
+ * Returns false without memory. */
 bool request_table_build(struct inferred_setup *setup, int64_t *gap);
+
+/* Returns the request packet that has PSN `rel`, or NULL. */
+const struct request_pkt *request_at(const struct inferred_setup *setup, int64_t rel);
+
+/* Returns the last request packet that begins at `rel` or before, or NULL. */
+const struct request_pkt *request_at_or_before(const struct inferred_setup *setup, int64_t rel);
+
+/* Returns the MSN of a responder that has executed everything up to `rel`. */
+uint32_t request_table_msn(const struct inferred_setup *setup, int64_t rel);
+
+/* Returns whether the MSN of a response is that of a responder which executed what it shows. */
+bool request_table_msn_fits(const struct inferred_setup *setup, uint32_t event);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 #include "base/error.h"
-#include "engine/rc_responder.h"
+#include "infer/session.h"
 
-/* A new reference, or NULL without memory. After session_play(). */
+/* A new reference, or NULL without memory. After rc_responder_play(). */
 json_t *setup_dump_json(const struct session *session, const struct memory_log *log);
 
 /* The bit of enum rnic_access with this name in JSON, or 0. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "engine/rc_responder.h"
 #include "util/strbuf.h"
+#include "infer/session.h"
 
 static void free_bytes(struct bytes_override *bytes, size_t cnt)
 {

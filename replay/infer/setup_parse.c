@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "engine/rc_responder.h"
+#include "infer/session.h"
 #include "infer/setup_override.h"
 #include "util/hex.h"
 #include "infer/setup_dump.h"

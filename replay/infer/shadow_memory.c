@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "infer/shared_memory.h"
 
 enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 
@@ -274,9 +273,8 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
             memory->obligations++;
             if (!differs)
                 continue;
-            if (reader->shared_read &&
-                shared_memory_explains(reader->sharing, reader->shared_read, va + i, bytes[i],
-                                       state[i] != GIVEN)) {
+            if (reader->explains &&
+                reader->explains(reader->explains_ctx, va + i, bytes[i], state[i] != GIVEN)) {
                 if (lend_byte(memory, region, off + i, bytes[i], reader) != 0)
                     return -1;
                 continue;

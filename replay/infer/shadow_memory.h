@@ -56,17 +56,16 @@ struct shadow_write {
     uint8_t value[8];
 };
 
-struct shared_memory;
-struct shared_read;
-
 /* Who looks: for telling one connection's obligations from another's writes. */
 struct shadow_reader {
     uint32_t dir;
     uint32_t pkt;        /* index into trace.pkt of the request */
     uint32_t app_active; /* latest packet before it from which the responder's program may have
                           * learnt that it can use its buffers again; 0 if none */
-    struct shared_memory *sharing;         /* what may have been executed in another order */
-    const struct shared_read *shared_read; /* for that; NULL: it is not asked */
+    /* Returns whether another allowed order of execution has `value` at `va`; `blank`: the initial
+     * value is unknown. NULL: no other direction writes there. */
+    bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value, bool blank);
+    void *explains_ctx;
     bool unseen_only; /* what was seen or written before stays: it may have changed since */
     /* NULL, or told of each byte that shadow_observe() puts into the image; -1 is no memory. */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,

@@ -407,9 +407,10 @@ static bool was_before(const struct shared_read *read, const struct shared_write
     return w->dir == read->dir ? w->req < read->req : w->until < read->from;
 }
 
-bool shared_memory_explains(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
-                            uint8_t value, bool blank)
+bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
 {
+    const struct shared_read *read = ctx;
+    struct shared_memory *sh = read->sharing;
     size_t from = first_at(sh, read->rkey, va), to = from;
     bool any = false; /* one that was executed before the READ */
 

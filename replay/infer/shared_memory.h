@@ -13,7 +13,7 @@
 #ifndef REPLAY_INFER_SHARED_MEMORY_H
 #define REPLAY_INFER_SHARED_MEMORY_H
 
-#include "engine/rc_responder.h"
+#include "infer/session.h"
 
 /* A packet that changes memory. */
 struct shared_write {
@@ -52,8 +52,9 @@ struct shared_memory {
     uint64_t effort; /* steps spent; there is a limit */
 };
 
-/* A READ of some connection, for its n-th answer. */
+/* A READ whose response is explained. */
 struct shared_read {
+    struct shared_memory *sharing;
     uint32_t dir;
     uint32_t req;
     uint32_t rkey;
@@ -75,9 +76,8 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 /* Our RNIC has executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
-/* Whether an allowed order has `value` at `va` when the READ is executed; `blank`: nobody knows
- * what was there before all writes. */
-bool shared_memory_explains(struct shared_memory *sharing, const struct shared_read *read,
-                            uint64_t va, uint8_t value, bool blank);
+/* Returns whether an allowed order has `value` at `va` when the READ is executed; `blank`: the
+ * value before all writes is unknown. `read` is a struct shared_read. */
+bool shared_memory_explains(void *read, uint64_t va, uint8_t value, bool blank);
 
 #endif

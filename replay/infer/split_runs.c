@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "infer/split_at_gap.h"
+#include "infer/setup_override.h"
 
 static uint32_t device_of(struct session *session, const struct trace_flow *flow)
 {

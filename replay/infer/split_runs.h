@@ -6,7 +6,7 @@
 #ifndef REPLAY_INFER_SPLIT_RUNS_H
 #define REPLAY_INFER_SPLIT_RUNS_H
 
-#include "engine/rc_responder.h"
+#include "infer/session.h"
 
 /* Adds the runs of a side to drive->run, derived, and its device. 0, or -1 without memory. */
 int split_runs_add(struct session *session, const struct recorded_direction *recorded);

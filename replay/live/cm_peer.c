@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "live/cm_peer_conns.h"
+#include "infer/request_table.h"
 
 #define QUIET_NS UINT64_C(30000000)
 

@@ -15,7 +15,7 @@
 #include "live/live.h"
 #include "engine/rc_requester.h"
 
-/* After session_play() with the script's watch, rc_requester_play() and live_open();
+/* After rc_responder_play() with the script's watch, rc_requester_play() and live_open();
  * rc_compare_responses(), rc_compare_requests() and live_compare() come next. 0, or -1 and an
  * error; cm_exchanges_free() is wanted in both cases. */
 int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,

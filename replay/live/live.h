@@ -91,7 +91,7 @@ struct live {
 int live_open(struct live *live, const struct live_options *options, struct session *session,
               struct error *error);
 
-/* Judged replay of a capture that session_play() played with the script's watch.
+/* Judged replay of a capture that rc_responder_play() played with the script's watch.
  * rc_compare_responses() comes next, then live_compare(). After live_open(). 0, or -1 and an error.
  */
 int live_play(struct live *live, struct error *error);

@@ -91,7 +91,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
     *cm = (struct live_cm){.live = live,
                            .exchanges = xs,
                            .ours = live->options->cm == LIVE_CM_CONNECT ? CM_ACTIVE : CM_PASSIVE};
-    if (cm_exchanges_replay(xs, live->drive->trace, false, false) != 0)
+    if (cm_exchanges_find(xs, live->drive->trace) != 0)
         return error_set(error, "no memory");
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
         return error_set(error, "no random numbers");

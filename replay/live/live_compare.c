@@ -11,6 +11,7 @@
 #include "live/live.h"
 #include "util/strbuf.h"
 #include "wire/crc32.h"
+#include "engine/diff.h"
 
 #define LOAD_MAX 65536u
 #define SHOWN    16u /* bytes of a difference that are printed */
@@ -21,7 +22,7 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 
     res->diff_frames++;
     res->verdict = VERDICT_FAIL;
-    return response_comparison_add(all, diff);
+    return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
 /* ---- time -------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@
 
 /* The target answers. */
 static int replay_responder(struct replay *replay, const struct replay_options *options,
-                            struct live *live, struct error *error)
+                            const struct live_options *target, struct live *live,
+                            struct error *error)
 {
-    if (live_open(live, options->live, &replay->session, error) != 0 || live_play(live, error) != 0)
+    if (live_open(live, target, &replay->session, error) != 0 || live_play(live, error) != 0)
         return -1;
     if (rc_compare_responses(&replay->responses, &replay->session, &replay->connections,
                              options->quirks) != 0)
@@ -21,13 +22,13 @@ static int replay_responder(struct replay *replay, const struct replay_options *
 
 /* The target asks. */
 static int replay_requester(struct replay *replay, const struct replay_options *options,
-                            struct error *error)
+                            const struct live_options *target, struct error *error)
 {
     struct live live = {0};
     int rc = -1;
 
     if (rc_requester_play(&replay->requester, &replay->session, error) == 0 &&
-        live_open(&live, options->live, &replay->session, error) == 0 &&
+        live_open(&live, target, &replay->session, error) == 0 &&
         live_requester_play(&live, &replay->requester, error) == 0)
         rc = rc_compare_requests(&replay->requests, &replay->requester, options->quirks) == 0
                  ? 0
@@ -38,10 +39,10 @@ static int replay_requester(struct replay *replay, const struct replay_options *
 
 /* The target is a program that we connect to, or that connects to us. */
 static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
-                          struct live *live, struct error *error)
+                          const struct live_options *target, struct live *live, struct error *error)
 {
     if (rc_requester_play(&replay->requester, &replay->session, error) != 0 ||
-        live_open(live, options->live, &replay->session, error) != 0 ||
+        live_open(live, target, &replay->session, error) != 0 ||
         cm_peer_play(live, &replay->requester, &replay->cm_exchanges, error) != 0)
         return -1;
     if (rc_compare_responses(&replay->responses, &replay->session, &replay->connections,
@@ -53,7 +54,7 @@ static int replay_cm_peer(struct replay *replay, const struct replay_options *op
 
 /* UC and UD: an agent serves one session at a time, so after the connections. */
 static int replay_dgrams(struct replay *replay, const struct replay_options *options,
-                         struct error *error)
+                         const struct live_options *target, struct error *error)
 {
     struct live live = {0};
     bool any = false;
@@ -63,41 +64,50 @@ static int replay_dgrams(struct replay *replay, const struct replay_options *opt
         any |= !trace_acknowledged(replay->trace.flow[i].svc) &&
                replay->trace.flow[i].dest_qp != ROCE_QP_GSI;
     if (any &&
-        (live_open(&live, options->live, &replay->session, error) != 0 ||
+        (live_open(&live, target, &replay->session, error) != 0 ||
          live_dgram_play(&live, &replay->dgrams, replay->roles, options->quirks, error) != 0))
         rc = -1;
     live_close(&live);
     return rc;
 }
 
-int live_replay(struct replay *replay, const struct replay_options *options, struct error *error)
+int live_replay(struct replay *replay, const char *path, const struct replay_options *options,
+                const struct live_options *target, struct error *error)
 {
     struct live live = {0};
     const struct session_watch watch = live_script_watch(&live.script);
-    int rc = session_play(&replay->session, &replay->trace, &replay->connections,
-                          &(struct session_options){.watch = &watch}, error);
-    bool any = replay->session.dir_cnt > 0; /* else there is nothing to ask an agent for */
+    int rc = replay_open(replay, path, options, error);
+    bool any;
 
+    if (rc == 0)
+        rc = session_infer(&replay->session, &replay->trace, &replay->connections,
+                           &(struct session_options){.watch = &watch}, error);
+    any = replay->session.dir_cnt > 0; /* else the agent is not needed */
+    if (rc == 0)
+        rc = rc_responder_play(&replay->session, error);
     replay->session.watch = NULL;
-    if (rc == 0 && options->live->cm) {
-        rc = replay_cm_peer(replay, options, &live, error);
+    if (rc == 0 && target->cm) {
+        rc = replay_cm_peer(replay, options, target, &live, error);
         live_close(&live);
         return rc;
     }
     /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
     if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
-        rc = replay_requester(replay, options, error);
+        rc = replay_requester(replay, options, target, error);
     if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)
-        rc = replay_responder(replay, options, &live, error);
+        rc = replay_responder(replay, options, target, &live, error);
     live_close(&live);
     if (rc == 0)
-        rc = replay_dgrams(replay, options, error);
+        rc = replay_dgrams(replay, options, target, error);
     return rc;
 }
 #else
-int live_replay(struct replay *replay, const struct replay_options *options, struct error *error)
+int live_replay(struct replay *replay, const char *path, const struct replay_options *options,
+                const struct live_options *target, struct error *error)
 {
     (void)options;
-    return error_set(error, "%s: this program was built without live targets", replay->trace.name);
+    (void)target;
+    *replay = (struct replay){0};
+    return error_set(error, "%s: this program was built without live targets", path);
 }
 #endif

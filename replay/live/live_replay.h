@@ -8,8 +8,11 @@
 #include "base/error.h"
 #include "engine/replay.h"
 
-/* Of a replay whose connections are found. 0, or -1 and an error: also if this program was built
- * without the live port. */
-int live_replay(struct replay *replay, const struct replay_options *options, struct error *error);
+struct live_options;
+
+/* Replays a capture against a live target. Returns 0, or -1 and an error, also if this program was
+ * built without the live port. Call replay_free() in both cases. */
+int live_replay(struct replay *replay, const char *path, const struct replay_options *options,
+                const struct live_options *target, struct error *error);
 
 #endif

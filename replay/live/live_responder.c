@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "infer/request_table.h"
 
 /* How far back the request is sought that drew an answer out, and a recorded answer's likes. */
 #define LOOK_BACK 512u

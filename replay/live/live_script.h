@@ -40,7 +40,7 @@ struct live_script {
     size_t byte_cnt, byte_cap;
 };
 
-/* A watch that writes the script, for session_play(). live_script_free() is wanted. */
+/* A watch that writes the script, for rc_responder_play(). live_script_free() is wanted. */
 struct session_watch live_script_watch(struct live_script *script);
 
 /* Adds the recorded answers and puts all in order. 0, or -1 without memory. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "wire/gid.h"
+#include "infer/shadow_memory.h"
 
 #define MSN_MASK 0xFFFFFFu
 

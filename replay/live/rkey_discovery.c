@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "wire/bytes.h"
+#include "infer/shadow_memory.h"
 
 /* A program tells the beginning of its memory, and it may be used from far behind that on. */
 #define BEFORE_MAX (UINT64_C(1) << 30)

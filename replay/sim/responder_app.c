@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/rc_responder_app.h"
+#include "infer/request_table.h"
 
 /* How often each message found no receive WQE. */
 static void count_starved(struct responder_app *app)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include "infer/request_table.h"
 
 /* What masks are of. */
 enum { OF_MEMORY, OF_PACKET, OF_OTHER };

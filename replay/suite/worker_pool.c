@@ -12,6 +12,8 @@
 #include "util/json_util.h"
 #include "infer/setup_dump.h"
 #include "util/strbuf.h"
+#include "live/live_replay.h"
+#include "infer/setup_override.h"
 
 /* A job and the process that does it. */
 struct worker {
@@ -119,13 +121,16 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
                                                   .strict = options->strict,
                                                   .roles = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
-                                                  .live = options->live,
                                                   .override = options->given,
                                                   .memory_log = options->dump_path};
     struct error error = {""};
     struct replay replay;
+    int rc;
 
-    if (replay_run(&replay, job->item->path, &replay_options, &error) != 0 ||
+    rc = options->live
+             ? live_replay(&replay, job->item->path, &replay_options, options->live, &error)
+             : replay_run(&replay, job->item->path, &replay_options, &error);
+    if (rc != 0 ||
         (options->dump_path &&
          setup_dump_write(&replay.session, &replay.memory_log, options->dump_path, &error) != 0) ||
         (options->closed && play_closed(job, text, &replay, options, &error) != 0)) {

@@ -6,6 +6,8 @@
 #include "infer/setup_dump.h"
 #include "support/suite.h"
 #include "wire/codes.h"
+#include "infer/request_table.h"
+#include "infer/setup_override.h"
 
 /* How far from the PSN of an answer the request is that the capture may lack. */
 #define NEAR 16
@@ -42,7 +44,7 @@ static bool is_free_ack(const struct replay *replay, uint32_t frame)
         return false;
     s = &replay->session.dir[run].setup;
     return replay->responses.result[run].mark[event] == MARK_OK &&
-           event_is_syndrome(s, event, ROCE_SYN_ACK) && event_msn_fits(s, event);
+           event_is_syndrome(s, event, ROCE_SYN_ACK) && request_table_msn_fits(s, event);
 }
 
 /* Whether the answer was judged, and found right. */

@@ -13,6 +13,7 @@
 #include "contention.h"
 #include "sim/traffic.h"
 #include "support/suite.h"
+#include "engine/diff.h"
 
 #define REASONS_MAX 64u
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "infer/setup_override.h"
+#include "infer/split_runs.h"
+#include "wire/crc32.h"
+
+struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
+                                         uint32_t event, uint64_t time, int64_t rel)
+{
+    struct tx_response *a;
+
+    if (!VEC_GROW(dir->response, dir->response_cnt, dir->response_cap))
+        return NULL;
+    a = &dir->response[dir->response_cnt++];
+    *a = (struct tx_response){
+        .event = event,
+        .time = time,
+        .rel = rel,
+        .psn = pkt->bth.psn,
+        .msn = pkt->aeth.msn,
+        .dest_qp = pkt->bth.dest_qp,
+        .pkey = pkt->bth.pkey,
+        .opcode = pkt->bth.opcode,
+        .syndrome = pkt->aeth.syndrome,
+        .se = pkt->bth.se,
+        .ackreq = pkt->bth.ackreq,
+        .orig = pkt->atomicacketh.orig,
+        .payload_len = pkt->payload_len,
+        .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
+    };
+    return a;
+}
+
+uint64_t payload_hash(const uint8_t *p, size_t len)
+{
+    return (uint64_t)len << 32 | roce_crc32(0, p, len);
+}
+
+int session_infer(struct session *session, const struct trace *trace,
+                  const struct connections *connections, const struct session_options *options,
+                  struct error *error)
+{
+    int rc = 0;
+
+    memset(session, 0, sizeof(*session));
+    session->trace = trace;
+    session->watch = options->watch;
+    session->override = options->override;
+    session->memory_log = options->memory_log;
+    for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
+        rc = split_runs_add(session, &connections->dir[i]);
+    if (rc != 0)
+        return error_set(error, "%s: no memory", trace->name);
+    return session->override ? setup_override_apply(session->override, session, error) : 0;
+}
+
+void session_free(struct session *session)
+{
+    for (size_t i = 0; i < session->dir_cnt; i++) {
+        inferred_setup_free(&session->dir[i].setup);
+        if (session->dir[i].stretch)
+            recorded_direction_free(session->dir[i].stretch);
+        free(session->dir[i].stretch);
+        free(session->dir[i].response);
+        free(session->dir[i].advance);
+    }
+    for (size_t i = 0; i < session->host_cnt; i++)
+        shadow_free(&session->host[i].memory);
+    for (size_t i = 0; i < session->kept_cnt; i++)
+        free(session->kept[i]);
+    free(session->dir);
+    free(session->host);
+    free(session->kept);
+    memset(session, 0, sizeof(*session));
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Session: everything inferred from one capture about its RC directions and the hosts of their
+ * responders, and what our RNIC did when it was played in their place.
+ *
+ *   1. session_infer()       infers each direction's setup and each host's memory
+ *   2. rc_responder_play()   adds the responses of our RNIC (engine/rc_responder.h)
+ *   3. session_free()
+ *
+ * After step 1 the inferred part is constant, so another thread may play the requesters meanwhile
+ * (engine/rc_requester.h). The trace, the connections and the override must outlive the session.
+ */
+#ifndef REPLAY_INFER_SESSION_H
+#define REPLAY_INFER_SESSION_H
+
+#include "base/error.h"
+#include "infer/infer_setup.h"
+#include "infer/memory_log.h"
+#include "infer/shadow_memory.h"
+
+struct setup_override;
+
+/* One response that our RNIC sent. */
+struct tx_response {
+    uint32_t event; /* the request that our RNIC answered */
+    uint64_t time;
+    int64_t rel;
+    uint32_t psn;
+    uint32_t msn;
+    uint32_t dest_qp;
+    uint16_t pkey;
+    uint8_t opcode;
+    uint8_t syndrome;
+    bool se;
+    bool ackreq;
+    bool matched; /* the comparison paired it with a recorded response */
+    uint64_t orig;
+    uint32_t payload_len;
+    uint64_t hash;          /* payload_hash() of the payload */
+    const uint8_t *payload; /* NULL if payloads exceeded the limit */
+};
+
+/* State of our responder after an event that advanced its ePSN. */
+struct epsn_advance {
+    uint32_t event;
+    int64_t epsn; /* rel of the next PSN expected */
+    uint32_t msn;
+};
+
+/* One RC direction that is played: all of a recorded direction, or a stretch of it that the capture
+ * has without a gap. */
+struct rc_direction {
+    struct inferred_setup setup;
+    struct recorded_direction *stretch; /* owned; NULL if the whole recorded direction is played */
+    const char *failed;                 /* reason why our RNIC could not be set up so, or NULL */
+    uint32_t host;                      /* index into session.host */
+    struct tx_response *response;       /* in the order sent */
+    size_t response_cnt;
+    size_t response_cap;
+    struct epsn_advance *advance;
+    size_t advance_cnt;
+    size_t advance_cap;
+    uint32_t error_event; /* event at which our QP entered the error state, or EVENT_NONE */
+    uint32_t recv_posted; /* receive WQEs posted */
+};
+
+/* One address with responders, whose QPs share memory. */
+struct responder_host {
+    uint8_t addr[16];
+    enum roce_encap encap;
+    struct shadow_memory memory;
+    const char *failed; /* reason why our RNIC could not be set up so, or NULL */
+};
+
+/* Callbacks for each action of a responder's program and for each request played, in order, so that
+ * a remote device can repeat them. A callback returns 0, or -1 without memory. */
+struct session_watch {
+    void *ctx;
+    int (*recv)(void *ctx, uint32_t dir, uint32_t len);
+    /* `initial`: the byte was there before anything was played. */
+    int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
+    int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
+    /* The request of `event` is played at the time of packet `pkt` of the trace, at event `when`.
+     */
+    int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
+};
+
+struct session {
+    const struct trace *trace;
+    const struct session_watch *watch; /* or NULL */
+    struct setup_override *override;   /* or NULL */
+    struct memory_log *memory_log;     /* or NULL */
+    struct rc_direction *dir;          /* one for each stretch of each recorded direction */
+    size_t dir_cnt;
+    size_t dir_cap;
+    struct responder_host *host;
+    size_t host_cnt;
+    size_t host_cap;
+    uint8_t **kept; /* payloads of responses that no recorded packet has */
+    size_t kept_cnt;
+    size_t kept_cap;
+    uint64_t kept_len;
+};
+
+struct session_options {
+    const struct session_watch *watch; /* or NULL */
+    struct setup_override *override;   /* or NULL: everything is inferred */
+    struct memory_log *memory_log;     /* receives each byte stored in memory, or NULL */
+};
+
+/* Infers the setup of all directions. Returns 0, or -1 and an error. Call session_free() in both
+ * cases. */
+int session_infer(struct session *session, const struct trace *trace,
+                  const struct connections *connections, const struct session_options *options,
+                  struct error *error);
+void session_free(struct session *session);
+
+/* Adds a response that our RNIC sent, without its payload. Returns NULL without memory. */
+struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
+                                         uint32_t event, uint64_t time, int64_t rel);
+
+/* Returns a hash of a payload, to compare payloads that were not kept. */
+uint64_t payload_hash(const uint8_t *p, size_t len);
+
+#endif

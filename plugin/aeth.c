@@ -22,15 +22,14 @@ void roce_aeth_register(int proto)
     static value_string naks[ROCE_NAK_INVALID_RD_REQ + 2];
     static hf_register_info hf[] = {
         {&hf_kind,
-         {"Kind", "roce.aeth.kind", FT_UINT8, BASE_DEC, VALS(kinds), 0, "Bits 6:5 of the syndrome",
-          HFILL}},
+         {"Kind", "roce.aeth.kind", FT_UINT8, BASE_DEC, VALS(kinds), 0,
+          "Kind of acknowledgement: bits 6:5 of the syndrome", HFILL}},
         {&hf_credits,
          {"Credits", "roce.aeth.credits", FT_UINT32, BASE_DEC, NULL, 0,
-          "Receive WQEs that are free, decoded; not there where the code says \"not valid\"",
-          HFILL}},
+          "Available receive WQEs, decoded; absent if the credit code is \"invalid\"", HFILL}},
         {&hf_rnr_wait,
-         {"Wait before sending again", "roce.aeth.rnr_wait", FT_RELATIVE_TIME, BASE_NONE, NULL, 0,
-          "RNR NAK timer, decoded", HFILL}},
+         {"RNR timer", "roce.aeth.rnr_wait", FT_RELATIVE_TIME, BASE_NONE, NULL, 0,
+          "Minimum delay before the request is retransmitted", HFILL}},
         {&hf_nak, {"NAK", "roce.aeth.nak", FT_UINT8, BASE_DEC, VALS(naks), 0, "NAK code", HFILL}},
     };
 

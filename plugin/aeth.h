@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* AETH: what the syndrome of an acknowledgement means, as fields of their own. */
+/* Decoded fields of the AETH syndrome: kind, credits, RNR timer and NAK code. */
 #ifndef ROCE_AETH_H
 #define ROCE_AETH_H
 
@@ -8,7 +8,8 @@
 
 void roce_aeth_register(int proto);
 
-/* Adds roce.aeth.kind and, by kind, credits, RNR wait or NAK code. `offset` is that of the AETH. */
+/* Adds roce.aeth.kind and the field that this kind has: credits, RNR timer or NAK code. `offset` is
+ * the offset of the AETH in the tvb. */
 void roce_aeth_add(const struct roce_aeth *aeth, tvbuff_t *tvb, int offset, proto_tree *tree);
 
 #endif

@@ -18,11 +18,11 @@ enum {
 };
 
 static int hf[HF_CNT];
-static const header_field_info *hf_info[HF_CNT]; /* what Wireshark knows of each */
+static const header_field_info *hf_info[HF_CNT]; /* registered info of each field */
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Where the items go. */
+/* Destination of added items. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -99,7 +99,7 @@ static proto_item *add_mark(const struct tree_out *out, int field)
     return item;
 }
 
-/* A retransmission of this cause has its own name too. */
+/* Returns the flag field of retransmissions with this cause, or -1 if there is none. */
 static int cause_field(enum roce_cause cause)
 {
     switch (cause) {
@@ -244,7 +244,8 @@ static void add_message(const struct tree_out *out, const struct roce_frame_info
         add_big(out, HF_GOODPUT, (uint64_t)((double)r->done_bytes * 8e9 / (double)r->message_time));
 }
 
-/* Before the first acknowledgement nobody knows how many PSNs are in flight. */
+/* Adds what is in flight. The number of PSNs is unknown, and 0, before the first acknowledgement.
+ */
 static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
                           const struct roce_flow_result *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Analysis: what track.h knows of a frame as fields roce.analysis.* and roce.message.*. */
+/* Fields roce.analysis.* and roce.message.*: the content of analysis_store.h for one frame. */
 #ifndef ROCE_ANALYSIS_H
 #define ROCE_ANALYSIS_H
 
@@ -8,7 +8,7 @@
 
 void roce_analysis_register(int proto);
 
-/* Adds stream and QPs to `tree`, and the subtree "RDMA analysis" with the findings. */
+/* Adds stream index and source QP to `tree`, and the subtree "RDMA analysis" with the findings. */
 void roce_analysis_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                        tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree);
 

@@ -7,31 +7,31 @@
 
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
-#define READ_UNIT   256u   /* bytes: no path MTU is smaller */
-#define READ_UNITS  32768u /* of one READ that are watched: 8 MiB, 4 KiB of bits */
+#define READ_UNIT   256u   /* smallest path MTU, bytes */
+#define READ_UNITS  32768u /* units of a READ that are tracked: 8 MiB in 4 KiB of bits */
 
-/* One frame in the index. */
+/* Index entry of a frame. */
 struct frame_entry {
-    uint32_t record_pos; /* 1 + where its packed result starts, over all chunks; 0: not fed */
-    /* Nearly every request has these, so they stand here and not in `more`. */
+    uint32_t record_pos; /* 1 + offset of its record over all chunks; 0: not fed */
+    /* Nearly every request has these two, so they are not in struct frame_extra. */
     uint32_t acked_in;
-    uint32_t msg_last; /* the first packet of a message: the frame of its last one */
+    uint32_t msg_last; /* on the first packet of a message: the frame of the last one */
 };
 
-/* What few frames have. */
+/* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    uint32_t placed_in; /* the repetition that first knew its place in the message */
-    /* A READ's first response of several: how many bytes came without a hole, or which did. */
+    uint32_t placed_in; /* retransmission that placed the payload in its message */
+    /* On the first of several READ responses: bytes received in order, or which units were. */
     uint64_t read_next;
-    uint8_t *read_units; /* READ_UNITS bits, once they came in another order */
-    uint32_t cm_stream;  /* a REQ: the connection that its REP set up */
-    uint64_t cm_time;    /* a REQ: when it was sent, and its path MTU */
+    uint8_t *read_units; /* READ_UNITS bits; NULL while responses arrive in order */
+    uint32_t cm_stream;  /* on a REQ: the stream that its REP set up */
+    uint64_t cm_time;    /* on a REQ: its time, ns */
     uint32_t cm_mtu;
     struct roce_frame_finding *first, **end;
 };
 
-/* Everything about one file. All but the observer lives in file scope and goes with it. */
+/* State of the open file. All of it is in wmem file scope, except `flow`. */
 static struct {
     const struct roce_store_opts *opts;
     struct roce_flow *flow;
@@ -39,14 +39,13 @@ static struct {
     uint32_t page_cnt;
     uint8_t **chunk;
     uint32_t chunk_cnt, chunk_cap;
-    uint32_t used; /* of the last chunk */
+    uint32_t used; /* bytes used in the last chunk */
     wmem_map_t *extra;
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
-    unsigned highest_severity; /* 1 + the severity of the gravest finding so far */
-    const struct roce_finding
-        *new_highest; /* of the packet at hand, if it is graver than all before */
+    unsigned highest_severity;              /* 1 + highest severity reported so far */
+    const struct roce_finding *new_highest; /* finding of this packet, if graver than all before */
 } store;
 
 /* ---- the store ---------------------------------------------------------------------------------
@@ -79,7 +78,7 @@ static struct frame_entry *add_entry(uint32_t frame)
     return &store.page[page][frame % PAGE_FRAMES];
 }
 
-/* Keeps `len` bytes; returns where. */
+/* Appends `len` bytes to the chunks. Returns their offset. */
 static uint32_t append_bytes(const uint8_t *buf, size_t len)
 {
     if (store.chunk_cnt == 0 || store.used + len > CHUNK_SIZE) {
@@ -146,7 +145,7 @@ static struct roce_stream_info *add_stream(uint32_t stream, const struct roce_fl
     return &store.stream[stream];
 }
 
-/* ---- what the observer calls -------------------------------------------------------------------
+/* ---- callbacks of rnic/flow --------------------------------------------------------------------
  */
 
 static void on_finding(void *user _U_, const struct roce_finding *finding)
@@ -197,7 +196,7 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 /* ---- the first pass ----------------------------------------------------------------------------
  */
 
-/* A REQ comes before there is a connection. */
+/* Stores time and path MTU of a REQ: its connection exists only from the REP on. */
 static void store_cm_req(const struct roce_flow_in *in)
 {
     struct roce_cm_msg msg;
@@ -210,7 +209,7 @@ static void store_cm_req(const struct roce_flow_in *in)
     extra->cm_mtu = roce_mtu_bytes(msg.req.mtu);
 }
 
-/* What a CM message tells of the connection it speaks of. */
+/* Stores the data of a CM message in the stream that it sets up or closes. */
 static void store_cm_message(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct roce_stream_info *stream = add_stream(r->cm_conn_index, in);
@@ -236,14 +235,14 @@ static void store_cm_message(const struct roce_flow_in *in, const struct roce_fl
     if (r->repeats_frame)
         return;
     stream->rep_frame = in->frame;
-    if (req->cm_mtu) { /* else it was not captured */
+    if (req->cm_mtu) { /* the REQ was captured */
         stream->complete |= ROCE_COMPLETE_REQ;
         stream->pmtu = req->cm_mtu;
         stream->initial_rtt = in->time > req->cm_time ? in->time - req->cm_time : 0;
     }
 }
 
-/* How far the MSN of an answer has gone on since the answer before. */
+/* Returns the MSN increment since the previous AETH of this direction. */
 static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roce_flow_in *in,
                                const struct roce_flow_result *r)
 {
@@ -259,19 +258,19 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
         knew = false;
     }
     step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
-    if (knew && step > ROCE_PSN_MASK / 2) /* an older one */
+    if (knew && step > ROCE_PSN_MASK / 2) /* older than the previous one */
         return 0;
     stream->msn[r->side] = in->pkt->aeth.msn;
     stream->msn_known |= bit;
     return knew ? step : 0;
 }
 
-/* The stream and side of a frame as known by now, and the QP it is from. */
+/* Updates stream and side if the stream was merged into another one. Returns the source QP. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    if (final != r->conn_index) /* its one known side became the other's second */
+    if (final != r->conn_index) /* a merged stream has one direction, which becomes side 1 */
         r->side = 1;
     r->conn_index = final;
     return store.stream[final].qpn[r->side];
@@ -283,15 +282,15 @@ static void mark_read_units(struct frame_extra *extra, uint64_t from, uint64_t e
         extra->read_units[unit / 8] |= (uint8_t)(1u << unit % 8);
 }
 
-/* Whether a READ response was there before. A responder sends them again when asked again, from any
- * of them on: the observer calls these no duplicates, because the requester wants some of them. */
+/* Returns true if this READ response is a duplicate. A repeated READ may restart at any response;
+ * flow does not flag the responses as duplicates, because the requester needs some of them. */
 static bool is_response_repeated(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* the only one */
+    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* the only response of its READ */
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
     if (!extra || at / READ_UNIT >= READ_UNITS)
@@ -309,7 +308,7 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     return seen;
 }
 
-/* What of a frame's payload is not new. */
+/* Returns which uses of the payload to skip, as bits of enum roce_note. */
 static uint32_t classify_payload(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const uint32_t all = ROCE_NOTE_SKIP_PAYLOAD | ROCE_NOTE_SKIP_REASSEMBLY;
@@ -319,7 +318,7 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    if (r->repeats_frame == 0) /* one that says nothing of its message is older than remembered */
+    if (r->repeats_frame == 0) /* retransmission of a packet that flow no longer remembers? */
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
         first.result.msg_first_frame || add_extra(r->repeats_frame)->placed_in)
@@ -328,8 +327,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
     return ROCE_NOTE_SKIP_PAYLOAD;
 }
 
-/* Links that point back have a way forward, too: an ACK to the packet that was sent again and not
- * to its first transmission; a copy; a CM message sent again; the last packet of a message. */
+/* Adds the forward link of each backward link: from the acknowledged packet to its ACK (the
+ * retransmission, not the first transmission), from a packet to its next transmission or copy, and
+ * from the first packet of a message to the last. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;
@@ -398,7 +398,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         resolve_stream(&(struct roce_flow_result){.conn_index = r->conn_index, .side = r->side}) ==
             ROCE_QPN_UNKNOWN)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
-    /* What the reader derives again. */
+    /* roce_store_get() derives these members again; small values encode shorter. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))
@@ -410,7 +410,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
 /* ---- reading -----------------------------------------------------------------------------------
  */
 
-/* The region is kept with the packet that names it. */
+/* Restores R_Key and address, which are stored only with the packet that has the RETH. */
 static void restore_region(struct roce_flow_result *r)
 {
     uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;
@@ -426,7 +426,7 @@ static void restore_region(struct roce_flow_result *r)
     r->va = record.result.va + r->msg_offset;
 }
 
-/* Packets of the message that this one ends, counted by PSN: those sent again count once. */
+/* Returns the number of packets of the message that ends here, counted by PSN. */
 static uint32_t count_message_packets(const struct roce_flow_result *r, const struct roce_pkt *pkt)
 {
     struct roce_result_record first;
@@ -521,7 +521,7 @@ bool roce_store_is_first_placement(const struct roce_frame_info *frame)
     return !frame->skip_reassembly && frame->result.msg_first_frame != 0;
 }
 
-/* ---- a file comes and goes ---------------------------------------------------------------------
+/* ---- opening and closing files -----------------------------------------------------------------
  */
 
 static void finish_first_pass(void)

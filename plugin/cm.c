@@ -18,7 +18,7 @@ void roce_cm_register(int proto)
     static hf_register_info hf[] = {
         {&hf_service,
          {"Service", "roce.cm.service", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "The service id in words: an IP port where the RDMA-IP CM made it", HFILL}},
+          "Service ID as text; an IP port if it is of the IP CM service (Annex A11)", HFILL}},
         {&hf_src_ip4,
          {"Source address (IPv4)", "roce.cm.rdmaip.src_ip4", FT_IPv4, BASE_NONE, NULL, 0, NULL,
           HFILL}},
@@ -31,10 +31,12 @@ void roce_cm_register(int proto)
          {"roce.cm.message", PI_SEQUENCE, PI_CHAT, "Connection management message", EXPFILL}},
         {&ei_reject, {"roce.cm.reject", PI_SEQUENCE, PI_WARN, "Connection rejected", EXPFILL}},
         {&ei_cut,
-         {"roce.cm.cut", PI_UNDECODED, PI_CHAT, "The capture is cut inside this message", EXPFILL}},
+         {"roce.cm.cut", PI_UNDECODED, PI_CHAT, "CM message truncated by the snap length",
+          EXPFILL}},
         {&ei_malformed,
          {"roce.cm.malformed", PI_MALFORMED, PI_WARN,
-          "Not 256 bytes, or of a version that a receiver drops", EXPFILL}},
+          "MAD is not 256 bytes long, or its version is unsupported: the receiver drops it",
+          EXPFILL}},
     };
 
     proto_register_field_array(proto, hf, array_length(hf));
@@ -49,7 +51,7 @@ static void add_service(uint64_t service_id, tvbuff_t *tvb, proto_tree *tree)
         tree, hf_service, tvb, 0, 0, roce_service_text(service_id, buf, sizeof(buf))));
 }
 
-/* The RDMA-IP header. Returns its length, 0 if there is none. */
+/* Adds the RDMA-IP header. Returns its length, or 0 if the message has none. */
 static int add_rdmaip(const struct roce_cm_msg *msg, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     const struct roce_hdr_info *info = roce_cm_info(ROCE_CM_RDMAIP);
@@ -58,7 +60,7 @@ static int add_rdmaip(const struct roce_cm_msg *msg, tvbuff_t *tvb, int offset, 
     if (roce_cm_rdmaip_read(&ip, msg) != ROCE_OK)
         return 0;
     roce_hf_add_header(ROCE_HEADER_CM(ROCE_CM_RDMAIP), tvb, offset, tree);
-    if (ip.ipv == 4) { /* the last four bytes of sixteen */
+    if (ip.ipv == 4) { /* IPv4 addresses are in the last 4 of 16 bytes */
         int src = offset + roce_field_find(info, "src")->byte + 12;
         int dst = offset + roce_field_find(info, "dst")->byte + 12;
 

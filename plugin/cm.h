@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CM: the management datagrams of QP1, and the private data of their programs. */
+/* Management datagrams (MADs) of QP1: connection manager messages and their private data. */
 #ifndef ROCE_PLUGIN_CM_H
 #define ROCE_PLUGIN_CM_H
 
@@ -9,8 +9,8 @@
 void roce_cm_register(int proto);
 
 /*
- * Shows the MAD in the payload of a UD packet to QP1, which starts at `offset` of `tvb` (where the
- * BTH stands at the start). Sets the Info column for CM messages. False if it is no MAD.
+ * Adds the MAD of a UD packet to QP1 and, for a CM message, sets the Info column. `tvb` starts at
+ * the BTH; `offset` is the offset of the payload in it. Returns false if the payload is not a MAD.
  */
 bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_info *pinfo,
                  proto_tree *tree);

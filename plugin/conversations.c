@@ -9,14 +9,15 @@
 
 #include "analysis_store.h"
 
-#define REORDER_MAX  4096 /* records that a late packet may have to go before */
+#define REORDER_MAX  4096 /* records that an out-of-order packet may have to precede */
 #define IS_RESPONSE  0x80000000u
-#define QP_USE_SHIFT 24 /* to the use of the QP pair, seven bits of it */
+#define QP_USE_SHIFT 24 /* the QP reuse index is above the PSN, 7 bits */
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
  */
 
-/* The filter field of an address or a QP. GIDs of RoCEv1 have the form of IPv6 addresses. */
+/* Returns the display filter field of an address or QP. RoCEv1's GIDs have the type of IPv6
+ * addresses, so `v1` selects the fields of the GRH. */
 static const char *address_filter_field(const address *addr, conv_filter_type_e filter, bool v1)
 {
     static const char *const fields[][3] = {
@@ -62,7 +63,8 @@ static bool is_v1(const struct roce_tap *tap)
     return roce_pkt_has(tap->pkt, ROCE_HDR_GRH);
 }
 
-/* QPs of both ends: the sender's is in the packet in datagrams only. */
+/* Gets source and destination QP. Only datagrams carry the source QP; for others the analysis
+ * provides it. */
 static void get_qpns(const struct roce_tap *tap, guint32 qpn[2])
 {
     qpn[0] = roce_pkt_has(tap->pkt, ROCE_HDR_DETH) ? tap->pkt->deth.src_qp
@@ -167,8 +169,8 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* The list has the latest record first. A packet that came late goes where its PSN belongs, among
- * the requests or the responses of its sender. */
+/* Inserts a record into the list, which starts with the latest. An out-of-order packet is inserted
+ * by its PSN, among the requests or the responses of its sender. */
 static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;
@@ -192,7 +194,7 @@ static void insert_follow_record(follow_info_t *info, follow_record_t *record)
         info->payload = g_list_prepend(info->payload, record);
 }
 
-/* Payload, each byte once, in the order of the messages. */
+/* Adds the payload of a packet to the followed stream: each byte once, in message order. */
 static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
                                             epan_dissect_t *edt _U_, const void *data,
                                             tap_flags_t flags _U_)
@@ -204,7 +206,7 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* not otherwise used here: 1 + the side of the client */
+    if (info->seq[0] == 0) { /* this follower keeps 1 + the client's side in seq[0] */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

@@ -15,17 +15,16 @@ void roce_dc_register(int proto)
     static hf_register_info hf[] = {
         {&hf_dc,
          {"Dynamically connected transport header", "roce.dc", FT_BYTES, BASE_NONE, NULL, 0,
-          "Twenty bytes that no specification describes", HFILL}},
+          "20 bytes; no public specification describes them", HFILL}},
         {&hf_src_qp,
          {"Source QP", "roce.dc.src_qp", FT_UINT24, BASE_HEX, NULL, 0,
-          "As packets of ConnectX have it", HFILL}},
+          "Position as observed in packets of ConnectX adapters", HFILL}},
     };
     static int *subtrees[] = {&ett_dc};
     static ei_register_info experts[] = {
         {&ei_dc,
          {"roce.dc.unspecified", PI_UNDECODED, PI_NOTE,
-          "NVIDIA's dynamically connected transport, which stands in no specification: not "
-          "analysed",
+          "NVIDIA's dynamically connected transport has no public specification: not analysed",
           EXPFILL}},
     };
 
@@ -57,7 +56,7 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
     int bth = pkt->off[ROCE_HDR_BTH] + base, at = bth + roce_hdr_info(ROCE_HDR_BTH)->len;
     int end = (int)pkt->icrc_off + base, captured = (int)tvb_captured_length(tvb);
     const struct roce_opcode *op = roce_dc_like(pkt);
-    int here = MIN((int)ROCE_DC_LEN, captured - at); /* not less than the RDETH it is known by */
+    int here = MIN((int)ROCE_DC_LEN, captured - at); /* at least the RDETH, which identifies DC */
     proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, here, ENC_NA);
 
     expert_add_info(pinfo, item, &ei_dc);

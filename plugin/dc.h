@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * DC: what is shown of packets of NVIDIA's dynamically connected transport (wire/dc.h).
- */
+/* Fields and Info column of NVIDIA's dynamically connected transport (wire/dc.h). */
 #ifndef PLUGIN_DC_H
 #define PLUGIN_DC_H
 
@@ -11,11 +9,12 @@
 
 void roce_dc_register(int proto);
 
-/* "DC WRITE Only 0x009036→0x807fff PSN 278780 len 8", written to `text`, which starts empty. */
+/* Writes "DC WRITE Only 0x009036→0x807fff PSN 278780 len 8" to the empty line `text` and returns
+ * it. */
 const char *roce_dc_text(struct line *text, const struct roce_pkt *pkt);
 
-/* Adds what follows the BTH, as far as the tvb has it; pkt->frame starts at `base` of it. Returns
- * the offset of the payload in the tvb. */
+/* Adds the captured headers after the BTH. pkt->frame is at offset `base` of the tvb. Returns the
+ * offset of the payload in the tvb. */
 int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info *pinfo,
                 proto_tree *tree);
 

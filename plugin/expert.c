@@ -4,7 +4,8 @@
 #include <string.h>
 
 static expert_field ei_defect[ROCE_DEFECT_CNT];
-/* A finding may weigh less than its rule: the same filter name, registered once a severity. */
+/* A finding may have a lower severity than its rule, so each rule's filter name is registered once
+ * for each severity. */
 static expert_field ei_rule[ROCE_RULE_CNT][ROCE_SEV_CNT];
 static int hf_rule_id = -1;
 static int hf_rule_text = -1;
@@ -75,19 +76,20 @@ void roce_expert_register(int proto)
 {
     static hf_register_info hf[] = {
         {&hf_rule_id,
-         {"Rule", "roce.rule", FT_STRINGZ, BASE_NONE, NULL, 0, "Id of a conformance rule", HFILL}},
+         {"Rule", "roce.rule", FT_STRINGZ, BASE_NONE, NULL, 0,
+          "Id of the rule of this finding, for example RC-REQ-127", HFILL}},
         {&hf_rule_text,
-         {"In words", "roce.rule.text", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "What ought to be, or of a note what happened", HFILL}},
+         {"Rule text", "roce.rule.text", FT_STRINGZ, BASE_NONE, NULL, 0,
+          "Requirement of the rule, or the event that a note reports", HFILL}},
         {&hf_rule_source,
-         {"Source", "roce.rule.source", FT_STRINGZ, BASE_NONE, NULL, 0, "Where the rule was found",
-          HFILL}},
+         {"Source", "roce.rule.source", FT_STRINGZ, BASE_NONE, NULL, 0,
+          "Source of the rule: clause of a specification, or an implementation", HFILL}},
         {&hf_rule_other,
-         {"See", "roce.rule.other_frame", FT_FRAMENUM, BASE_NONE, NULL, 0,
-          "The frame that this one contradicts or explains", HFILL}},
+         {"Related frame", "roce.rule.other_frame", FT_FRAMENUM, BASE_NONE, NULL, 0,
+          "Earlier frame that this frame contradicts or explains", HFILL}},
         {&hf_rule_known,
          {"Known deviation", "roce.rule.known", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "Its number in the chosen peer's list", HFILL}},
+          "Number of the deviation in the list of the selected peer implementation", HFILL}},
     };
     static int *subtrees[] = {&ett_rule};
     ei_register_info *regs =
@@ -100,7 +102,7 @@ void roce_expert_register(int proto)
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-/* What says nothing against anybody, and may be so of all frames of a file. */
+/* Adds an item without an expert info, for defects that are not faults and may be in all frames. */
 static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
     if (proto_field_is_referenced(tree, field))

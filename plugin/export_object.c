@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Export Objects: messages put together from the packets of the tap. */
+/* Export Objects: each completely captured message becomes an object. */
 #include <epan/export_object.h>
 #include <epan/to_str.h>
 
-#include "conversations.h"
+#include "export_object.h"
 #include "analysis_store.h"
 
-#define OBJECT_BYTES_MAX 0x40000000u /* bytes; longer messages are left out */
+#define OBJECT_BYTES_MAX 0x40000000u /* longest exported message, bytes */
 
-/* A message on its way. */
+/* A message that is being assembled. */
 struct message_object {
-    GByteArray *data;
-    uint64_t have;
-    uint64_t total; /* 0 until its last packet came */
+    GByteArray *data; /* NULL once it was exported */
+    uint64_t have;    /* bytes received */
+    uint64_t total;   /* length, bytes; 0 until the last packet */
 };
 
-static GHashTable *objects; /* by the number of the first frame */
+static GHashTable *objects; /* key: frame number of the first packet */
 
 static void free_object(void *p)
 {
@@ -89,7 +89,7 @@ static tap_packet_status add_object_packet(void *tapdata, packet_info *pinfo,
     if (r->conn_index == ROCE_NO_CONN || first == 0 || at + pkt->payload_len > OBJECT_BYTES_MAX)
         return TAP_PACKET_DONT_REDRAW;
     object = get_object((uint32_t)first);
-    if (!object->data) /* was given away */
+    if (!object->data) /* already exported */
         return TAP_PACKET_DONT_REDRAW;
     if (object->data->len < at + pkt->payload_len)
         g_byte_array_set_size(object->data, (guint)(at + pkt->payload_len));

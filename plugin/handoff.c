@@ -35,7 +35,8 @@ void roce_handoff_add_decode_as(void)
     dissector_add_for_decode_as("udp.port", handles[ROCE_HANDOFF_UDP]);
 }
 
-/* With our protocol disabled all is as it was without it: the built-in dissector's. */
+/* Returns true if our dissector shall have packets of this kind. If the protocol "roce" is
+ * disabled, the built-in dissector gets them all. */
 static bool is_handoff_wanted(enum roce_handoff kind)
 {
     if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))
@@ -48,9 +49,10 @@ static bool is_handoff_wanted(enum roce_handoff kind)
 }
 
 /*
- * A changed entry survives the built-in dissector's taking its port again whenever one of its
- * preferences changes, and the UDP dissector tries changed entries before all others: no known
- * source port steals a packet.
+ * Uses dissector_change_uint(), as Decode As does, for two reasons. The built-in dissector adds its
+ * own entry again whenever one of its preferences changes; a changed entry survives that. And the
+ * UDP dissector tries changed entries first, so a well-known source port (TFTP) cannot claim the
+ * packet.
  */
 void roce_handoff_apply(void)
 {

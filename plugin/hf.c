@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hf.h"
 
-/* One id a field, in the order of the table; last that of the header itself. */
+/* Field ids of each header, in the order of its table; the last one is the header item itself. */
 static int *hf[ROCE_HEADER_CNT];
-static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* what Wireshark knows of each */
+static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registered info of each id */
 static int ett[ROCE_HEADER_CNT];
 
-/* The description of a id. */
+/* Returns the codec's description of a header. */
 static const struct roce_hdr_info *header_info(roce_header_id id)
 {
     if (id < ROCE_HEADER_MAD)
@@ -14,13 +14,13 @@ static const struct roce_hdr_info *header_info(roce_header_id id)
     return id == ROCE_HEADER_MAD ? roce_mad_info() : roce_cm_info(id - ROCE_HEADER_CM(0));
 }
 
-/* What stands around the transport headers is Wireshark's own to show. */
+/* Returns false for Ethernet, IP and UDP headers: Wireshark's own dissectors show them. */
 static gboolean is_header_shown(roce_header_id id)
 {
     return id >= ROCE_HEADER_TRANSPORT(ROCE_HDR_LRH);
 }
 
-/* Names for the first 256 values of a field, or NULL if its table names none of them. */
+/* Returns the names of the values 0 to 255 of a field, or NULL if none of them has a name. */
 static const value_string *value_names(enum roce_vals vals)
 {
     static value_string *made[ROCE_VALS_CNT];
@@ -91,7 +91,8 @@ static void describe_field(hf_register_info *info, int *id, const struct roce_hd
                        << (bytes * 8 - field->bit - field->width);
 }
 
-/* A header is a field, too: `roce.reth` finds the packets that have one. */
+/* Describes the item of a header, so that the filter `roce.reth` matches packets that have a RETH.
+ */
 static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
 {
     *id = -1;
@@ -137,7 +138,7 @@ void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree
 {
     const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
-    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark is to say so */
+    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark reports truncation */
     proto_tree *sub = NULL;
 
     for (unsigned i = 0; i <= info->field_cnt; i++) {

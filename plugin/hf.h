@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields: the codec's tables of headers as Wireshark's fields and subtrees. Nothing is typed twice:
- * a row of headers.def is the filter roce.<header>.<field>.
+ * Header fields: registers and adds the fields of all headers. They are generated from the codec's
+ * tables: a row of headers.def becomes the display filter roce.HEADER.FIELD.
  */
 #ifndef PLUGIN_HF_H
 #define PLUGIN_HF_H
@@ -11,23 +11,23 @@
 #include "wire/codes.h"
 #include "wire/pkt.h"
 
-/* A header of any table: transport headers, MAD header, CM messages with the RDMA-IP header. */
+/* Index over all header tables: transport headers, the MAD header, CM messages, the RDMA-IP header.
+ */
 typedef unsigned roce_header_id;
 #define ROCE_HEADER_TRANSPORT(hdr) ((roce_header_id)(hdr))
 #define ROCE_HEADER_MAD            ((roce_header_id)ROCE_HDR_CNT)
 #define ROCE_HEADER_CM(cm)         ((roce_header_id)ROCE_HDR_CNT + 1 + (roce_header_id)(cm))
 #define ROCE_HEADER_CNT            ROCE_HEADER_CM(ROCE_CM_CNT)
 
-/* Registers every field of these headers and a subtree for each. Called once, from
- * proto_register_roce(). */
+/* Registers all fields and a subtree for each header. Called once, by proto_register_roce(). */
 void roce_hf_register(int proto);
 
-/* Whether anybody looks at this field of the tree: it is shown, or a filter, a column or a tap
- * asked for it. To put an item where nobody looks costs more than to find out. */
+/* Returns true if the field is displayed, or if a filter, column or tap refers to it. This check is
+ * cheaper than adding an item. */
 bool roce_hf_is_wanted(proto_tree *tree, const header_field_info *field);
 
-/* Adds the subtree of one header, at `offset` of `tvb`, as far as the tvb has its bytes: those of
- * its fields that somebody reads. */
+/* Adds the subtree of the header at `offset` of `tvb`. Only fields that are wanted are added. A
+ * header that is not captured completely raises Wireshark's truncation exception. */
 void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree *tree);
 
 #endif

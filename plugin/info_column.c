@@ -18,14 +18,14 @@ static void add_hex(struct line *text, const char *before, uint64_t v, unsigned 
     line_add_hex(text, v, digits);
 }
 
-/* "[retransmission: timeout] " and the like: what a reader of the list must not miss. */
+/* Adds remarks in brackets, for example "[retransmission: timeout] ". */
 static void add_remarks(struct line *text, const struct roce_pkt *pkt,
                         const struct roce_frame_info *frame)
 {
     const struct roce_flow_result *r = &frame->result;
 
     if (r->flags & ROCE_AN_DROPPED)
-        line_add_text(text, "[dropped by its receiver] ");
+        line_add_text(text, "[dropped by receiver] ");
     if (r->flags & ROCE_AN_QP_REUSED)
         line_add_text(text, "[QP reused] ");
     if (r->flags & ROCE_AN_COPY)
@@ -36,7 +36,7 @@ static void add_remarks(struct line *text, const struct roce_pkt *pkt,
         line_add_text(text, "] ");
     }
     if (r->flags & ROCE_AN_OUT_OF_ORDER)
-        line_add_text(text, "[out of order] ");
+        line_add_text(text, "[out-of-order] ");
     if (r->flags & ROCE_AN_PSN_GAP) {
         line_add_text(text, "[PSN gap: ");
         line_add_dec(text, r->gap);
@@ -47,7 +47,7 @@ static void add_remarks(struct line *text, const struct roce_pkt *pkt,
     if (r->flags & ROCE_AN_DUPLICATE_ACK) {
         line_add_text(text, roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK
                                 ? "[duplicate ACK #"
-                                : "[again #");
+                                : "[repeated NAK #");
         line_add_dec(text, r->dup_ack_num);
         line_add_text(text, "] ");
     }
@@ -61,14 +61,14 @@ static void add_remarks(struct line *text, const struct roce_pkt *pkt,
         line_add_text(text, "[ECN CE] ");
 }
 
-/* "WRITE First", "UC SEND Only", "ACK", "NAK, remote access error". */
+/* Adds the opcode or syndrome: "WRITE First", "UC SEND Only", "ACK", "NAK, remote access error". */
 static void add_verb(struct line *text, const struct roce_pkt *pkt)
 {
     const char *name = pkt->op->name;
     char buf[80];
 
     if (pkt->op->svc == ROCE_SVC_RC && strncmp(name, "RC ", 3) == 0)
-        name += 3; /* nearly all packets are RC: only the others say so */
+        name += 3; /* most packets are RC, so RC is not shown */
     if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         name = roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf));
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK &&
@@ -156,7 +156,7 @@ const char *roce_info_column_text(struct line *text, const struct roce_pkt *pkt,
             add_hex(text, " +", pkt->atomiceth.swap_add, 0);
     }
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICACKETH))
-        add_hex(text, " was ", pkt->atomicacketh.orig, 0);
+        add_hex(text, " original ", pkt->atomicacketh.orig, 0);
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
         add_hex(text, " imm ", pkt->immdt.imm, 8);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))

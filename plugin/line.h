@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Line: a line of text built piece by piece. The Info column is made for every packet of a file,
- * and printf() would take longer for it than all of the dissection. What does not fit is cut. */
+/* Appends text and numbers to a fixed buffer. The Info column is built for every packet; printf()
+ * would take longer than the whole dissection. Text that does not fit is truncated. */
 #ifndef ROCE_LINE_H
 #define ROCE_LINE_H
 
@@ -9,7 +9,7 @@
 
 struct line {
     char buf[320];
-    size_t len; /* always < sizeof(buf); buf[len] is not yet the final zero */
+    size_t len; /* < sizeof(buf); line_finish() writes the terminating zero */
 };
 
 static inline void line_add_text(struct line *line, const char *text)
@@ -21,7 +21,7 @@ static inline void line_add_text(struct line *line, const char *text)
     line->len += len;
 }
 
-/* The last `digits` hexadecimal digits of `v`, or as many as it has if `digits` is 0. */
+/* Appends "0x" and the lowest `digits` hexadecimal digits of `v`; all digits if `digits` is 0. */
 static inline void line_add_hex(struct line *line, uint64_t v, unsigned digits)
 {
     char text[19] = "0x";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RoCE dissector: walks the codec's view of a packet and shows it.
+ * The RoCE dissector: parses a packet with the codec (rnic/wire) and adds it to Wireshark's tree.
  *
- * It is given the payload of UDP port 4791, of Ethernet type 0x8915 (RoCEv1), or a frame of an
- * InfiniBand link. The ICRC covers the IP and UDP headers too, so a packet is parsed from the first
- * header it covers on, which stands right before, in the same frame.
+ * Its input is the payload of UDP port 4791, the payload of Ethertype 0x8915 (RoCEv1), or a frame
+ * of an InfiniBand link. The ICRC also covers the IP and UDP headers, so parsing starts at the IP
+ * header, which precedes the input in the same frame.
  */
 #include "packet-roce.h"
 
@@ -17,6 +17,7 @@
 #include "cm.h"
 #include "dc.h"
 #include "expert.h"
+#include "export_object.h"
 #include "hf.h"
 #include "info_column.h"
 #include "prefs.h"
@@ -28,8 +29,8 @@
 
 #define SLL_LEN    16 /* Linux cooked capture headers */
 #define SLL2_LEN   20
-#define IP6_MAX    256 /* bytes of an IPv6 header and its extensions that are walked */
-#define TUNNEL_MIN (ROCE_IP4_LEN + 4) /* bytes around a packet: an IP and a GRE header */
+#define IP6_MAX    256 /* longest IPv6 header with extensions that is searched for, bytes */
+#define TUNNEL_MIN (ROCE_IP4_LEN + 4) /* smallest encapsulation: IP and GRE headers, bytes */
 
 static int proto_roce = -1;
 static int hf_roce_icrc = -1;
@@ -43,23 +44,25 @@ static expert_field ei_roce_icrc_bad = EI_INIT;
 static expert_field ei_roce_fragments = EI_INIT;
 static dissector_handle_t data_handle;
 
-/* A packet on its way through the dissector. */
+/* State of one packet while it is dissected. */
 struct dissection {
     struct roce_pkt pkt;
     tvbuff_t *tvb;
-    int base; /* offset of pkt.frame relative to the tvb; negative: headers stand before it */
+    int base; /* offset of pkt.frame in the tvb; negative if headers precede the tvb */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
-    const struct roce_finding *new_highest; /* than all before it in the file, or NULL */
-    bool ip_fragments;                      /* it came in fragments of IP */
-    bool tracked;
-    struct roce_frame_info frame; /* if tracked */
+    const struct roce_finding
+        *new_highest;             /* finding graver than any before in the file, or NULL */
+    bool ip_fragments;            /* reassembled from IP fragments */
+    bool tracked;                 /* `frame` is valid */
+    struct roce_frame_info frame; /* result of the analysis */
 };
 
 /* ---- parsing -----------------------------------------------------------------------------------
  */
 
-/* Parses from `back` bytes before `tvb` on. The transport must then start at `bth` of it. */
+/* Parses the packet that starts `back` bytes before the tvb. Returns false unless its BTH is then
+ * at offset `bth` of the tvb. */
 static bool parse_from(struct dissection *w, enum roce_link link, int back, int bth)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
@@ -75,7 +78,7 @@ static bool parse_from(struct dissection *w, enum roce_link link, int back, int 
            w->pkt.off[ROCE_HDR_BTH] == back + bth;
 }
 
-/* The BTH alone, at `bth` of the tvb: no ICRC can be computed. */
+/* Parses from the BTH at offset `bth` of the tvb. The ICRC cannot be verified then. */
 static bool parse_bth(struct dissection *w, int bth)
 {
     int cap_len = (int)tvb_captured_length_remaining(w->tvb, bth);
@@ -86,12 +89,13 @@ static bool parse_bth(struct dissection *w, int bth)
                                          (size_t)cap_len, (size_t)wire_len) == ROCE_OK;
 }
 
-/* A packet is parsed from its IP header on; the tags before it belong to its connection, too. */
+/* Reads the VLAN tags before the IP header into w->pkt: they are part of the connection's identity.
+ */
 static void read_vlan_tags(struct dissection *w)
 {
     static const guint16 tags[] = {0x8100, 0x88A8, 0x9100};
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
-    int type = tvb_raw_offset(w->tvb) + w->base - 2; /* of what follows the tag */
+    int type = tvb_raw_offset(w->tvb) + w->base - 2; /* offset of the Ethertype after the tag */
     struct roce_vlan found[ROCE_VLAN_MAX];
     unsigned cnt = 0;
 
@@ -109,9 +113,11 @@ static void read_vlan_tags(struct dissection *w)
         w->pkt.vlan[w->pkt.vlan_cnt++] = found[--cnt];
 }
 
-/* The tags and the network that a packet in a tunnel is of: those are its connection's, and those
- * of the frame around it are not. Found by walking there from the start of the frame, however that
- * begins: no other way than the right one leads to the very BTH. */
+/*
+ * Reads VLAN tags and virtual network of a tunnelled packet into w->pkt: the connection has those
+ * of the inner frame, not those of the outer one. The link type is unknown here, so each is tried:
+ * only the right one leads to the same BTH. Returns false if the packet is not in a tunnel.
+ */
 static bool read_tunnel_headers(struct dissection *w)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
@@ -143,7 +149,7 @@ static bool parse_rocev2(struct dissection *w)
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
-    /* By the version nibble: an IPv6 header may have a 4 where an IPv4 header would start. */
+    /* IPv6 first: an IPv6 header may have a 4 where the version of an IPv4 header would be. */
     if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
@@ -151,12 +157,12 @@ static bool parse_rocev2(struct dissection *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    /* Extension headers, which the codec walks. */
+    /* IPv6 with extension headers; the codec parses them. */
     for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    w->ip_fragments = true; /* no IP header before it: IP has put it together */
+    w->ip_fragments = true; /* no IP header in front: Wireshark reassembled IP fragments */
     return parse_bth(w, 0);
 }
 
@@ -197,7 +203,7 @@ static void add_icrc(const struct dissection *w, packet_info *pinfo, proto_tree 
                                                             : PROTO_CHECKSUM_VERIFY);
 }
 
-/* The headers up to the BTH. */
+/* Adds the headers up to the BTH. */
 static void add_outer_headers(const struct dissection *w, proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
@@ -222,7 +228,8 @@ static void add_headers(const struct dissection *w, proto_tree *tree)
         roce_aeth_add(&pkt->aeth, w->tvb, pkt->off[ROCE_HDR_AETH] + w->base, tree);
 }
 
-/* Info column and title. Costs as much as all else, so only where somebody reads it. */
+/* Sets the Info column and the title of the tree. Skipped if neither is displayed, because it takes
+ * as long as the rest of the dissection. */
 static void add_info_text(const struct dissection *w, packet_info *pinfo, proto_item *item)
 {
     struct line line = {.len = 0};
@@ -278,7 +285,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
     int offset = (int)pkt->payload_off + w->base;
     const struct roce_frame_info *frame = w->tracked ? &w->frame : NULL;
 
-    /* From the BTH on: what the built-in dissector is given. */
+    /* roce_cm_add() passes the tvb to the built-in dissector, which expects it to start at the BTH.
+     */
     if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
                     (int)pkt->payload_off - (int)pkt->off[ROCE_HDR_BTH], pinfo, sub))
         return;
@@ -289,12 +297,11 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
                          pinfo, tree);
 }
 
-/* Whether anybody reads our part of the tree, a filter on one of our fields for example, or a
- * column of expert infos. Filling it costs more than all else, and most often the tree is there for
- * others. */
-static bool is_read(const packet_info *pinfo, proto_tree *tree)
+/* Returns true if our fields are used: displayed, named in a filter, or needed for expert infos.
+ * Adding them takes most of the time, and often the tree is built for other protocols only. */
+static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    if (tap_expert == 0) /* it is registered after us */
+    if (tap_expert == 0) /* Wireshark registers this tap after our handoff routine */
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||
            (pinfo->cinfo && pinfo->cinfo->col_first[COL_EXPERT] >= 0) ||
@@ -302,7 +309,8 @@ static bool is_read(const packet_info *pinfo, proto_tree *tree)
                      proto_field_is_referenced(tree, proto_expert)));
 }
 
-/* Where nobody reads the tree, the file still has a highest severity. */
+/* Reports expert infos without a tree, so that Wireshark's status bar shows the highest severity.
+ */
 static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
 {
     roce_expert_add_defects(&w->pkt, w->tvb, pinfo, NULL);
@@ -314,8 +322,9 @@ static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
         roce_expert_raise(w->new_highest, pinfo);
 }
 
-/* Its headers and its payload; the observer does not know it. */
-static int show_dc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
+/* Dissects a packet of NVIDIA's dynamically connected transport; the analysis does not support it.
+ */
+static int dissect_dc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     proto_tree *sub = proto_item_add_subtree(item, ett_roce);
@@ -345,15 +354,15 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
     if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     if (roce_dc_is(&w->pkt))
-        return show_dc(w, pinfo, tree);
-    /* The ULP looks at the analysis too. */
+        return dissect_dc(w, pinfo, tree);
+    /* The upper-layer dissectors need the analysis as well as the tree and the taps do. */
     analyze_packet(w, pinfo,
                    tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
                        w->pkt.op->kind == ROCE_KIND_READ);
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_info_text(w, pinfo, item);
-    if (is_read(pinfo, tree)) {
+    if (is_tree_wanted(pinfo, tree)) {
         roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
         if (w->ip_fragments)
             expert_add_info(pinfo, item, &ei_roce_fragments);
@@ -382,7 +391,7 @@ static int dissect_rocev2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return dissect_packet(&w, pinfo, tree);
 }
 
-/* The packet list names the hosts by their GIDs, which are IPv6 addresses in form. */
+/* Sets source and destination of the packet list: GIDs, which look like IPv6 addresses, or LIDs. */
 static void set_addresses(const struct dissection *w, packet_info *pinfo)
 {
     int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;
@@ -420,7 +429,7 @@ static int dissect_native_ib(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
 {
     struct dissection w = {.tvb = tvb};
 
-    if (!parse_native_ib(&w)) { /* raw packets have no BTH */
+    if (!parse_native_ib(&w)) { /* a raw packet (LNH 0 or 1) has no BTH */
         call_dissector(data_handle, tvb, pinfo, tree);
         return (int)tvb_captured_length(tvb);
     }
@@ -444,10 +453,10 @@ void proto_register_roce(void)
          {"ICRC", "roce.icrc", FT_UINT32, BASE_HEX, NULL, 0, "Invariant CRC (Annex A17)", HFILL}},
         {&hf_roce_icrc_status,
          {"ICRC status", "roce.icrc.status", FT_UINT8, BASE_NONE, VALS(proto_checksum_vals), 0,
-          "Unverified: the capture is cut, or the headers it covers are not here", HFILL}},
+          "Unverified if the packet is truncated, or if covered headers were not captured", HFILL}},
         {&hf_roce_payload_len,
          {"Payload length", "roce.payload_len", FT_UINT32, BASE_DEC, NULL, 0,
-          "Bytes of payload, without pad", HFILL}},
+          "Payload bytes without pad", HFILL}},
     };
     static int *subtrees[] = {&ett_roce};
     static ei_register_info experts[] = {
@@ -456,7 +465,7 @@ void proto_register_roce(void)
           EXPFILL}},
         {&ei_roce_fragments,
          {"roce.fragments", PI_PROTOCOL, PI_WARN,
-          "It came in IP fragments: a receiver drops them (ALL-NET-007)", EXPFILL}},
+          "IP fragments: the receiver drops them (ALL-NET-007)", EXPFILL}},
     };
     static const dissector_t dissectors[ROCE_HANDOFF_CNT] = {
         [ROCE_HANDOFF_UDP] = dissect_rocev2,

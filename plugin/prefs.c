@@ -2,7 +2,7 @@
 #include "prefs.h"
 
 struct roce_prefs roce_prefs = {
-    .check_icrc = TRUE, /* costs less than Wireshark's own bookkeeping of a packet */
+    .check_icrc = TRUE, /* cheaper than Wireshark's own work per packet */
     .analyze = TRUE,
     .dissect_v1 = TRUE,
     .reassemble = TRUE,
@@ -10,8 +10,8 @@ struct roce_prefs roce_prefs = {
 };
 
 static const enum_val_t guesses[] = {
-    {"none", "No: show it as data", ROCE_GUESS_NONE},
-    {"all", "Yes: ask every heuristic dissector", ROCE_GUESS_ALL},
+    {"none", "Never: show the payload as data", ROCE_GUESS_NONE},
+    {"all", "Always: try all heuristic dissectors", ROCE_GUESS_ALL},
     {NULL, NULL, 0},
 };
 
@@ -28,35 +28,35 @@ module_t *roce_prefs_register(int proto)
         profiles[i].value = i;
     }
     prefs_register_bool_preference(module, "check_icrc", "Verify the ICRC",
-                                   "Compute the invariant CRC of each packet and compare",
+                                   "Compute the invariant CRC of each packet and report mismatches",
                                    &roce_prefs.check_icrc);
     prefs_register_bool_preference(
         module, "analyze", "Analyze connections",
-        "Follow each connection: links between requests and responses, times, retransmissions, "
-        "and the rules of the InfiniBand specification",
+        "Track each connection: link requests to responses, measure times, detect retransmissions, "
+        "and check the rules of the InfiniBand specification",
         &roce_prefs.analyze);
     prefs_register_bool_preference(module, "relative_psn", "Relative PSNs in the Info column",
-                                   "Count PSNs from the first one of the connection",
+                                   "Show PSNs relative to the first PSN of the connection",
                                    &roce_prefs.relative_psn);
-    prefs_register_bool_preference(module, "take_v1", "Dissect RoCEv1 (Ethernet type 0x8915)",
-                                   "Off: Wireshark's built-in InfiniBand dissector keeps it",
+    prefs_register_bool_preference(module, "take_v1", "Dissect RoCEv1 (Ethertype 0x8915)",
+                                   "If off, Wireshark's built-in InfiniBand dissector is used",
                                    &roce_prefs.dissect_v1);
     prefs_register_bool_preference(module, "take_native", "Dissect native InfiniBand captures",
-                                   "Off: Wireshark's built-in InfiniBand dissector keeps them",
+                                   "If off, Wireshark's built-in InfiniBand dissector is used",
                                    &roce_prefs.dissect_native);
     prefs_register_bool_preference(
-        module, "reassemble", "Reassemble messages for upper protocols",
-        "Hand a SEND of several packets to its protocol in one piece, in its last packet",
+        module, "reassemble", "Reassemble SEND messages for upper-layer dissectors",
+        "Pass a SEND of several packets to the upper-layer dissector once, at its last packet",
         &roce_prefs.reassemble);
     prefs_register_enum_preference(
-        module, "guess", "Guess the protocol of an unknown payload",
-        "A connection's protocol is known from its CM exchange, Decode As, or the table below. "
-        "Guessing without them takes data for protocols now and then",
+        module, "guess", "Try heuristic dissectors on unknown payload",
+        "The upper-layer protocol of a connection is known from its CM exchange, Decode As, or the "
+        "table below. Heuristic dissectors sometimes mistake other data for their protocol",
         &roce_prefs.guess, guesses, FALSE);
     prefs_register_enum_preference(
-        module, "peer", "Known deviations of",
-        "Findings that are known of this implementation are shown as notes", &roce_prefs.profile,
-        profiles, FALSE);
+        module, "peer", "Known deviations of the peer",
+        "Findings that are known deviations of this implementation become notes",
+        &roce_prefs.profile, profiles, FALSE);
     return module;
 }
 

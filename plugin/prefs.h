@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Preferences: what a user may choose. Edit > Preferences > Protocols > RoCE, or -o roce.<name>:.
- */
+/* Preferences of the dissector: Edit > Preferences > Protocols > RoCE, or option -o
+ * roce.NAME:VALUE. */
 #ifndef ROCE_PREFS_H
 #define ROCE_PREFS_H
 
 #include "ws_compat.h"
 #include "analysis_store.h"
 
-/* Which dissectors are asked whether an unknown payload is theirs. */
+/* Heuristic dissectors that are tried on payload of an unknown protocol. */
 enum roce_guess {
-    ROCE_GUESS_NONE, /* a connection's protocol is that of its CM exchange, or what the user says */
-    ROCE_GUESS_ALL,  /* every heuristic dissector of "infiniband.payload", as the built-in does */
+    ROCE_GUESS_NONE, /* none: the CM exchange or the user determines the protocol */
+    ROCE_GUESS_ALL,  /* all of the list "infiniband.payload", as the built-in dissector does */
 };
 
 struct roce_prefs {
@@ -27,10 +27,10 @@ struct roce_prefs {
 
 extern struct roce_prefs roce_prefs;
 
-/* Registers them for `proto`. Returns the module, for preferences of other files. */
+/* Registers the preferences of `proto`. Returns the module, so that ulp.c can add its table. */
 module_t *roce_prefs_register(int proto);
 
-/* Copies what other modules read in a form of their own. Called when a file is opened. */
+/* Copies preferences into the options of the analysis store. Called when a file is opened. */
 void roce_prefs_apply(void);
 
 #endif

@@ -7,7 +7,7 @@ static reassembly_table messages;
 static int ett_fragment = -1;
 static int ett_fragments = -1;
 
-/* roce.message.<name>, as Wireshark's reassembly wants them. */
+/* Fields roce.message.*, in the set that Wireshark's reassembly requires. */
 /* clang-format off */
 static int hf_fragments = -1, hf_fragment = -1, hf_overlap = -1, hf_conflict = -1, hf_tails = -1,
            hf_too_long = -1, hf_error = -1, hf_count = -1, hf_in = -1, hf_length = -1, hf_data = -1;
@@ -44,18 +44,19 @@ void roce_reassembly_register(int proto)
     }
     static hf_register_info hf[] = {
         {&hf_fragments,
-         {"Packets of the message", "roce.message.fragments", FT_NONE, BASE_NONE, NULL, 0, NULL,
+         {"Message packets", "roce.message.fragments", FT_NONE, BASE_NONE, NULL, 0, NULL, HFILL}},
+        FRAME(fragment, "fragment", "Message packet"),
+        BOOL(overlap, "overlap", "Packet overlap"),
+        BOOL(conflict, "overlap.conflict", "Conflicting data in packet overlap"),
+        BOOL(tails, "multiple_tails", "Multiple last packets"),
+        BOOL(too_long, "too_long", "Packet too long for the message"),
+        FRAME(error, "error", "Reassembly error"),
+        UINT(count, "count", "Message packet count"),
+        FRAME(in, "reassembled_in", "Reassembled message in frame"),
+        UINT(length, "length", "Reassembled message length"),
+        {&hf_data,
+         {"Reassembled message data", "roce.message.data", FT_BYTES, BASE_NONE, NULL, 0, NULL,
           HFILL}},
-        FRAME(fragment, "fragment", "Packet of the message"),
-        BOOL(overlap, "overlap", "Packet overlaps another"),
-        BOOL(conflict, "overlap.conflict", "Overlapping bytes differ"),
-        BOOL(tails, "multiple_tails", "More than one last packet"),
-        BOOL(too_long, "too_long", "Packet reaches beyond the message"),
-        FRAME(error, "error", "Reassembly error in"),
-        UINT(count, "count", "Packets in the message"),
-        FRAME(in, "reassembled_in", "Message reassembled in"),
-        UINT(length, "length", "Length of the message"),
-        {&hf_data, {"Message", "roce.message.data", FT_BYTES, BASE_NONE, NULL, 0, NULL, HFILL}},
     };
 #undef FRAME
 #undef BOOL
@@ -77,7 +78,7 @@ tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_fram
         return pkt->op->pos == ROCE_POS_FIRST && !frame->skip_payload ? payload : NULL;
     if (!roce_store_is_first_placement(frame))
         return NULL;
-    /* The frame of its first packet names a message once in a file. */
+    /* The frame number of its first packet identifies the message in the file. */
     head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,
                               (guint32)r->msg_offset, pkt->payload_len, !roce_opcode_ends(pkt->op));
     return process_reassembled_data(payload, 0, pinfo, "Reassembled message", head, &items, NULL,

@@ -4,9 +4,9 @@
 #include "wire/codes.h"
 
 /*
- * Every member that is kept: P(member, what it is without anything to say). F is the number of an
- * earlier frame, kept as the distance to it. Those that most frames have stand first, so that the
- * bits that say which are there fit in few bytes.
+ * The members that are encoded: P(member, default value). F(member) is the number of an earlier
+ * frame, encoded as the distance to it; its default is 0. Members that most frames set come first,
+ * so that the presence bits fit in few bytes.
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \
@@ -59,7 +59,7 @@ enum {
 #undef P
 #undef F
 };
-/* Ten bytes hold any 64 bits, seven at a time; one such number more says which members follow. */
+/* A 64-bit varint has at most ten bytes. One varint of presence bits precedes the members. */
 _Static_assert((MEMBER_CNT + 1) * 10 <= ROCE_RESULT_LEN_MAX,
                "ROCE_RESULT_LEN_MAX holds every member");
 _Static_assert(MEMBER_CNT <= 64, "a 64-bit number has a bit for each member");

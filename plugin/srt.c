@@ -4,23 +4,24 @@
 #include "wire/codes.h"
 
 #define ROCE_ATOMIC_LEN 8u
-#define PENDING_MAX     8192u /* a requester; a capture may lack all answers */
+#define PENDING_MAX     8192u /* pending requests per requester; responses may be missing */
 
 struct srt_request {
     enum roce_kind kind;
-    uint32_t psn, end_psn; /* of its first and last packet */
-    uint64_t bytes, start;
+    uint32_t psn, end_psn; /* PSN of the first and the last packet */
+    uint64_t bytes;        /* payload, or length of a READ or atomic */
+    uint64_t start;        /* time of the first packet, ns */
 };
 
 struct srt_requester {
-    GQueue pending;         /* struct srt_request, sent to its end, in the order of PSNs */
-    struct srt_request now; /* being sent */
-    uint32_t mtu;           /* payload of its first packet */
-    bool sending;
+    GQueue pending;         /* struct srt_request, completely sent, in PSN order */
+    struct srt_request now; /* the request whose packets are being sent */
+    uint32_t mtu;           /* payload of the first packet of `now`, bytes */
+    bool sending;           /* `now` is valid */
 };
 
 struct roce_srt_tracker {
-    GHashTable *requesters; /* by stream and side */
+    GHashTable *requesters; /* key: 2 * stream index + side */
 };
 
 static void free_requester(void *p)
@@ -90,7 +91,7 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* Its own response completes it, not any later acknowledgement. */
+/* Returns true if only its own response completes such a request, not an ACK of a later PSN. */
 static bool is_completed_by_response(enum roce_kind kind)
 {
     switch (kind) {
@@ -103,13 +104,15 @@ static bool is_completed_by_response(enum roce_kind kind)
     }
 }
 
-/* A packet that was seen before may still end a message whose first packet was not. */
+/* Returns true if a retransmitted packet ends the open request: its first packet may be new. */
 static bool ends_open_request(const struct srt_requester *r, const struct roce_tap *tap)
 {
     return r->sending && tap->frame->result.flags & ROCE_AN_MSG_END &&
            !is_psn_after(r->now.psn, tap->pkt->bth.psn);
 }
 
+/* Processes a request packet. Returns true if it is the last one of its request, which r->now
+ * then describes. */
 static bool add_request_packet(struct srt_requester *r, const struct roce_tap *tap, uint64_t time)
 {
     const struct roce_pkt *pkt = tap->pkt;
@@ -124,7 +127,7 @@ static bool add_request_packet(struct srt_requester *r, const struct roce_tap *t
         r->mtu = pkt->payload_len;
         r->sending = true;
     } else if (pkt->op->svc == ROCE_SVC_UC && result->flags & ROCE_AN_PSN_GAP)
-        r->sending = false; /* what is missing never comes */
+        r->sending = false; /* UC does not retransmit the missing packets */
     if (!r->sending || !(result->flags & ROCE_AN_MSG_END))
         return false;
     r->sending = false;
@@ -142,7 +145,7 @@ static void add_pending(struct srt_requester *r)
     g_queue_push_tail(&r->pending, g_memdup2(&r->now, sizeof(r->now)));
 }
 
-/* The PSN up to which everything arrived. */
+/* Returns the highest PSN that a response acknowledges. */
 static uint32_t acked_psn(const struct roce_pkt *pkt)
 {
     bool refuses =
@@ -151,8 +154,7 @@ static uint32_t acked_psn(const struct roce_pkt *pkt)
     return (pkt->bth.psn - (refuses ? 1 : 0)) & ROCE_PSN_MASK;
 }
 
-/* The operation that a last response ends_open_request to: the latest that starts at its PSN or
- * before. */
+/* Finds the request that a last response completes: the latest that starts at or before `psn`. */
 static GList *find_answered_request(struct srt_requester *r, uint32_t psn)
 {
     GList *found = NULL;
@@ -189,7 +191,7 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
             add_pending(r);
             return;
         }
-        done_op.kind = r->now.kind; /* nobody acknowledges it */
+        done_op.kind = r->now.kind; /* UC has no ACKs: its last packet completes the request */
         done_op.bytes = r->now.bytes;
         done_op.start = r->now.start;
         done_op.ns = ROCE_NEVER_NS;
@@ -199,7 +201,8 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
     if (!(result->flags & ROCE_AN_RESPONSE) || result->flags & ROCE_AN_DROPPED)
         return;
     r = get_requester(tracker, result->conn_index, !result->side);
-    /* The last response may come while others are missing: the observer knows. */
+    /* The last response does not complete the request if earlier ones are missing; the analysis
+     * reports a completion time only for complete messages. */
     if (answers && result->message_time != ROCE_NEVER_NS)
         own = find_answered_request(r, pkt->bth.psn);
     for (GList *at = r->pending.head; at; at = next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flight: which operation a response completes, for taps. Frames are those of the tap, so that a
- * filter counts; retransmissions are not operations of their own.
+ * Service response times: finds the operation that a response completes. Only the frames of the tap
+ * count, so that a display filter takes effect. Retransmissions are not separate operations.
  */
 #ifndef PLUGIN_SRT_H
 #define PLUGIN_SRT_H
@@ -10,28 +10,29 @@
 #include "analysis_store.h"
 
 struct roce_srt_op {
-    enum roce_kind kind; /* of the request */
-    uint32_t stream;
-    uint64_t bytes; /* payload of the message, or what a READ brought */
-    uint64_t start; /* ns, of its first packet */
-    uint64_t ns;    /* until this response; NEVER in UC, where the last packet is the end */
+    enum roce_kind kind; /* kind of the request */
+    uint32_t stream;     /* stream index */
+    uint64_t bytes;      /* payload of the message, or bytes that the READ returned */
+    uint64_t start;      /* time of the first request packet, ns */
+    uint64_t ns;         /* time until this response; ROCE_NEVER_NS for UC, which has none */
 };
 
-/* Of one tap. */
+/* State of one tap listener. */
 struct roce_srt_tracker;
 
 struct roce_srt_tracker *roce_srt_new(void);
-void roce_srt_free(struct roce_srt_tracker *tracker); /* NULL is fine */
+void roce_srt_free(struct roce_srt_tracker *tracker); /* accepts NULL */
 
-/* Looks at a frame. `done` is called for each operation that it completes. */
+/* Processes a frame and calls `done` for each operation that it completes. */
 void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *tap,
                      packet_info *pinfo, void (*done)(void *user, const struct roce_srt_op *done),
                      void *user);
 
-/* Whether the frame starts an operation that was not there before. */
+/* Returns true if the frame starts a new operation: it is not a retransmission. */
 bool roce_srt_starts_op(const struct roce_tap *tap);
 
-/* Bytes of remote memory that a READ, WRITE or atomic names; 0 in others. */
+/* Returns the length of remote memory that a READ, WRITE or atomic accesses, bytes; 0 for others.
+ */
 uint64_t roce_srt_region_bytes(const struct roce_pkt *pkt);
 
 static inline uint64_t roce_srt_time(const packet_info *pinfo)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports over connections, their congestion, and the tree of opcodes. */
+/* Tables of connections and of their congestion, and the tree of packets by opcode. */
 #include <epan/stats_tree.h>
 #include <epan/to_str.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define HOST_LEN 64
 
-/* "192.0.2.1 QP 0x000011" */
+/* Formats an endpoint: "192.0.2.1 QP 0x000011". */
 static void print_endpoint(struct roce_stat_table *stat, const char *host, uint32_t qpn)
 {
     char text[HOST_LEN + 20];
@@ -41,13 +41,13 @@ struct conn_row {
     char host[2][HOST_LEN];
     uint64_t packets[2], bytes, payload, messages, retx, naks, rnr_naks, gaps;
     uint64_t findings[ROCE_SEV_CNT];
-    uint64_t first, last; /* ns since the start of the file */
+    uint64_t first, last; /* times of the first and last packet since the start of the file, ns */
     enum conn_state state;
 };
 
 static const char *const states[] = {
     [STATE_OPEN] = "open",
-    [STATE_STOPPED] = "stopped by NAK",
+    [STATE_STOPPED] = "fatal NAK",
     [STATE_REJECTED] = "rejected",
     [STATE_CLOSED] = "disconnected",
 };
@@ -57,7 +57,7 @@ static uint64_t ns_of(const nstime_t *t)
     return t->secs < 0 ? 0 : (uint64_t)t->secs * 1000000000u + (uint64_t)t->nsecs;
 }
 
-/* A CM message speaks of a connection; it is no packet of it. */
+/* Counts a CM message: it changes the state, but it is not a packet of the connection. */
 static void conn_cm_packet(struct conn_row *conn, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;
@@ -114,14 +114,14 @@ static void conn_packet(struct roce_stat_table *stat, const struct roce_tap *tap
         conn->findings[at->finding.known ? ROCE_SEV_NOTE : at->finding.severity]++;
 }
 
-/* "CM", "PSNs (a guess)" */
+/* Formats the evidence that pairs the directions: "CM", "PSNs (uncertain)". */
 static void print_pairing(struct roce_stat_table *stat, const struct roce_stream_info *stream)
 {
     enum roce_pairing by = stream ? stream->pairing : ROCE_PAIRED_NOT;
     char text[64];
 
     snprintf(text, sizeof(text), "%s%s", roce_pairing_name(by),
-             roce_pairing_is_guess(by) ? " (a guess)" : "");
+             roce_pairing_is_guess(by) ? " (uncertain)" : "");
     roce_stat_text(stat, text);
 }
 
@@ -155,15 +155,15 @@ static void conn_print(const void *row, struct roce_stat_table *stat)
         roce_stat_text(stat, "");
 }
 
-/* The first is what windows sort by: there is an arrow in its header, too. */
+/* The first column is wider: windows sort by it and show an arrow in its header. */
 static const struct roce_stat_column conn_columns[] = {
-    {"Stream", 10, true},     {"Service", 7, false},      {"Address A", 26, false},
-    {"Address B", 26, false}, {"Packets A->B", 12, true}, {"Packets B->A", 12, true},
-    {"Bytes", 12, true},      {"Payload", 12, true},      {"Messages", 8, true},
-    {"Sent again", 10, true}, {"Missing PSNs", 12, true}, {"NAKs", 6, true},
-    {"RNR NAKs", 8, true},    {"Errors", 6, true},        {"Warnings", 8, true},
-    {"Start ms", 14, true},   {"Duration ms", 14, true},  {"State", 14, false},
-    {"Paired by", 26, false}, {"VNI", 8, true},
+    {"Stream", 10, true},        {"Service", 7, false},      {"Address A", 26, false},
+    {"Address B", 26, false},    {"Packets A->B", 12, true}, {"Packets B->A", 12, true},
+    {"Bytes", 12, true},         {"Payload", 12, true},      {"Messages", 8, true},
+    {"Retransmitted", 13, true}, {"Missing PSNs", 12, true}, {"NAKs", 6, true},
+    {"RNR NAKs", 8, true},       {"Errors", 6, true},        {"Warnings", 8, true},
+    {"Start ms", 14, true},      {"Duration ms", 14, true},  {"State", 14, false},
+    {"Paired by", 26, false},    {"VNI", 8, true},
 };
 
 static struct roce_stat_table conn_table = {
@@ -183,7 +183,7 @@ struct congestion_row {
     char from[HOST_LEN], to[HOST_LEN];
     uint32_t stream, qpn;
     uint64_t packets, marked, cnps, becn, fecn;
-    struct roce_hist delay; /* mark to CNP */
+    struct roce_hist delay; /* time from the CE mark to the CNP, ns */
 };
 
 static void congestion_packet(struct roce_stat_table *stat, const struct roce_tap *tap,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports over what went wrong: packets sent retx, requests refused, rules broken. */
+/* Tables of retransmissions, NAKs and rule findings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,9 +50,8 @@ static void retx_print(const void *row, struct roce_stat_table *stat)
 }
 
 static const struct roce_stat_column retx_columns[] = {
-    {"Cause", 14, false},        {"Packets", 10, true},
-    {"Payload bytes", 14, true}, {"Were acknowledged", 17, true},
-    {"First frame", 11, true},   {"Last frame", 10, true},
+    {"Cause", 14, false},        {"Packets", 10, true},     {"Payload bytes", 14, true},
+    {"Already ACKed", 13, true}, {"First frame", 11, true}, {"Last frame", 10, true},
     ROCE_STAT_HIST_COLUMNS,
 };
 
@@ -96,7 +95,7 @@ static void nak_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                                        ? roce_syndrome_kind(tap->pkt->aeth.syndrome)
                                        : ROCE_SYN_ACK;
 
-    /* Also one that answers nothing in the capture. */
+    /* Also counts NAKs whose request was not captured. */
     if ((kind == ROCE_SYN_NAK || kind == ROCE_SYN_RNR) &&
         !(flags & (ROCE_AN_DROPPED | ROCE_AN_COPY)))
         count_nak(stat, tap, pinfo->num, false);
@@ -109,7 +108,7 @@ static void nak_print(const void *row, struct roce_stat_table *stat)
     const struct nak_row *nak = (const struct nak_row *)row;
     char text[80];
 
-    roce_stat_text(stat, nak->implied ? "implied NAK: a READ or atomic before it has no response"
+    roce_stat_text(stat, nak->implied ? "implied NAK: an earlier READ or atomic has no response"
                                       : roce_syndrome_text(nak->syndrome, text, sizeof(text)));
     roce_stat_num(stat, nak->count);
     roce_stat_num(stat, nak->first);
@@ -117,7 +116,7 @@ static void nak_print(const void *row, struct roce_stat_table *stat)
 }
 
 static const struct roce_stat_column nak_columns[] = {
-    {"Answer", 40, false},
+    {"NAK", 40, false},
     {"Count", 10, true},
     {"First frame", 11, true},
     {"Last frame", 10, true},
@@ -137,7 +136,7 @@ static struct roce_stat_table nak_table = {
  */
 
 struct rule_row {
-    struct roce_finding finding; /* the first */
+    struct roce_finding finding; /* first finding of this rule */
     uint64_t count;
     uint32_t first, last;
 };
@@ -176,8 +175,8 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
 
 static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
-    {"First frame", 11, true}, {"Last frame", 10, true}, {"Known as", 8, false},
-    {"In words", 20, false},
+    {"First frame", 11, true}, {"Last frame", 10, true}, {"Known deviation", 15, false},
+    {"Rule text", 20, false},
 };
 
 static struct roce_stat_table rule_table = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports over operations, the memory they touch, and Wireshark's service response times. */
+/* Tables of operations and of the remote memory that they access, and service response times. */
 #include <epan/srt_table.h>
 #include <epan/to_str.h>
 #include <string.h>
@@ -74,8 +74,9 @@ static void oper_reset(void)
 }
 
 static const struct roce_stat_column oper_columns[] = {
-    {"Operation", 18, false}, {"Started", 9, true},     {"Completed", 9, true}, {"Bytes", 14, true},
-    {"Packets", 10, true},    {"Sent again", 10, true}, ROCE_STAT_HIST_COLUMNS,
+    {"Operation", 18, false}, {"Started", 9, true},  {"Completed", 9, true},
+    {"Bytes", 14, true},      {"Packets", 10, true}, {"Retransmitted", 13, true},
+    ROCE_STAT_HIST_COLUMNS,
 };
 
 static struct roce_stat_table oper_table = {
@@ -96,7 +97,7 @@ struct region_row {
     char host[64];
     uint32_t rkey;
     uint64_t first, end, requests, written, read;
-    unsigned kinds; /* bit per enum roce_kind */
+    unsigned kinds; /* bits of enum roce_kind */
 };
 
 static void region_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
@@ -169,7 +170,7 @@ static struct roce_stat_table region_table = {
 /* ---- service response times --------------------------------------------------------------------
  */
 
-/* One a table: Wireshark has one table a window. */
+/* State of one table; each window has one. */
 struct srt_window {
     struct roce_srt_tracker *tracker;
     srt_stat_table *table;

@@ -8,13 +8,13 @@
 
 struct table_row {
     GBytes *key;
-    unsigned index; /* in Wireshark's table */
+    unsigned index; /* index in Wireshark's table */
     stat_tap_table_item_type *items;
     char *cells;
     void *counts;
 };
 
-/* Wireshark's callbacks for a table name the table alone. */
+/* All tables. Wireshark's callbacks have only their stat_tap_table as an argument. */
 static struct roce_stat_table *all[STAT_TABLES_MAX];
 static unsigned all_cnt;
 
@@ -47,7 +47,7 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Every row goes; the items stay for windows that are still open. */
+/* Removes all rows. Their memory is kept, because open windows may still refer to the items. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -154,7 +154,7 @@ void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist)
     roce_stat_ms(stat, some ? hist->max : ROCE_NEVER_NS);
 }
 
-/* ---- what Wireshark calls ----------------------------------------------------------------------
+/* ---- callbacks of Wireshark --------------------------------------------------------------------
  */
 
 static tap_packet_status on_tap_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_,
@@ -178,7 +178,7 @@ static tap_packet_status on_tap_packet(void *tapdata, packet_info *pinfo, epan_d
     return stat->touched->len ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
-/* Called when a window opens or is given another filter. */
+/* Called when a window opens or its filter changes. */
 static void on_window_init(stat_tap_table_ui *ui)
 {
     struct roce_stat_table *stat = NULL;
@@ -190,7 +190,7 @@ static void on_window_init(stat_tap_table_ui *ui)
         return;
     stat->table = stat_tap_find_table(ui, "RoCE");
     retire_rows(stat);
-    if (ui->refcount <= 1) { /* no other window */
+    if (ui->refcount <= 1) { /* no other window shows this table */
         g_slist_free_full(stat->retired, free_retired_row);
         stat->retired = NULL;
     }
@@ -212,7 +212,8 @@ static void on_table_reset(stat_tap_table *table)
         retire_rows(stat);
 }
 
-/* Wireshark frees the items of the row itself. */
+/* Called for each item when a table is freed; at the last one, frees the rows. Wireshark frees the
+ * items. */
 static void on_item_free(stat_tap_table *table, guint row, guint column,
                          stat_tap_table_item_type *item _U_)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Report: a table over the frames of a tap, in the menu Statistics and as `tshark -z roce,<name>`.
- * A report says how a packet is counted in rows and how a row is printed; the rest is here.
+ * Statistics tables over the frames of the tap "roce": menu Statistics and `tshark -z roce,NAME`. A
+ * table (tap-roce-conn.c, -oper.c, -loss.c) provides two callbacks: packet() counts a packet in its
+ * rows, print() formats a row. This module does the rest.
  *
- * Wireshark reads the cells of its tables whenever it likes and tells nobody before: a row is
- * printed each time it is counted in. Cells are texts, because its numbers have 32 bits; numbers
- * are padded on the left so that they sort.
+ * Wireshark may read the cells at any time, so each row is formatted again whenever it changes.
+ * Cells are strings because Wireshark's numeric cells have 32 bits. Numbers are right-aligned with
+ * blanks, so that they sort correctly.
  */
 #ifndef PLUGIN_TAP_ROCE_H
 #define PLUGIN_TAP_ROCE_H
@@ -16,45 +17,47 @@
 #include "wire/codes.h"
 #include "analysis_store.h"
 
-#define ROCE_STAT_CELL_LEN 240 /* bytes of a cell; what does not fit is cut */
+#define ROCE_STAT_CELL_LEN 240 /* size of a cell, bytes; longer text is truncated */
 
 struct roce_stat_column {
     const char *name;
-    int width;  /* of the column in tshark, and of a number */
-    bool right; /* a number or a time */
+    int width;  /* width in tshark, and of right-aligned text, characters */
+    bool right; /* right-aligned: a number or a time */
 };
 
 struct roce_stat_table {
-    const char *title; /* of the menu entry and the window */
-    const char *name;  /* "roce,conn" */
+    const char *title; /* title of the menu entry and of the window */
+    const char *name;  /* argument of tshark -z, for example "roce,conn" */
     const struct roce_stat_column *column;
     unsigned column_cnt;
-    size_t row_size; /* of what print() is given */
-    /* Counts a packet: finds its rows with roce_stat_row(). */
+    size_t row_size; /* size of the row structure, bytes */
+    /* Counts a packet in its rows; finds them with roce_stat_row(). */
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
-    /* Prints a row with roce_stat_text() and so on, column by column. */
+    /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);
-    void (*reset)(void); /* before another run over the file; may be NULL */
+    void (*reset)(void); /* called before the tap runs over the file again; may be NULL */
 
-    /* Private to report.c. */
+    /* Private to tap-roce.c. */
     stat_tap_table_ui ui;
     GHashTable *rows;
-    GPtrArray *touched; /* rows of the packet at hand */
-    GSList *retired;    /* rows that an open window may still point to */
+    GPtrArray *touched; /* rows that count the current packet */
+    GSList *retired;    /* removed rows that an open window may still refer to */
     stat_tap_table *table;
-    char *cell; /* the next one to print */
-    unsigned at;
+    char *cell;  /* next cell to format */
+    unsigned at; /* its column */
 };
 
-/* The row of this key, all zero at first. Keys are compared byte by byte. */
+/* Returns the row of a key; a new row is all zero. Keys are compared byte by byte. */
 void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len);
 
 void roce_stat_text(struct roce_stat_table *stat, const char *text);
 void roce_stat_num(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_hex(struct roce_stat_table *stat, uint64_t value);
-void roce_stat_ms(struct roce_stat_table *stat, uint64_t ns); /* ROCE_NEVER_NS: an empty cell */
+void roce_stat_ms(struct roce_stat_table *stat,
+                  uint64_t ns); /* ROCE_NEVER_NS gives an empty cell */
 
-/* Six cells: least, mean, 50 %, 90 % and 99 % quantile, and greatest; empty without samples. */
+/* Formats six cells: minimum, mean, quantiles 50 %, 90 % and 99 %, maximum; empty without samples.
+ */
 void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist);
 #define ROCE_STAT_HIST_COLUMNS                                                                     \
     {"min ms", 11, true}, {"mean ms", 11, true}, {"p50 ms", 11, true}, {"p90 ms", 11, true},       \
@@ -63,10 +66,10 @@ void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist);
         "max ms", 11, true                                                                         \
     }
 
-/* `report` must live on. */
+/* Registers a table with Wireshark. `stat` must stay valid. */
 void roce_stat_register(struct roce_stat_table *stat);
 
-/* The reports of report_conn.c, report_oper.c and report_loss.c. */
+/* Register the tables of tap-roce-conn.c, tap-roce-oper.c and tap-roce-loss.c. */
 void roce_tap_conn_register(void);
 void roce_tap_oper_register(int proto);
 void roce_tap_loss_register(void);

@@ -16,11 +16,12 @@
 #include "wire/codes.h"
 
 #define TABLE       "roce.qp"
-#define SMC_LLC_LEN 44 /* every SMC-R LLC message is that long and says so in its second byte */
+#define SMC_LLC_LEN 44 /* length of every SMC-R LLC message; its second byte has this value */
 
 /*
- * The upper protocols: filter name of the dissector in the list "infiniband.payload", and the TCP
- * ports whose service ids mean it (0 for none): IANA, and for LNet the port of Linux ko2iblnd.
+ * The upper-layer protocols: filter name of the dissector in the list "infiniband.payload", title,
+ * and the TCP ports of its service IDs (0: none). Ports are from IANA; LNet's is from Linux
+ * ko2iblnd.
  */
 /* clang-format off */
 #define ULPS(U)                                                        \
@@ -56,9 +57,9 @@ static const value_string ulp_names[] = {
         {0, NULL},
 };
 
-/* A row of the user's table. */
+/* A row of the table of QPs in the preferences. */
 struct qp_mapping {
-    guint32 qpn; /* of the serving side: target, server, listener */
+    guint32 qpn; /* QP of the passive side (target or server) */
     guint32 ulp;
 };
 
@@ -68,25 +69,25 @@ static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
 static heur_dtbl_entry_t *heuristics[ULP_CNT];
-static dissector_handle_t handles[ULP_CNT]; /* NULL where this Wireshark has no such protocol */
+static dissector_handle_t handles[ULP_CNT]; /* NULL if Wireshark lacks the protocol */
 static struct qp_mapping *mappings;
 static guint mapping_cnt;
 
-/* What the dissectors behind the handles are given. */
+/* Argument of the dissectors in `handles`. */
 struct ulp_call {
     struct infinibandinfo info;
-    bool named; /* by the user, not by a CM exchange */
+    bool named; /* the user named the protocol: there is no CM exchange */
     bool to_server;
 };
 
 UAT_DEC_CB_DEF(qp_mapping, qpn, struct qp_mapping)
 UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDMA")
 
-/* ---- calling one -------------------------------------------------------------------------------
+/* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Conversations as a captured CM exchange would have left them; NVMe and iSER look there for the
- * port. The serving side's QP is the one a user has named. */
+/* Adds the conversations that a captured CM exchange would have created. NVMe and iSER read the
+ * port from them. The QP that the user named is the passive side's. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;
@@ -116,7 +117,7 @@ static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinf
         conversation_add_proto_data(conv, proto_ib, data);
 }
 
-/* Whether the dissector took it. It may refuse: a heuristic one looks before it takes. */
+/* Calls the heuristic dissector of a protocol. Returns false if it rejects the payload. */
 static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                            struct infinibandinfo *info)
 {
@@ -133,8 +134,8 @@ static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, prot
     return took;
 }
 
-/* Behind the handles, which are the entries of the table "roce.qp", too: one function each because
- * a handle has no data. */
+/* Dissects payload as a protocol of the table "roce.qp". Each protocol needs a function, because a
+ * dissector handle has no user data. */
 static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        void *data)
 {
@@ -157,7 +158,7 @@ static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tr
 ULPS(U)
 #undef U
 
-/* ---- whose is it -------------------------------------------------------------------------------
+/* ---- finding the protocol ----------------------------------------------------------------------
  */
 
 static enum ulp ulp_of_service(uint64_t service_id)
@@ -197,7 +198,7 @@ static enum ulp ulp_of_mapping(packet_info *pinfo, bool *to_server)
     return ULP_NONE;
 }
 
-/* Whether something but the bytes tells whose payload it is. */
+/* Returns true if the protocol is known without looking at the payload. */
 static bool is_ulp_known(const struct roce_frame_info *frame, packet_info *pinfo)
 {
     bool to_server;
@@ -215,17 +216,17 @@ static bool is_smc_llc(const struct roce_pkt *pkt)
            pkt->payload[1] == SMC_LLC_LEN;
 }
 
-/* ---- handing off -------------------------------------------------------------------------------
+/* ---- payload -----------------------------------------------------------------------------------
  */
 
 static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
 {
     memset(info, 0, sizeof(*info));
-    ROCE_WS_SENDS_ARE_WHOLE(info); /* as whole as they get */
+    ROCE_WS_SENDS_ARE_WHOLE(info); /* SENDs are reassembled here, if at all */
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* pad_count stays 0: the payload has no pad left. */
+    /* pad_count stays 0: the payload is passed without pad. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;
@@ -233,7 +234,7 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
     }
 }
 
-/* Whether some protocol took it. */
+/* Passes the payload to its dissector. Returns false if none accepts it. */
 static bool dissect_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                             struct ulp_call *call, tvbuff_t *tvb, packet_info *pinfo,
                             proto_tree *tree)
@@ -275,12 +276,12 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
     pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH)  ? pkt->deth.src_qp
                      : frame && !frame->src_qp_unknown ? frame->result.src_qpn
                                                        : ROCE_QPN_UNKNOWN;
-    if (tree && PTREE_DATA(tree)->visible) { /* what the Decode As dialog offers */
+    if (tree && PTREE_DATA(tree)->visible) { /* for the Decode As dialog */
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
     }
     fill_info(&call.info, pkt, tree);
-    /* What was sent twice is handed off once: those who follow a conversation would count double.
+    /* Duplicate payload is not passed on: dissectors with conversation state would count it twice.
      */
     if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
         pkt->op->pos != ROCE_POS_ONLY && is_ulp_known(frame, pinfo)) {
@@ -301,10 +302,12 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
 /* ---- connection management ---------------------------------------------------------------------
  */
 
-/* The message as the built-in dissector is to see it. It knows an answer by the transaction ID and
- * the address of the active side alone: one that comes after another REQ with that ID, or answers
- * none that was captured, would be taken for another's. So the active side's communication ID
- * stands in its place: what the answer names, too. */
+/*
+ * Returns a copy of the CM message with the active side's communication ID as transaction ID. The
+ * built-in dissector matches replies by transaction ID and address only, so it would match a reply
+ * with the wrong REQ if two REQs have the same ID, or if the right REQ was not captured. The
+ * communication ID is also in the replies, and it is unique.
+ */
 static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
 {
@@ -324,8 +327,8 @@ static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roc
     return tvb_new_child_real_data(tvb, copy, (guint)len, (gint)tvb_reported_length(tvb));
 }
 
-/* The built-in dissector keeps what a CM message says in conversations, where the dissectors of
- * upper protocols look. It writes to the columns, the layers and the source address as it goes. */
+/* Calls the built-in dissector, because upper-layer dissectors need the conversations that it
+ * creates from CM messages. Restores columns, layers and addresses, which it changes. */
 static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
 {
@@ -344,7 +347,7 @@ static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roc
     }
     CATCH_NONFATAL_ERRORS
     {
-        /* It fails where we do not: what it did not learn is not there. */
+        /* The built-in dissector failed on this message: its conversation is then missing. */
     }
     ENDTRY;
     col_set_writable(pinfo->cinfo, -1, writable);
@@ -433,19 +436,18 @@ static void *copy_mapping(void *to, const void *from, size_t size _U_)
 void roce_ulp_register(int proto, module_t *module)
 {
     static uat_field_t fields[] = {
-        UAT_FLD_DEC(qp_mapping, qpn, "QP number",
-                    "QP of the serving side: target, server, listener"),
-        UAT_FLD_VS(qp_mapping, ulp, "Protocol", ulp_names, "What its payload is"),
+        UAT_FLD_DEC(qp_mapping, qpn, "QP number", "QP of the passive side (target or server)"),
+        UAT_FLD_VS(qp_mapping, ulp, "Protocol", ulp_names, "Upper-layer protocol of the payload"),
         UAT_END_FIELDS,
     };
-    uat_t *uat = uat_new("Upper protocols of QPs", sizeof(struct qp_mapping), "roce_qps", TRUE,
-                         &mappings, &mapping_cnt, UAT_AFFECTS_DISSECTION, NULL, copy_mapping, NULL,
-                         NULL, NULL, NULL, fields);
+    uat_t *uat = uat_new("Upper-layer protocols of QPs", sizeof(struct qp_mapping), "roce_qps",
+                         TRUE, &mappings, &mapping_cnt, UAT_AFFECTS_DISSECTION, NULL, copy_mapping,
+                         NULL, NULL, NULL, NULL, fields);
 
     proto_roce = proto;
     by_qp = register_dissector_table(TABLE, "RoCE QP number", proto, FT_UINT32, BASE_HEX);
     register_ulp_decode_as();
-    prefs_register_uat_preference(module, "qps", "Upper protocols of QPs",
+    prefs_register_uat_preference(module, "qps", "Upper-layer protocols of QPs",
                                   "For connections whose CM exchange was not captured", uat);
     roce_reassembly_register(proto);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ULP: hands payload to the dissectors of upper protocols that Wireshark has for InfiniBand, in the
- * way its built-in InfiniBand dissector does: they are asked through its heuristic lists, with its
- * data about the packet and its conversations.
+ * Upper-layer protocols (ULPs): passes the payload to Wireshark's dissectors for InfiniBand
+ * payload, as the built-in InfiniBand dissector does: through its heuristic lists, with its packet
+ * data and its conversations.
  *
- * Which protocol a connection carries is decided once, not guessed packet by packet. In this order:
+ * The protocol of a packet is the first of these that applies:
  *   1. Decode As on a QP number (table "roce.qp")
  *   2. the table of QPs in the preferences
- *   3. the service id of the CM exchange that set it up
- *   4. a SEND that is an SMC-R control message by length and length field
- *   5. all heuristic dissectors, if the preferences say so
+ *   3. the service ID of the CM exchange that set up the connection
+ *   4. SMC-R, if the SEND has the length and the length field of an SMC-R LLC message
+ *   5. all heuristic dissectors, if the preference "guess" allows it
  */
 #ifndef ROCE_ULP_H
 #define ROCE_ULP_H
@@ -17,16 +17,16 @@
 #include "ws_compat.h"
 #include "analysis_store.h"
 
-/* `module`: where the table of QPs is added. */
+/* Registers the table "roce.qp" and, in `module`, the preference with the table of QPs. */
 void roce_ulp_register(int proto, module_t *module);
 void roce_ulp_handoff(void);
 
-/* A CM message: lets the built-in dissector learn from it (`tvb` starts at the BTH), and shows the
- * private data in `data` if a protocol knows it. */
+/* Passes a CM message to the built-in dissector, which creates its conversations from it (`tvb`
+ * starts at the BTH), and the private data in `data` to the heuristic dissectors. */
 void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbuff_t *tvb,
                  tvbuff_t *data, packet_info *pinfo, proto_tree *tree);
 
-/* Payload without pad; may be empty. `frame` may be NULL. */
+/* Passes the payload (without pad, may be empty) to its dissector. `frame` may be NULL. */
 void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                       tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);
 

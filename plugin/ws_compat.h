@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between the Wireshark versions this plugin compiles against (4.0 to 4.6), and how
- * Wireshark's headers are included. Everything else is written to the API of 4.0.
+ * Differences between the Wireshark versions 4.0 to 4.6, and the includes of Wireshark's headers.
+ * All other files use the API of 4.0.
  */
 #ifndef ROCE_WS_COMPAT_H
 #define ROCE_WS_COMPAT_H
@@ -19,14 +19,14 @@
     (WIRESHARK_VERSION_MAJOR > (major) ||                                                          \
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
-/* Preferences and callbacks: gboolean until 4.2, bool from 4.4 on. */
+/* Boolean type of preferences and callbacks: gboolean up to 4.2, bool from 4.4 on. */
 #if ROCE_WS_AT_LEAST(4, 4)
 typedef bool roce_ws_bool;
 #else
 typedef gboolean roce_ws_bool;
 #endif
 
-/* Conversation filters: without user data in 4.0. */
+/* User data of conversation filters; 4.0 has none. */
 #if ROCE_WS_AT_LEAST(4, 2)
 #define ROCE_WS_USER_DATA , void *user_data _U_
 #else
@@ -41,9 +41,8 @@ typedef gboolean roce_ws_bool;
 #endif
 
 /*
- * From 4.6 on an upper protocol may ask its caller to put the packets of a SEND together, and
- * refuses the payload until `info` (struct infinibandinfo) says that this is done: SMB Direct does
- * unless its preference says otherwise.
+ * From 4.6 on, an upper-layer dissector may require reassembled SENDs and reject the payload unless
+ * `info` (struct infinibandinfo) states that its caller reassembles. SMB Direct does by default.
  */
 #if ROCE_WS_AT_LEAST(4, 6)
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((info)->do_rc_send_reassembling = true)
@@ -51,8 +50,8 @@ typedef gboolean roce_ws_bool;
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((void)(info))
 #endif
 
-/* A duration, in the words that Wireshark itself has for it until 4.4: there they are made only
- * where somebody looks. */
+/* Adds a duration. Up to 4.4 Wireshark formats it as "N.N seconds" when it is displayed; from 4.6
+ * on the same text is made here. */
 static inline proto_item *roce_ws_add_time(proto_tree *tree, int field, tvbuff_t *tvb, int offset,
                                            int len, uint64_t ns)
 {

@@ -60,7 +60,7 @@ def told(text):
             say["connections"] += 1
             say["packets"] += int(row["Packets A->B"]) + int(row["Packets B->A"])
             say["missing"] += int(row["Missing PSNs"])
-        say["guessed"] += row["Paired by"].endswith("(a guess)")
+        say["guessed"] += row["Paired by"].endswith("(uncertain)")
     for row in found["RoCE Operations"]:
         oper = OPER.get(row["Operation"], "other")
         say[oper, "completed"] += int(row["Completed"])
@@ -70,9 +70,9 @@ def told(text):
     for row in found["RoCE Retransmissions"]:
         say["again", CAUSE.get(row["Cause"], "unknown")] += int(row["Packets"])
     for row in found["RoCE NAKs"]:
-        if row["Answer"].startswith("RNR"):
+        if row["NAK"].startswith("RNR"):
             say["rnr"] += int(row["Count"])
-        elif row["Answer"].startswith("NAK"):
+        elif row["NAK"].startswith("NAK"):
             say["nak"] += int(row["Count"])
     for row in found["RoCE Memory Regions"]:
         say["region", row["R_Key"]] += int(row["Requests"])

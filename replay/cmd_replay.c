@@ -74,8 +74,6 @@ struct replay_args {
 
 static void print_usage(FILE *out)
 {
-    const char *peer;
-
     fprintf(out, "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- is standard input)\n"
                  "Plays captures against the software RNIC and judges its answers. Of a folder all "
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
@@ -83,8 +81,8 @@ static void print_usage(FILE *out)
     cli_print_options(out, &table);
     fputs(impair_help, out);
     fprintf(out, "peers:");
-    for (unsigned i = 0; (peer = peer_quirks_profile_name(i)) != NULL; i++)
-        fprintf(out, " %s", peer);
+    for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
+        fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
     fprintf(out, "\nIn differences, expected is what the capture recorded and actual is what our "
                  "RNIC answered.\n"
                  "exit status: 0 = holds, 1 = a difference was found, 2 = unusable input or wrong "

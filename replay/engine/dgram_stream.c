@@ -156,7 +156,7 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
         any |= !trace->pkt[s->pkt[i]].dropped;
     }
     if ((s->pkey & 0x7FFF) == 0 && any)
-        return "its P_Key is 0, which matches none (R049)";
+        return "its P_Key is 0, which matches none (ALL-RSP-049)";
     return any ? NULL : "damaged frames only";
 }
 

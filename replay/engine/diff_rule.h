@@ -10,7 +10,8 @@
 #include "engine/cm_exchange.h"
 #include "engine/dgram_stream.h"
 
-/* "R083", or NULL for a difference that none is about: of a connection, a stream, an exchange. */
+/* "RC-RSP-083", or NULL for a difference that none is about: of a connection, a stream, an
+ * exchange. */
 const char *diff_rule(const struct trace *trace, const struct diff *diff);
 const char *diff_rule_stream(const struct dgram_streams *streams, const struct diff *diff);
 const char *diff_rule_exchange(const struct cm_exchanges *xs, const struct diff *diff);

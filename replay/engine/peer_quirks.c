@@ -176,47 +176,51 @@ static bool loses_after_loss(const struct delivery_case *c)
     return c->write ? c->later : c->next;
 }
 
-/* clang-format off */
+#define ROW(PEER, ID)                                                                              \
+    .peer = ROCE_PROFILE_##PEER, .deviation = &roce_deviations[ROCE_DEVIATION_##ID]
+
 static const struct peer_quirk table[] = {
-#define DEVIATION(peer, id, rules, p, text)          {peer, #id, rules, text, .fits_response = p},
-#define DEVIATION_REQUEST(peer, id, rules, p, text)  {peer, #id, rules, text, .fits_request = p},
-#define DEVIATION_DELIVERY(peer, id, rules, p, text) {peer, #id, rules, text, .fits_delivery = p},
-#define DEVIATION_SEAL(peer, id, rules, p, text)     {peer, #id, rules, text, .fix_icrc = p},
-#include "engine/peer_quirks.def"
+#define QUIRK_RESPONSE(PEER, ID, p) {ROW(PEER, ID), .fits_response = p},
+#define QUIRK_REQUEST(PEER, ID, p)  {ROW(PEER, ID), .fits_request = p},
+#define QUIRK_DELIVERY(PEER, ID, p) {ROW(PEER, ID), .fits_delivery = p},
+#define QUIRK_ICRC(PEER, ID, p)     {ROW(PEER, ID), .fix_icrc = p},
+#include "flow/base/known_deviations.def"
 };
-/* clang-format on */
 #define TABLE_CNT (sizeof(table) / sizeof(table[0]))
+
+static bool has_quirk(const char *quirks, const struct peer_quirk *row)
+{
+    return quirks && strcmp(roce_profile_name(row->peer), quirks) == 0;
+}
 
 const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct response_case *c)
 {
-    for (size_t i = 0; quirks && i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, quirks) == 0 && table[i].fits_response &&
-            table[i].fits_response(c))
+    for (size_t i = 0; i < TABLE_CNT; i++)
+        if (has_quirk(quirks, &table[i]) && table[i].fits_response && table[i].fits_response(c))
             return &table[i];
     return NULL;
 }
 
 const struct peer_quirk *peer_quirk_of_request(const char *quirks, const struct request_case *c)
 {
-    for (size_t i = 0; quirks && i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, quirks) == 0 && table[i].fits_request && table[i].fits_request(c))
+    for (size_t i = 0; i < TABLE_CNT; i++)
+        if (has_quirk(quirks, &table[i]) && table[i].fits_request && table[i].fits_request(c))
             return &table[i];
     return NULL;
 }
 
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c)
 {
-    for (size_t i = 0; quirks && i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, quirks) == 0 && table[i].fits_delivery &&
-            table[i].fits_delivery(c))
+    for (size_t i = 0; i < TABLE_CNT; i++)
+        if (has_quirk(quirks, &table[i]) && table[i].fits_delivery && table[i].fits_delivery(c))
             return &table[i];
     return NULL;
 }
 
 static const struct peer_quirk *find_icrc_quirk(const char *quirks, const struct roce_pkt *pkt)
 {
-    for (size_t i = 0; quirks && i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, quirks) == 0 && table[i].fix_icrc && table[i].fix_icrc(pkt))
+    for (size_t i = 0; i < TABLE_CNT; i++)
+        if (has_quirk(quirks, &table[i]) && table[i].fix_icrc && table[i].fix_icrc(pkt))
             return &table[i];
     return NULL;
 }
@@ -236,24 +240,9 @@ int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks)
     return 0;
 }
 
-bool peer_quirks_profile_known(const char *quirks)
+bool peer_quirks_profile_known(const char *name)
 {
-    for (size_t i = 0; i < TABLE_CNT; i++)
-        if (strcmp(table[i].peer, quirks) == 0)
-            return true;
-    return false;
-}
+    enum roce_profile profile = roce_profile_find(name);
 
-const char *peer_quirks_profile_name(unsigned idx)
-{
-    const char *last = NULL;
-
-    for (size_t i = 0; i < TABLE_CNT; i++) {
-        if (last && strcmp(last, table[i].peer) == 0)
-            continue;
-        last = table[i].peer;
-        if (idx-- == 0)
-            return last;
-    }
-    return NULL;
+    return profile != ROCE_PROFILE_NONE && profile != ROCE_PROFILE_CNT;
 }

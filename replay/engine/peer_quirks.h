@@ -9,6 +9,7 @@
 
 #include "engine/field_diff.h"
 #include "engine/rc_requester.h"
+#include "flow/base/rules.h"
 
 /* What is known about a recorded answer that differs. */
 struct response_case {
@@ -44,10 +45,8 @@ struct delivery_case {
 };
 
 struct peer_quirk {
-    const char *peer;
-    const char *id;    /* "D4" */
-    const char *rules; /* of rnic/rules.md that it departs from */
-    const char *text;
+    enum roce_profile peer;
+    const struct roce_deviation *deviation;
     /* One of these; the others are NULL. */
     bool (*fits_response)(const struct response_case *c);
     bool (*fits_request)(const struct request_case *c);
@@ -69,10 +68,7 @@ const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct
  * its like takes for good is played as such. 0, or -1 without memory. */
 int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks);
 
-/* Whether there is such a profile. */
-bool peer_quirks_profile_known(const char *quirks);
-
-/* The names of all profiles, one after another; NULL at the end. */
-const char *peer_quirks_profile_name(unsigned idx);
+/* Returns whether `name` is a profile of known_deviations.def. */
+bool peer_quirks_profile_known(const char *name);
 
 #endif

@@ -97,7 +97,7 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
     if (diff && diff_rule(trace, d))
         json_object_set_new(diff, "rule", json_string(diff_rule(trace, d)));
     if (diff && d->known)
-        json_object_set_new(diff, "known_deviation", json_string(d->known->id));
+        json_object_set_new(diff, "known_deviation", json_string(d->known->deviation->id));
     return diff;
 }
 

@@ -49,8 +49,9 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
 {
     if (d->known) {
         fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
-                d->known->id, d->known->peer, d->known->text, d->known->rules,
-                trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
+                d->known->deviation->id, roce_profile_name(d->known->peer),
+                d->known->deviation->text, d->known->deviation->rules, trace->pkt[d->pkt].frame,
+                d->field, d->expected, d->actual);
         return;
     }
     fputs("  difference ", out);

@@ -126,8 +126,9 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
             continue;
         add_diff(&t, all, d);
         if (d->known)
-            fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->id, d->known->peer,
-                    d->known->text, d->known->rules);
+            fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->deviation->id,
+                    roce_profile_name(d->known->peer), d->known->deviation->text,
+                    d->known->deviation->rules);
         else
             fputs("  difference ", out);
         put_escaped(out, all->session->trace->name);
@@ -386,8 +387,9 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
     if (cnt)
         fprintf(out,
                 "known deviation %s of %s (%s; %s): %u frame%s, the first is %u: taken as good\n",
-                first->icrc_fixed->id, first->icrc_fixed->peer, first->icrc_fixed->text,
-                first->icrc_fixed->rules, cnt, cnt == 1 ? "" : "s", first->frame);
+                first->icrc_fixed->deviation->id, roce_profile_name(first->icrc_fixed->peer),
+                first->icrc_fixed->deviation->text, first->icrc_fixed->deviation->rules, cnt,
+                cnt == 1 ? "" : "s", first->frame);
     return cnt;
 }
 

@@ -29,7 +29,7 @@ struct roce_report {
     uint32_t other;
     enum roce_value value;
     enum roce_relation rel;
-    const char *condition; /* of profiles.def, NULL for none */
+    const char *condition; /* of known_deviations.def, NULL for none */
     bool weak;             /* the capture leaves a doubt: an ERROR becomes WARN */
 };
 

@@ -9,16 +9,14 @@
 static const struct {
     enum roce_profile profile;
     enum roce_rule rule;
-    const char *number, *condition;
+    const char *id, *condition;
 } known[] = {
-#define PROFILE(NAME, name, text)
-#define KNOWN(PROFILE, RULE, number, condition, text)                                              \
-    {ROCE_PROFILE_##PROFILE, ROCE_RULE_##RULE, number, condition},
-#include "flow/base/profiles.def"
+#define QUIRK_FINDING(PEER, ID, RULE, condition)                                                   \
+    {ROCE_PROFILE_##PEER, ROCE_RULE_##RULE, #ID, condition},
+#include "flow/base/known_deviations.def"
 };
 
-static const char *known_number(enum roce_profile profile, enum roce_rule rule,
-                                const char *condition)
+static const char *known_id(enum roce_profile profile, enum roce_rule rule, const char *condition)
 {
     if (profile == ROCE_PROFILE_NONE)
         return NULL;
@@ -26,7 +24,7 @@ static const char *known_number(enum roce_profile profile, enum roce_rule rule,
         if (known[i].profile == profile && known[i].rule == rule &&
             (known[i].condition[0] == 0 ||
              (condition && strcmp(known[i].condition, condition) == 0)))
-            return known[i].number;
+            return known[i].id;
     return NULL;
 }
 
@@ -112,7 +110,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
                              .expected = report.expected,
                              .actual = report.actual,
                              .other_frame = report.other == ctx->frame ? 0 : report.other,
-                             .known = known_number(flow->opts.profile, rule, report.condition)};
+                             .known = known_id(flow->opts.profile, rule, report.condition)};
 
     if (f.severity == ROCE_SEV_ERROR && (report.weak || is_doubtful(ctx, rule)))
         f.severity = ROCE_SEV_WARN;

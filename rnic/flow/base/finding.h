@@ -36,7 +36,7 @@ struct roce_finding {
     uint64_t expected;
     uint64_t actual;
     uint32_t other_frame; /* the frame it contradicts or explains; 0 for none */
-    const char *known;    /* number in the profile ("D4") if this is a known deviation, else NULL */
+    const char *known;    /* id of the known deviation ("D4"), or NULL */
 };
 
 /*

@@ -19,9 +19,13 @@ static const struct {
     const char *name, *text;
 } profiles[ROCE_PROFILE_CNT] = {
     [ROCE_PROFILE_NONE] = {"none", "no known deviations"},
-#define PROFILE(NAME, name, text) [ROCE_PROFILE_##NAME] = {name, text},
-#define KNOWN(PROFILE, RULE, number, condition, text)
-#include "flow/base/profiles.def"
+#define QUIRK_PEER(NAME, name, text) [ROCE_PROFILE_##NAME] = {name, text},
+#include "flow/base/known_deviations.def"
+};
+
+const struct roce_deviation roce_deviations[] = {
+#define QUIRK(ID, rules, text) {#ID, rules, text},
+#include "flow/base/known_deviations.def"
 };
 
 bool roce_rule_is_norm(const struct roce_rule_info *rule)

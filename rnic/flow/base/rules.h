@@ -58,16 +58,28 @@ enum roce_rule roce_rule_find(const char *id);
 const char *roce_severity_name(enum roce_severity severity);
 const char *roce_judge_name(enum roce_judge judge);
 
-/* ---- profiles: known deviations of an implementation (profiles.def) ----------------------------
+/* ---- known deviations of an implementation (known_deviations.def) ------------------------------
  */
 
 enum roce_profile {
     ROCE_PROFILE_NONE,
-#define PROFILE(NAME, name, text) ROCE_PROFILE_##NAME,
-#define KNOWN(PROFILE, RULE, number, condition, text)
-#include "flow/base/profiles.def"
+#define QUIRK_PEER(NAME, name, text) ROCE_PROFILE_##NAME,
+#include "flow/base/known_deviations.def"
     ROCE_PROFILE_CNT
 };
+
+/* Indexes of roce_deviations. */
+enum {
+#define QUIRK(ID, rules, text) ROCE_DEVIATION_##ID,
+#include "flow/base/known_deviations.def"
+};
+
+struct roce_deviation {
+    const char *id;    /* "D4" */
+    const char *rules; /* ids of the rules that it violates, separated by commas */
+    const char *text;
+};
+extern const struct roce_deviation roce_deviations[];
 
 /* The profile called `name` ("linux-rxe-6.1"), or ROCE_PROFILE_CNT. */
 enum roce_profile roce_profile_find(const char *name);

@@ -121,17 +121,17 @@ static void of_sidr(struct roce_cm_msg *msg)
 
 static void altered_messages_are_seen(void)
 {
-    expect_seen("cm-connect-disconnect", 2, other_tid, "mad.tid", "R224");
-    expect_seen("cm-connect-disconnect", 3, other_tid, "mad.tid", "R224");
-    expect_seen("cm-connect-disconnect", 5, other_tid, "mad.tid", "R224");
-    expect_seen("cm-connect-disconnect", 3, other_rtu_id, "remote_comm_id", "R225");
-    expect_seen("cm-connect-disconnect", 4, other_dreq_qpn, "remote_qpn", "R225");
-    expect_seen("cm-connect-disconnect", 2, more_resources, "initiator_depth", "R238");
-    expect_seen("cm-reject", 2, of_the_rep, "message", "R235");
-    expect_seen("cm-reject-no-listener", 2, of_the_rep, "message", "R235");
-    expect_seen("cm-connect-disconnect", 2, other_rep_id, "remote_comm_id", "R225");
-    expect_seen("cm-connect-disconnect", 5, other_drep_id, "local_comm_id", "R225");
-    expect_seen("udaddy", 2, of_sidr, "request_id", "R244");
+    expect_seen("cm-connect-disconnect", 2, other_tid, "mad.tid", "ALL-CM-224");
+    expect_seen("cm-connect-disconnect", 3, other_tid, "mad.tid", "ALL-CM-224");
+    expect_seen("cm-connect-disconnect", 5, other_tid, "mad.tid", "ALL-CM-224");
+    expect_seen("cm-connect-disconnect", 3, other_rtu_id, "remote_comm_id", "ALL-CM-225");
+    expect_seen("cm-connect-disconnect", 4, other_dreq_qpn, "remote_qpn", "ALL-CM-225");
+    expect_seen("cm-connect-disconnect", 2, more_resources, "initiator_depth", "ALL-CM-238");
+    expect_seen("cm-reject", 2, of_the_rep, "message", "ALL-CM-235");
+    expect_seen("cm-reject-no-listener", 2, of_the_rep, "message", "ALL-CM-235");
+    expect_seen("cm-connect-disconnect", 2, other_rep_id, "remote_comm_id", "ALL-CM-225");
+    expect_seen("cm-connect-disconnect", 5, other_drep_id, "local_comm_id", "ALL-CM-225");
+    expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
 /* Every recorded exchange, whole and with any one or two of its frames missing. */

@@ -18,7 +18,7 @@ static void a_difference_is_told_whole(void)
         "difference ",
         "frame 16: atomicacketh.orig: expected 0x9, actual 0x5",
         "answers frame 15 (Fetch and Add PSN 1464518)",
-        "[R122]",
+        "[RC-RSP-122]",
         "192.0.2.1 QP 0x000017   ",
         "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
         "       16  0.020541 │◀",
@@ -53,7 +53,7 @@ static void json_tells_the_same(void)
                           "d=json.load(sys.stdin)[\"captures\"][0][\"differences\"][0]; "
                           "print(d[\"frame\"], d[\"field\"], d[\"expected\"], d[\"actual\"], "
                           "d[\"rule\"])'",
-                    0, "16 atomicacketh.orig 0x9 0x5 R122", "");
+                    0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
 /* A name with a line's end, an escape, bytes that are no UTF-8, and a quote. */

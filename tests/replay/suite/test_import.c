@@ -78,11 +78,12 @@ static void bytes_read_are_still_those_written(void)
     CHECKRUN_EXPECT(alter, 1, "frame 73: payload: expected", "");
     /* The report names the rule and the command. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/b.pcap", 1,
-                    "wrote the bytes that our RNIC has there [R092]\n", "");
+                    "wrote the bytes that our RNIC has there [RC-RSP-092]\n", "");
     CHECKRUN_EXPECT(
         "$R replay --quirks linux-rxe-6.1 --side responder $T/b.pcap", 1,
         "again with: rocedrill replay --ladder --quirks linux-rxe-6.1 --side responder '", "");
-    CHECKRUN_EXPECT("$R replay -q --json - $T/b.pcap | grep rule", 0, "\"rule\": \"R092\"", "");
+    CHECKRUN_EXPECT("$R replay -q --json - $T/b.pcap | grep rule", 0, "\"rule\": \"RC-RSP-092\"",
+                    "");
 }
 
 /* Nothing of the old addresses and bytes is left, and every ICRC and checksum is right. */

@@ -4,7 +4,7 @@
 #define RNIC_CM_ENGINE_H
 
 #include "cm/cm.h"
-#include "cm/heap.h"
+#include "base/heap.h"
 #include "device/list.h"
 #include "device/map.h"
 

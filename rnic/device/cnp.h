@@ -11,6 +11,7 @@
 #ifndef RNIC_CNP_H
 #define RNIC_CNP_H
 
+#include "base/heap.h"
 #include "device/list.h"
 #include "device/rnic.h"
 #include "transport/dcqcn.h"
@@ -20,12 +21,11 @@
 /* What a QP has while its device has congestion management; else it has none. */
 struct rnic_cc {
     struct rnic_qp *qp;
-    struct rnic_list owed; /* rnic.cnps, while a CNP is owed */
-    rnic_time sent;        /* when the last CNP was sent */
-    rnic_time paced_at;    /* what the pacer sorts by */
-    uint32_t paced;        /* place in the pacer from 1; 0: it is not there */
-    uint16_t pkey;         /* of the packet that the CNP owed answers (R214) */
-    bool any;              /* a CNP was sent */
+    struct rnic_list owed;       /* rnic.cnps, while a CNP is owed */
+    rnic_time sent;              /* when the last CNP was sent */
+    struct rnic_heap_node paced; /* rnic.pacer, while the QP may not send yet */
+    uint16_t pkey;               /* of the packet that the CNP owed answers (R214) */
+    bool any;                    /* a CNP was sent */
     struct rnic_dcqcn dcqcn;
 };
 

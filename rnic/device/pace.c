@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "device/pace.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include "device/device.h"
 
 bool rnic_pacer_grow(struct rnic_pacer *pacer)
 {
-    if (pacer->users == pacer->cap) {
-        uint32_t cap = pacer->cap ? 2 * pacer->cap : 16;
-        struct rnic_cc **at = realloc(pacer->at, cap * sizeof(struct rnic_cc *));
-
-        if (!at)
-            return false;
-        pacer->at = at;
-        pacer->cap = cap;
-    }
+    if (!rnic_heap_reserve(&pacer->heap, pacer->users + (size_t)1))
+        return false;
     pacer->users++;
     return true;
 }
@@ -26,66 +19,28 @@ void rnic_pacer_shrink(struct rnic_pacer *pacer)
 
 void rnic_pacer_free(struct rnic_pacer *pacer)
 {
-    free(pacer->at);
-    *pacer = (struct rnic_pacer){0};
-}
-
-static void put(struct rnic_pacer *pacer, uint32_t i, struct rnic_cc *cc)
-{
-    pacer->at[i] = cc;
-    cc->paced = i + 1;
-}
-
-/* Moves `cc`, for which place i is free, to where it belongs. */
-static void sift(struct rnic_pacer *pacer, uint32_t i, struct rnic_cc *cc)
-{
-    for (; i && cc->paced_at < pacer->at[(i - 1) / 2]->paced_at; i = (i - 1) / 2)
-        put(pacer, i, pacer->at[(i - 1) / 2]);
-    for (;;) {
-        uint32_t kid = 2 * i + 1;
-
-        if (kid + 1 < pacer->cnt && pacer->at[kid + 1]->paced_at < pacer->at[kid]->paced_at)
-            kid++;
-        if (kid >= pacer->cnt || pacer->at[kid]->paced_at >= cc->paced_at)
-            break;
-        put(pacer, i, pacer->at[kid]);
-        i = kid;
-    }
-    put(pacer, i, cc);
+    rnic_heap_free(&pacer->heap);
 }
 
 void rnic_pacer_add(struct rnic_pacer *pacer, struct rnic_cc *cc, rnic_time at)
 {
-    if (cc->paced)
-        return;
-    cc->paced_at = at;
-    put(pacer, pacer->cnt, cc);
-    pacer->cnt++;
-    sift(pacer, pacer->cnt - 1, cc);
+    if (!cc->paced.slot)
+        rnic_heap_set(&pacer->heap, &cc->paced, at);
 }
 
 void rnic_pacer_del(struct rnic_pacer *pacer, struct rnic_cc *cc)
 {
-    uint32_t i = cc->paced - 1;
-    struct rnic_cc *last;
-
-    if (!cc->paced)
-        return;
-    cc->paced = 0;
-    last = pacer->at[--pacer->cnt];
-    if (last != cc)
-        sift(pacer, i, last);
+    rnic_heap_set(&pacer->heap, &cc->paced, RNIC_NEVER);
 }
 
 struct rnic_cc *rnic_pacer_due(struct rnic_pacer *pacer, rnic_time now)
 {
-    struct rnic_cc *cc;
+    struct rnic_heap_node *first = rnic_heap_first(&pacer->heap);
 
-    if (rnic_pacer_next(pacer) > now)
+    if (!first || first->at > now)
         return NULL;
-    cc = pacer->at[0];
-    rnic_pacer_del(pacer, cc);
-    return cc;
+    rnic_heap_set(&pacer->heap, first, RNIC_NEVER);
+    return (struct rnic_cc *)((char *)first - offsetof(struct rnic_cc, paced));
 }
 
 bool rnic_pace_urgent(struct rnic_qp *qp)

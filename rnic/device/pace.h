@@ -10,10 +10,8 @@
 #include "device/cnp.h"
 
 struct rnic_pacer {
-    struct rnic_cc **at; /* heap by paced_at; at[0] is the first */
-    uint32_t cnt;
-    uint32_t users; /* QPs that may come here at once */
-    uint32_t cap;
+    struct rnic_heap heap;
+    uint32_t users; /* QPs with congestion control: the most that can wait at once */
 };
 
 /* Makes room for one QP more; false without memory. So that waiting allocates nothing. */
@@ -33,7 +31,9 @@ struct rnic_cc *rnic_pacer_due(struct rnic_pacer *pacer, rnic_time now);
 /* When the first may go on. */
 static inline rnic_time rnic_pacer_next(const struct rnic_pacer *pacer)
 {
-    return pacer->cnt ? pacer->at[0]->paced_at : RNIC_NEVER;
+    const struct rnic_heap_node *first = rnic_heap_first(&pacer->heap);
+
+    return first ? first->at : RNIC_NEVER;
 }
 
 /* Whether the QP's next response is one that never waits: an acknowledgement. */

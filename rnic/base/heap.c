@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "cm/heap.h"
+#include "base/heap.h"
 
 #include <stdlib.h>
 
@@ -26,27 +26,32 @@ void rnic_heap_free(struct rnic_heap *heap)
     *heap = (struct rnic_heap){0};
 }
 
+static bool is_earlier(const struct rnic_heap_node *a, const struct rnic_heap_node *b)
+{
+    return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+
 static void put_node(struct rnic_heap *heap, size_t slot, struct rnic_heap_node *node)
 {
     heap->node[slot] = node;
     node->slot = slot;
 }
 
-/* Moves what may stand wrong at `place` up or down. */
+/* Moves the node at `slot` up or down until the order is right. */
 static void sift_node(struct rnic_heap *heap, size_t slot)
 {
     struct rnic_heap_node *node = heap->node[slot];
 
-    while (slot > 1 && heap->node[slot / 2]->at > node->at) {
+    while (slot > 1 && is_earlier(node, heap->node[slot / 2])) {
         put_node(heap, slot, heap->node[slot / 2]);
         slot /= 2;
     }
     while (2 * slot <= heap->cnt) {
         size_t child = 2 * slot;
 
-        if (child < heap->cnt && heap->node[child + 1]->at < heap->node[child]->at)
+        if (child < heap->cnt && is_earlier(heap->node[child + 1], heap->node[child]))
             child++;
-        if (heap->node[child]->at >= node->at)
+        if (!is_earlier(heap->node[child], node))
             break;
         put_node(heap, slot, heap->node[child]);
         slot = child;
@@ -59,6 +64,7 @@ void rnic_heap_set(struct rnic_heap *heap, struct rnic_heap_node *node, uint64_t
     size_t slot = node->slot;
 
     node->at = at;
+    node->order = heap->order++;
     if (at != UINT64_MAX) {
         if (slot == 0)
             put_node(heap, slot = ++heap->cnt, node);

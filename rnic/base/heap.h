@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Heap: objects sorted by a time (a binary min-heap). The earliest is found at once; nodes of one
+ * time leave in the order in which they were set.
+ *
+ * Used for the timers of the CM, the QPs that congestion control holds back, and the frames of
+ * recordings that are merged. A node is a member of the caller's object, which finds itself through
+ * offsetof().
+ *
+ *   1. rnic_heap_reserve() makes room for one node more; it alone can fail.
+ *   2. rnic_heap_set() inserts, moves or removes a node.
+ *   3. rnic_heap_first() returns the earliest node.
+ *   4. rnic_heap_free() frees the array; the nodes stay the caller's.
+ */
+#ifndef RNIC_BASE_HEAP_H
+#define RNIC_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A zeroed node is not in a heap. */
+struct rnic_heap_node {
+    uint64_t at;    /* sort key, mostly ns */
+    uint64_t order; /* number of the rnic_heap_set() that set `at` */
+    size_t slot;    /* index in rnic_heap.node; 0: not in the heap */
+};
+
+/* A zeroed heap is empty. */
+struct rnic_heap {
+    struct rnic_heap_node **node; /* from index 1 on */
+    size_t cnt, cap;
+    uint64_t order;
+};
+
+/* Makes room for `cnt` nodes, so that rnic_heap_set() cannot fail. False without memory. */
+bool rnic_heap_reserve(struct rnic_heap *heap, size_t cnt);
+void rnic_heap_free(struct rnic_heap *heap);
+
+/* Inserts the node with key `at`, or moves it there; UINT64_MAX removes it. */
+void rnic_heap_set(struct rnic_heap *heap, struct rnic_heap_node *node, uint64_t at);
+
+/* Returns the earliest node, or NULL. */
+static inline struct rnic_heap_node *rnic_heap_first(const struct rnic_heap *heap)
+{
+    return heap->cnt ? heap->node[1] : NULL;
+}
+
+#endif

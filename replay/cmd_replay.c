@@ -40,8 +40,8 @@ static const struct cli_option rows[] = {
      "also what is free must be equal, packet by packet: for captures of our own RNIC"},
     {"closed-loop", OPT_CLOSED_LOOP, NULL,
      "our RNIC stands for both ends, or with --side for one, a simulated link between them"},
-    {"impair", OPT_IMPAIR, "SPEC",
-     "closed loop, with this done to frames; may be repeated (below)"},
+    {"impair", OPT_IMPAIR, "RULES",
+     "closed loop with these impairments, may be repeated (--impair help: the grammar)"},
     {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
     {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
     {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
@@ -79,7 +79,6 @@ static void print_usage(FILE *out)
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
                  "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
     cli_print_options(out, &table);
-    fputs(impair_help, out);
     fprintf(out, "peers:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
@@ -132,9 +131,9 @@ static int read_loop_option(int option, struct replay_args *args)
     args->closed = true;
     switch (option) {
     case OPT_IMPAIR:
-        return impair_rules_add(&args->loop.edits, optarg, &error) == 0
+        return impair_rules_add(&args->loop.impair, optarg, IMPAIR_OFFLINE, &error) == 0
                    ? 0
-                   : cli_error("%s", error.text);
+                   : cli_error("replay: --impair: %s", error.text);
     case OPT_SEED:
         if (!number_of(optarg, 0, INT64_MAX, &args->loop.seed))
             return cli_error("replay: --seed %s: not a number below 2^63", optarg);
@@ -176,6 +175,10 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case OPT_SEED:
         case OPT_REPEAT:
         case OPT_RECORD:
+            if (c == OPT_IMPAIR && strcmp(optarg, "help") == 0) {
+                fputs(impair_help, stdout);
+                return EXIT_HOLDS;
+            }
             if (read_loop_option(c, args) != 0)
                 return EXIT_UNUSABLE;
             break;

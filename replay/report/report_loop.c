@@ -115,7 +115,7 @@ static int run_play(struct loop_summary *sum, const struct session *session,
                     struct error *error)
 {
     struct closed_loop closed;
-    int rc = closed_loop_play(&closed, session, &sum->ends, &options->edits, seed, record, error);
+    int rc = closed_loop_play(&closed, session, &sum->ends, &options->impair, seed, record, error);
 
     if (rc == 0) {
         closed_loop_compare(&closed, &sum->clean);
@@ -305,8 +305,8 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     if (sum->doubtful)
         fprintf(out, ", %" PRIu64 " rules broken after forged packets (no proof)", sum->doubtful);
     fputc('\n', out);
-    for (size_t i = 0; i < options->edits.cnt; i++)
-        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->edits.spec[i].text,
+    for (size_t i = 0; i < options->impair.cnt; i++)
+        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->impair.rule[i].text,
                 sum->applied[i], sum->applied[i] ? "" : " (it fits none)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
         fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
@@ -317,8 +317,8 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
             sum->ends.sides == REPLAY_RESPONDER   ? " --side responder"
             : sum->ends.sides == REPLAY_REQUESTER ? " --side requester"
                                                   : "");
-    for (size_t i = 0; i < options->edits.cnt; i++)
-        fprintf(out, " --impair '%s'", options->edits.spec[i].text);
+    for (size_t i = 0; i < options->impair.cnt; i++)
+        fprintf(out, " --impair '%s'", options->impair.rule[i].text);
     fprintf(out, " --seed %" PRIu64 " ", sum->failure[0].seed);
     put_shell_word(out, name);
     fputc('\n', out);
@@ -380,8 +380,8 @@ json_t *report_closed_json(const struct loop_summary *sum, const struct loop_opt
     }
     for (size_t i = 0; i < sum->failure_cnt; i++)
         json_array_append_new(failures, failure_json(&sum->failure[i]));
-    for (size_t i = 0; i < options->edits.cnt; i++)
-        json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->edits.spec[i].text,
+    for (size_t i = 0; i < options->impair.cnt; i++)
+        json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->impair.rule[i].text,
                                                "frames", (json_int_t)sum->applied[i]));
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",

@@ -35,7 +35,7 @@ struct loop_summary {
 
 /* How plays are asked for. */
 struct loop_options {
-    struct impair_rules edits;
+    struct impair_rules impair;
     const struct cm_exchanges *exchanges; /* of the capture, or NULL */
     const struct dgram_streams *streams;  /* likewise */
     unsigned sides;                       /* our RNIC's, of enum replay_side; 0 is both */

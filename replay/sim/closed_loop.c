@@ -97,7 +97,7 @@ static int skip_conn(struct rc_loop_result *conn, const char *why)
 }
 
 static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides *ends,
-                     uint32_t number, struct shadow_memory *memory, struct impair *editor,
+                     uint32_t number, struct shadow_memory *memory, struct impair *impair,
                      struct sim_pcap *pcap)
 {
     const struct rc_direction *dir = conn->run;
@@ -113,13 +113,13 @@ static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides
     if (memory->keys.key_len == 0)
         return skip_conn(conn, "no memory for the regions a second time");
     sim_pcap_next_conn(pcap);
-    if (rc_loop_play(conn, ends, number, memory, editor, pcap, &why) != 0)
+    if (rc_loop_play(conn, ends, number, memory, impair, pcap, &why) != 0)
         return -1;
     return why ? skip_conn(conn, why) : hash_pages(conn, memory);
 }
 
 static int play_cm_exchanges(struct closed_loop *closed, const struct cm_exchanges *xs,
-                             struct impair *editor, struct sim_pcap *pcap)
+                             struct impair *impair, struct sim_pcap *pcap)
 {
     int rc = 0;
 
@@ -129,7 +129,7 @@ static int play_cm_exchanges(struct closed_loop *closed, const struct cm_exchang
     while (rc == 0 && closed->cm_cnt < xs->cnt) {
         uint32_t idx = (uint32_t)closed->cm_cnt++;
 
-        rc = cm_loop_play(&closed->cm[idx], xs, idx, editor, pcap);
+        rc = cm_loop_play(&closed->cm[idx], xs, idx, impair, pcap);
     }
     return rc;
 }
@@ -139,11 +139,11 @@ int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error)
 {
     struct shadow_memory *memory = clone_memories(session);
-    struct impair editor;
+    struct impair impair;
     int rc = memory ? 0 : -1;
 
     *closed = (struct closed_loop){.drive = session, .ends = ends, .seed = seed};
-    impair_init(&editor, edits, seed);
+    impair_init(&impair, edits, seed);
     closed->conn = calloc(session->dir_cnt + 1, sizeof(*closed->conn));
     if (!closed->conn)
         rc = -1;
@@ -151,16 +151,16 @@ int closed_loop_play(struct closed_loop *closed, const struct session *session,
         struct rc_loop_result *conn = &closed->conn[closed->cnt++];
 
         conn->run = &session->dir[closed->cnt - 1];
-        rc = play_conn(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->host], &editor, pcap);
+        rc = play_conn(conn, ends, (uint32_t)closed->cnt, &memory[conn->run->host], &impair, pcap);
     }
     if (rc == 0 && ends->sides == REPLAY_BOTH && ends->exchanges)
-        rc = play_cm_exchanges(closed, ends->exchanges, &editor, pcap);
+        rc = play_cm_exchanges(closed, ends->exchanges, &impair, pcap);
     if (rc == 0 && ends->streams) {
         sim_pcap_next_conn(pcap);
-        rc = dgram_loop_play(&closed->streams, ends->streams, ends->sides, &editor, pcap);
+        rc = dgram_loop_play(&closed->streams, ends->streams, ends->sides, &impair, pcap);
     }
-    memcpy(closed->applied, editor.applied, sizeof(closed->applied));
-    impair_free(&editor);
+    memcpy(closed->applied, impair.applied, sizeof(closed->applied));
+    impair_free(&impair);
     free_memories(memory, session->host_cnt);
     return rc == 0 ? 0 : error_set(error, "%s: no memory", session->trace->name);
 }

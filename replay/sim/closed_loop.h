@@ -33,7 +33,7 @@
 #include "sim/cm_loop.h"
 #include "sim/dgram_loop.h"
 #include "engine/rc_compare_responses.h"
-#include "sim/impair.h"
+#include "impair/impair.h"
 #include "engine/rc_requester.h"
 #include "infer/roles.h"
 #include "infer/infer_work_requests.h"

@@ -40,7 +40,7 @@ struct cm_loop {
     struct cm_loop_result *cm;
     const struct cm_exchanges *xs;
     const struct cm_exchange *x;
-    struct impair *editor;
+    struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
     struct cm_loop_end end[2]; /* by enum exchange_role */
@@ -201,10 +201,7 @@ static size_t frame_of(struct cm_loop *l, enum cm_role role, const uint8_t mad[R
 static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE])
 {
     uint8_t frame[ROCE_FRAME_MAX];
-    struct impair_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->at),
-                              .way = IMPAIR_CM,
-                              .now = l->now,
-                              .data = frame};
+    struct impair_frame in = {.conn = NO_CONN | (uint32_t)(l->x - l->xs->at), .data = frame};
     struct impair_result *out = &l->out;
     struct roce_cm_msg msg;
 
@@ -212,7 +209,7 @@ static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[RO
     in.len = frame_of(l, role, mad, frame);
     if (in.len == 0)
         return 0;
-    if (impair_apply(l->editor, &in, out) != 0)
+    if (impair_apply(l->impair, &in, out) != 0)
         return -1;
     l->cm->frames++;
     l->cm->lost += out->copies == 0;
@@ -222,8 +219,7 @@ static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[RO
         sim_pcap_write(l->pcap, l->now, frame, in.len, out->note);
         out->note[0] = '\0';
     }
-    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = role == CM_ACTIVE},
-                         l->now);
+    return sim_link_send(&l->link, out, role == CM_ACTIVE, 0, l->now);
 }
 
 /* What the programs are told and the managers send, until nothing is left. */
@@ -246,18 +242,17 @@ static int drain_ends(struct cm_loop *l)
 
 static void deliver_next(struct cm_loop *l)
 {
-    struct sim_link_frame frame = sim_link_take(&l->link);
-    enum cm_role role = frame.to_responder ? CM_PASSIVE : CM_ACTIVE;
+    struct sim_link_frame *frame = sim_link_take(&l->link);
+    enum cm_role role = frame->to_responder ? CM_PASSIVE : CM_ACTIVE;
     struct roce_pkt pkt;
 
     if (role == CM_ACTIVE)
-        sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame.data, frame.len, frame.len) == 0 &&
+        sim_pcap_write(l->pcap, l->now, frame->data, frame->len, frame->note);
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0 &&
         !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD &&
         pkt.bth.dest_qp == ROCE_QP_GSI && pkt.payload_len == ROCE_MAD_SIZE)
         rnic_cm_input(l->end[role].cm, pkt.payload, pkt.payload_len, &l->end[role].addr, l->now);
-    free(frame.data);
-    free(frame.note);
+    free(frame);
 }
 
 /* ---- time --------------------------------------------------------------------------------------
@@ -348,7 +343,7 @@ static void start_exchange(struct cm_loop *l)
 }
 
 int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
-                 struct impair *editor, struct sim_pcap *pcap)
+                 struct impair *impair, struct sim_pcap *pcap)
 {
     struct cm_loop *l = calloc(1, sizeof(*l));
     const char *why;
@@ -358,7 +353,7 @@ int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint3
     if (!l)
         return -1;
     *l = (struct cm_loop){
-        .cm = cm, .xs = xs, .x = &xs->at[idx], .editor = editor, .pcap = pcap, .now = TIME_BASE};
+        .cm = cm, .xs = xs, .x = &xs->at[idx], .impair = impair, .pcap = pcap, .now = TIME_BASE};
     read_exchange(l);
     why = missing_message(l);
     if (why) {

@@ -12,7 +12,7 @@
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H
 
-#include "sim/impair.h"
+#include "impair/impair.h"
 #include "engine/cm_exchange.h"
 #include "sim/sim_pcap.h"
 
@@ -31,7 +31,7 @@ struct cm_loop_result {
 
 /* Plays exchange `idx`. 0, or -1 without memory. */
 int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
-                 struct impair *editor, struct sim_pcap *pcap);
+                 struct impair *impair, struct sim_pcap *pcap);
 
 /* Judges a play with edits against one without. */
 void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean);

@@ -20,7 +20,7 @@ struct dgram_sender_slot {
 
 struct dgram_loop {
     struct dgram_loop_result *play;
-    struct impair *editor;
+    struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
     struct dgram_receivers *receive;  /* NULL: the receivers are not ours */
@@ -66,8 +66,6 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     const struct dgram_streams *streams = &l->play->streams;
     uint32_t receiver = streams->receiver[pkt];
     struct impair_frame in = {.stream = {stream + 1, receiver == KEYMAP_NONE ? 0 : receiver + 1},
-                              .way = IMPAIR_REQUEST,
-                              .now = now,
                               .data = data,
                               .len = len};
     const struct trace_packet *first =
@@ -80,7 +78,7 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     if (stream == KEYMAP_NONE)
         in.stream[0] = 0;
     in.rel = roce_psn_diff(roce_pkt_psn(&parsed), roce_psn_of(first->psn));
-    if (impair_apply(l->editor, &in, out) != 0)
+    if (impair_apply(l->impair, &in, out) != 0)
         return -1;
     l->play->frames++;
     l->play->lost += out->copies == 0;
@@ -88,8 +86,7 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     l->play->forged += out->forged;
     sim_pcap_write(l->pcap, now, data, len, out->note);
     out->note[0] = '\0';
-    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = true, .mark = pkt},
-                         now);
+    return sim_link_send(&l->link, out, true, pkt, now);
 }
 
 static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len)
@@ -119,18 +116,17 @@ static rnic_time recorded_time(struct dgram_loop *l)
 
 static int deliver_next(struct dgram_loop *l)
 {
-    struct sim_link_frame frame = sim_link_take(&l->link);
-    uint32_t receiver = l->play->streams.receiver[frame.mark];
+    struct sim_link_frame *frame = sim_link_take(&l->link);
+    uint32_t receiver = l->play->streams.receiver[frame->mark];
     struct dgram_arrival_in in = {.stream = receiver,
-                                  .pkt = frame.mark,
-                                  .frame = frame.data,
-                                  .len = frame.len,
-                                  .forged = frame.forged};
+                                  .pkt = frame->mark,
+                                  .frame = frame->data,
+                                  .len = frame->len,
+                                  .forged = frame->forged};
     int rc =
         l->receive && receiver != KEYMAP_NONE ? dgram_receivers_frame(l->receive, &in, l->now) : 0;
 
-    free(frame.data);
-    free(frame.note);
+    free(frame);
     return rc;
 }
 
@@ -239,9 +235,9 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
 }
 
 int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
-                    unsigned sides, struct impair *editor, struct sim_pcap *pcap)
+                    unsigned sides, struct impair *impair, struct sim_pcap *pcap)
 {
-    struct dgram_loop l = {.play = play, .editor = editor, .pcap = pcap, .now = SIM_TIME_BASE};
+    struct dgram_loop l = {.play = play, .impair = impair, .pcap = pcap, .now = SIM_TIME_BASE};
     const struct dgram_sender_sink sink = {.ctx = &l, .sent = on_sent};
     int rc = 0;
 

@@ -15,7 +15,7 @@
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H
 
-#include "sim/impair.h"
+#include "impair/impair.h"
 #include "sim/sim_pcap.h"
 #include "engine/dgram_stream.h"
 
@@ -30,7 +30,7 @@ struct dgram_loop_result {
  * the recording is. What was derived stays as it is, and must outlive the play. 0, or -1 without
  * memory; dgram_loop_free() is wanted in both cases. */
 int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
-                    unsigned sides, struct impair *editor, struct sim_pcap *pcap);
+                    unsigned sides, struct impair *impair, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);
 
 /* Whether the stream was to be played: its end is ours, and it is not the connection manager's. */

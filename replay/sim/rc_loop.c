@@ -28,7 +28,7 @@ struct rc_loop {
     struct recorded_peer recorded; /* the other, if both are not */
     uint32_t number;
     struct shadow_memory *memory;
-    struct impair *editor;
+    struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
     struct sim_host requester, responder;
@@ -190,15 +190,13 @@ static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
 static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *data, size_t len)
 {
     bool asks = host == &l->requester;
-    struct impair_frame in = {
-        .conn = l->number, .now = l->now, .data = data, .len = len, .way = IMPAIR_RESPONSE};
+    struct impair_frame in = {.conn = l->number, .data = data, .len = len};
     struct impair_result *out = &l->out;
     struct roce_pkt pkt;
 
-    if (is_request(data, len, &pkt))
-        in.way = IMPAIR_REQUEST;
+    is_request(data, len, &pkt);
     in.rel = rel_of(l, pkt.bth.psn) - l->setup->first;
-    if (impair_apply(l->editor, &in, out) != 0)
+    if (impair_apply(l->impair, &in, out) != 0)
         return -1;
     l->conn->frames++;
     l->conn->lost += out->copies == 0;
@@ -215,7 +213,7 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
-    return sim_link_send(&l->link, out, &(struct sim_link_dest){.responder = asks}, l->now);
+    return sim_link_send(&l->link, out, asks, 0, l->now);
 }
 
 static bool is_ours(const struct rc_loop *l, bool responder)
@@ -284,28 +282,27 @@ static int deliver_request(struct rc_loop *l, const struct sim_link_frame *frame
 
 static int deliver_next(struct rc_loop *l)
 {
-    struct sim_link_frame frame = sim_link_take(&l->link);
-    struct sim_host *host = frame.to_responder ? &l->responder : &l->requester;
+    struct sim_link_frame *frame = sim_link_take(&l->link);
+    struct sim_host *host = frame->to_responder ? &l->responder : &l->requester;
     uint64_t before;
     int rc = 0;
 
     before = sim_host_ignored(host);
     host->pending = true;
-    if (!is_ours(l, frame.to_responder)) {
-        if (!frame.to_responder)
-            sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
-    } else if (frame.to_responder) {
-        rc = deliver_request(l, &frame);
+    if (!is_ours(l, frame->to_responder)) {
+        if (!frame->to_responder)
+            sim_pcap_write(l->pcap, l->now, frame->data, frame->len, frame->note);
+    } else if (frame->to_responder) {
+        rc = deliver_request(l, frame);
     } else {
-        sim_pcap_write(l->pcap, l->now, frame.data, frame.len, frame.note ? frame.note : "");
-        rnic_input(l->requester.rnic, frame.data, frame.len, l->now);
+        sim_pcap_write(l->pcap, l->now, frame->data, frame->len, frame->note);
+        rnic_input(l->requester.rnic, frame->data, frame->len, l->now);
     }
     if (sim_host_ignored(host) == before)
-        flow_oracle_feed(&host->oracle, false, frame.data, frame.len, l->now);
-    if (frame.forged)
+        flow_oracle_feed(&host->oracle, false, frame->data, frame->len, l->now);
+    if (frame->forged)
         flow_oracle_distrust(&host->oracle);
-    free(frame.data);
-    free(frame.note);
+    free(frame);
     return rc;
 }
 
@@ -383,7 +380,7 @@ static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides 
 }
 
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
-                 struct shadow_memory *memory, struct impair *editor, struct sim_pcap *pcap,
+                 struct shadow_memory *memory, struct impair *impair, struct sim_pcap *pcap,
                  const char **why)
 {
     struct rc_loop l = {.conn = conn,
@@ -391,7 +388,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
                         .sides = ends->sides,
                         .number = number,
                         .memory = memory,
-                        .editor = editor,
+                        .impair = impair,
                         .pcap = pcap,
                         .now = SIM_TIME_BASE,
                         .near = conn->works.setup->first};

@@ -13,7 +13,7 @@
  * registered before and after. 0, with *why set if our RNICs cannot be set up like this, or -1
  * without memory. */
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
-                 struct shadow_memory *memory, struct impair *editor, struct sim_pcap *pcap,
+                 struct shadow_memory *memory, struct impair *impair, struct sim_pcap *pcap,
                  const char **why);
 
 #endif

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "port/frameio/impair.h"
+#include "impair/impair_rule.h"
 #include "port/pcapng/pcapng_sort.h"
 #include "tools/netns.h"
 #include "tools/scratch.h"
@@ -36,7 +36,8 @@ static const char usage[] =
     "                       The default for a user who may not open interfaces\n"
     "  -w, --write FILE     record all packets of all processes to FILE (pcapng), in the order of\n"
     "                       their times; it is overwritten\n"
-    "      --impair SPEC    lose, delay, reorder ... what is sent, as loss=3%,delay=10us..50us\n"
+    "      --impair RULES   lose, delay, reorder ... frames, as loss=3%,delay=10us..50us\n"
+    "                       (--impair help prints the grammar)\n"
     "      --seed NUMBER    make keys, numbers and impairments repeatable; processes that run\n"
     "                       one after the other may get the same QPNs then\n"
     "      --timeline[=FILE]  print when each send request was posted, seen by the RNIC, its first "
@@ -96,7 +97,13 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         case 'i': options->ifaces = optarg; break;
         case 'n': options->own_net = true; break;
         case 'w': options->record = optarg; break;
-        case IMPAIR: options->impair = optarg; break;
+        case IMPAIR:
+            options->impair = optarg;
+            if (strcmp(optarg, "help") != 0)
+                break;
+            fputs(impair_help, stdout);
+            *done = true;
+            return 0;
         case SEED: options->seed = optarg; break;
         case SELFCHECK: options->selfcheck = true; break;
         case TIMELINE:
@@ -324,14 +331,15 @@ static int end_watch(struct watch *watch, const char *copy)
     return verdict ? verdict : copied ? 0 : 2;
 }
 
-/* Whether what the devices will be told makes sense: a program that opens none would not say. */
+/* Checks the rules here too: a program that opens no device would not report an error. */
 static bool check_impair(const struct options *options)
 {
-    struct rnic_impair_spec spec;
-    struct error why;
-    if (!options->impair || rnic_impair_parse(options->impair, &spec, &why) == 0)
+    struct impair_rules rules = {.cnt = 0};
+    struct error error;
+
+    if (!options->impair || impair_rules_add(&rules, options->impair, IMPAIR_LIVE, &error) == 0)
         return true;
-    complain("--impair", why.text);
+    complain("--impair", error.text);
     return false;
 }
 

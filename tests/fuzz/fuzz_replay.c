@@ -54,8 +54,8 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     for (size_t i = 0; i < replay->session.dir_cnt; i++)
         if (replay->session.dir[i].setup.bytes_out > 1u << 20)
             return;
-    FUZZ_CHECK(impair_rules_add(&options.edits, "drop@p=0.05", &error) == 0);
-    FUZZ_CHECK(impair_rules_add(&options.edits, "dup@p=0.05", &error) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.impair, "drop@p=0.05", IMPAIR_OFFLINE, &error) == 0);
+    FUZZ_CHECK(impair_rules_add(&options.impair, "dup@p=0.05", IMPAIR_OFFLINE, &error) == 0);
     options.exchanges = &replay->cm_exchanges;
     options.sides = (unsigned)(seed % 3) + 1;
     FUZZ_CHECK(closed_sum_run(&sum, &replay->session, &options, &error) == 0);

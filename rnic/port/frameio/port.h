@@ -48,7 +48,7 @@ struct rnic_frame {
     X(impair_lost, "frames dropped on purpose")                                                    \
     X(impair_duplicated, "frames sent twice on purpose")                                           \
     X(impair_reordered, "frames overtaken by later ones on purpose")                               \
-    X(impair_corrupted, "frames with one bit inverted on purpose")                                 \
+    X(impair_corrupted, "frames with a bit inverted or a field set on purpose")                    \
     X(impair_marked, "frames marked congestion experienced on purpose")                            \
     X(impair_delayed, "frames held back for a time on purpose")                                    \
     X(record_errors, "frames that could not be written to the recording")

@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include "port/sys/event_fd.h"
-#include "port/frameio/impair.h"
+#include "port/frameio/impair_port.h"
 #include "port/live/live_impl.h"
 #include "port/net/netlink.h"
 #include "port/frameio/port_pcap.h"
@@ -50,7 +50,7 @@ static int wrap(struct rnic_live *live, struct error *why)
             live->port = front;
     }
     if (!error && live->attr.impair && live->attr.impair[0]) {
-        error = rnic_impair_open(live->attr.impair, live->attr.seed, live->port, &front, why);
+        error = rnic_impair_port_open(live->attr.impair, live->attr.seed, live->port, &front, why);
         if (!error)
             live->port = front;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/frameio/impair.h"
+#include "port/frameio/impair_port.h"
 #include "port/netns.h"
 #include "port/frameio/port_pcap.h"
 #include "support/suite.h"
@@ -158,7 +158,7 @@ static void peeked(void)
     int said = 0;
 
     open_all();
-    CU_ASSERT_FATAL(rnic_impair_open("loss=0.001%", 1, ports[FAR], &ports[FAR], &why) == 0);
+    CU_ASSERT_FATAL(rnic_impair_port_open("loss=0.001%", 1, ports[FAR], &ports[FAR], &why) == 0);
     CU_ASSERT(rnic_port_peek(ports[FAR]) <= 0);
     for (unsigned i = 0; i < 2; i++) {
         send_far();

@@ -106,9 +106,9 @@ int main(int argc, char **argv)
         return 2;
     }
     if (capture_set_add(&corpus, argv[1], &error) != 0 ||
-        impair_rules_add(&closed.edits, "drop@p=0.05", &error) != 0 ||
-        impair_rules_add(&closed.edits, "dup@p=0.05", &error) != 0 ||
-        impair_rules_add(&closed.edits, "set=deth.qkey=5@p=0.2", &error) != 0) {
+        impair_rules_add(&closed.impair, "drop@p=0.05", IMPAIR_OFFLINE, &error) != 0 ||
+        impair_rules_add(&closed.impair, "dup@p=0.05", IMPAIR_OFFLINE, &error) != 0 ||
+        impair_rules_add(&closed.impair, "set=deth.qkey=5@p=0.2", IMPAIR_OFFLINE, &error) != 0) {
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }

@@ -10,8 +10,9 @@
 
 static void says_what_is_wrong_in_one_line(void)
 {
+    CHECKRUN_EXPECT("$R replay --impair help", 0, "ACTION  = drop", "");
     CHECKRUN_EXPECT("$R replay --impair lose " SIZES, 2, "",
-                    "--impair lose: \"lose\": none of drop");
+                    "--impair: \"lose\": at \"lose\": expected drop, dup");
     CHECKRUN_EXPECT("$R replay --seed x " SIZES, 2, "", "--seed x");
     CHECKRUN_EXPECT("$R replay --repeat 0 " SIZES, 2, "", "--repeat 0");
     CHECKRUN_EXPECT("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
@@ -71,7 +72,8 @@ static void streams_are_played(void)
                     "receiver PASS, 3 messages, 6 frames", "");
     CHECKRUN_EXPECT("$R replay --closed-loop --side requester $C/uc-loss.pcap", 0,
                     "sender PASS, 4 messages, 6 frames", "");
-    CHECKRUN_EXPECT("$R replay --impair drop@stream=0 $C/uc-loss.pcap", 2, "", "not a stream");
+    CHECKRUN_EXPECT("$R replay --impair drop@stream=0 $C/uc-loss.pcap", 2, "",
+                    "at \"stream=0\": expected the number");
     CHECKRUN_EXPECT("$R replay --strict --closed-loop $C/uc-loss.pcap", 2, "",
                     "a closed loop plays anew");
 }

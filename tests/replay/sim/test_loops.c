@@ -54,7 +54,7 @@ static void expect_loop_holds(const char *what, struct capture *c, unsigned side
 
         options.exchanges = &r.cm_exchanges;
         options.streams = &r.dgrams;
-        if (links[i] && impair_rules_add(&options.edits, links[i], &error) != 0)
+        if (links[i] && impair_rules_add(&options.impair, links[i], IMPAIR_OFFLINE, &error) != 0)
             suite_fail(__FILE__, __LINE__, "%s", error.text);
         if (closed_sum_run(&sum, &r.session, &options, &error) != 0) {
             suite_fail(__FILE__, __LINE__, "%s: %s", what, error.text);

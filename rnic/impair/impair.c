@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "impair/impair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "wire/bytes.h"
+
+#define IP4_CSUM 10u /* offset in the header */
+#define ECN_CE   3u
+
+/* Counts the occurrences of one thing: frames of a connection, or of a connection with one PSN. */
+struct impair_counter {
+    uint64_t key; /* hash of the thing, never 0; 0: the place is free */
+    uint32_t cnt;
+};
+
+/* ---- chance and counting -----------------------------------------------------------------------
+ */
+
+/* splitmix64's output function: neighbouring numbers give results that have nothing in common. */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+void impair_init(struct impair *impair, const struct impair_rules *rules, uint64_t seed)
+{
+    memset(impair, 0, sizeof(*impair));
+    impair->rules = rules;
+    for (size_t i = 0; i < rules->cnt; i++)
+        impair->random[i] = mix(seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15)) | 1;
+}
+
+void impair_free(struct impair *impair)
+{
+    free(impair->counter);
+    memset(impair, 0, sizeof(*impair));
+}
+
+/* Draws 32 random bits (xorshift64*). */
+static uint32_t draw_bits(uint64_t *random)
+{
+    uint64_t x = *random;
+
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *random = x;
+    return (uint32_t)(x * UINT64_C(0x2545F4914F6CDD1D) >> 32);
+}
+
+static uint32_t draw_below(uint64_t *random, uint32_t limit)
+{
+    return (uint32_t)((uint64_t)draw_bits(random) * limit >> 32);
+}
+
+/* Draws from a range of times, both ends included. */
+static uint64_t draw_time(uint64_t *random, uint64_t from, uint64_t to)
+{
+    uint64_t high;
+
+    if (from == to)
+        return from;
+    high = draw_bits(random);
+    return from + (high << 32 | draw_bits(random)) % (to - from + 1);
+}
+
+/* Finds the place of a key, which may be free. There is a free place. */
+static struct impair_counter *find_counter(struct impair_counter *counter, size_t cap, uint64_t key)
+{
+    size_t at = key & (cap - 1);
+
+    while (counter[at].key && counter[at].key != key)
+        at = (at + 1) & (cap - 1);
+    return &counter[at];
+}
+
+static bool grow_counters(struct impair *impair)
+{
+    size_t cap = impair->counter_cap ? 2 * impair->counter_cap : 64;
+    struct impair_counter *counter = calloc(cap, sizeof(*counter));
+
+    if (!counter)
+        return false;
+    for (size_t i = 0; i < impair->counter_cap; i++)
+        if (impair->counter[i].key)
+            *find_counter(counter, cap, impair->counter[i].key) = impair->counter[i];
+    free(impair->counter);
+    impair->counter = counter;
+    impair->counter_cap = cap;
+    return true;
+}
+
+/* Counts the frame. Returns its number from 1, or 0 if there is no memory. */
+static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
+                                 const struct roce_pkt *pkt, unsigned kind)
+{
+    bool by_psn = impair->rules->rule[rule].psn;
+    const uint64_t thing[] = {rule, in->conn, (uint64_t)in->stream[0] << 32 | in->stream[1],
+                              by_psn ? (uint64_t)kind << 32 | pkt->bth.psn : UINT64_MAX};
+    struct impair_counter *counter;
+    uint64_t key = 0;
+
+    for (size_t i = 0; i < sizeof(thing) / sizeof(thing[0]); i++)
+        key = mix(key + thing[i] + UINT64_C(0x9E3779B97F4A7C15));
+    key |= key == 0;
+    if (4 * (impair->counter_cnt + 1) > 3 * impair->counter_cap && !grow_counters(impair))
+        return 0;
+    counter = find_counter(impair->counter, impair->counter_cap, key);
+    impair->counter_cnt += counter->key == 0;
+    counter->key = key;
+    return ++counter->cnt;
+}
+
+/* ---- matching ----------------------------------------------------------------------------------
+ */
+
+/* Compares without regard to case. */
+static bool contains_word(const char *name, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (; *name && strncasecmp(name, word, len) != 0; name++)
+        ;
+    return *name || len == 0;
+}
+
+/* Returns which kind of packet it is, of enum impair_kind; 0: not a RoCE packet. */
+static unsigned kind_of(const struct roce_pkt *pkt)
+{
+    if (!pkt || !pkt->op)
+        return 0;
+    if (pkt->bth.dest_qp == ROCE_QP_GSI)
+        return IMPAIR_CM;
+    return roce_opcode_is_request(pkt->op) ? IMPAIR_REQUEST : IMPAIR_RESPONSE;
+}
+
+/* `pkt` is NULL and `kind` 0 if the frame is not a RoCE packet. */
+static bool rule_matches(const struct impair_rule *rule, const struct impair_frame *in,
+                         const struct roce_pkt *pkt, unsigned kind)
+{
+    unsigned sides = rule->sides ? rule->sides : IMPAIR_OUT;
+    int64_t psn;
+
+    if ((in->side && !(sides & in->side)) || (rule->conn && rule->conn != in->conn) ||
+        (rule->stream && rule->stream != in->stream[0] && rule->stream != in->stream[1]))
+        return false;
+    if (kind == 0)
+        return rule->kinds == IMPAIR_ANY && !rule->psn && rule->op[0] == '\0';
+    psn = rule->relative ? in->rel : (int64_t)pkt->bth.psn;
+    return (rule->kinds & kind) &&
+           (!rule->psn || (kind != IMPAIR_CM && psn >= rule->psn_from && psn <= rule->psn_to)) &&
+           contains_word(pkt->op->name, rule->op);
+}
+
+/* ---- actions -----------------------------------------------------------------------------------
+ */
+
+/* Recomputes the header checksum of IPv4 (RFC 791). */
+static void fix_ip4_checksum(uint8_t *ip, unsigned words)
+{
+    uint32_t sum = 0;
+
+    roce_bits_put(ip, IP4_CSUM, 0, 16, 0);
+    for (unsigned i = 0; i < 2 * words; i++)
+        sum += (uint32_t)roce_bits_get(ip, 2 * i, 0, 16);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    roce_bits_put(ip, IP4_CSUM, 0, 16, ~sum & 0xFFFF);
+}
+
+bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
+{
+    size_t at = ROCE_ETH_LEN;
+    uint16_t type = len >= at ? (uint16_t)roce_bits_get(frame, 12, 0, 16) : 0;
+    bool ip4;
+    uint8_t *ip;
+    unsigned ecn;
+
+    for (; roce_ethertype_is_tag(type) && len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
+        type = (uint16_t)roce_bits_get(frame, (unsigned)at + 2, 0, 16);
+    ip4 = type == ROCE_ETHERTYPE_IP4 && len >= at + ROCE_IP4_LEN;
+    if (!ip4 && !(type == ROCE_ETHERTYPE_IP6 && len >= at + ROCE_IP6_LEN))
+        return false;
+    ip = frame + at;
+    ecn = (unsigned)roce_bits_get(ip, 1, ip4 ? 6 : 2, 2);
+    if (ecn == ECN_CE || (capable && ecn == 0))
+        return false;
+    if (ip4) {
+        uint32_t sum = (0xFFFF ^ (uint32_t)roce_bits_get(ip, IP4_CSUM, 0, 16)) +
+                       (0xFFFF ^ (uint32_t)roce_bits_get(ip, 0, 0, 16));
+
+        ip[1] |= ECN_CE;
+        sum += (uint32_t)roce_bits_get(ip, 0, 0, 16);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        roce_bits_put(ip, IP4_CSUM, 0, 16, 0xFFFF ^ sum);
+    } else {
+        roce_bits_put(ip, 1, 2, 2, ECN_CE);
+    }
+    return true;
+}
+
+/* Inverts one bit. Returns false if the frame has no such byte. */
+static bool corrupt_bit(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
+                        const struct roce_pkt *pkt)
+{
+    size_t from = ROCE_ETH_LEN, len = out->len > from ? out->len - from : 0;
+
+    if (rule->part != IMPAIR_FRAME && !pkt)
+        return false;
+    if (rule->part == IMPAIR_HEADER) {
+        from = pkt->off[ROCE_HDR_BTH];
+        len = pkt->payload_off - from;
+    } else if (rule->part == IMPAIR_PAYLOAD) {
+        from = pkt->payload_off;
+        len = pkt->payload_len;
+    } else if (rule->part == IMPAIR_ICRC) {
+        from = pkt->icrc_off;
+        len = ROCE_ICRC_LEN;
+    }
+    if (len == 0 || (rule->byte != IMPAIR_ANY_BYTE && rule->byte >= len) || from + len > out->len)
+        return false;
+    from += rule->byte == IMPAIR_ANY_BYTE ? draw_below(random, (uint32_t)len) : rule->byte;
+    out->data[from] ^= (uint8_t)(1u << draw_below(random, 8));
+    return true;
+}
+
+/* Sets a header field. Returns false if the packet has no such header. */
+static bool set_field(const struct impair_rule *rule, struct impair_result *out,
+                      const struct roce_pkt *pkt)
+{
+    const struct roce_field *field = rule->field;
+    uint8_t *at;
+
+    if (!pkt || !roce_pkt_has(pkt, rule->hdr))
+        return false;
+    at = out->data + pkt->off[rule->hdr];
+    if (field->fmt == ROCE_FMT_MAC || field->fmt == ROCE_FMT_IP4 || field->width > 64)
+        memcpy(at + field->byte, rule->bytes, field->width / 8);
+    else
+        roce_field_put(field, at, rule->value);
+    if (rule->hdr == ROCE_HDR_IP4 && field->byte != IP4_CSUM)
+        fix_ip4_checksum(at, pkt->ip4.ihl < 5 ? 5 : pkt->ip4.ihl);
+    return true;
+}
+
+/* Returns whether the rule had an effect. */
+static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
+                       const struct roce_pkt *pkt)
+{
+    bool changed = false;
+
+    switch (rule->action) {
+    case IMPAIR_DROP: out->copies = 0; return true;
+    case IMPAIR_DUP: out->copies += out->copies ? rule->cnt_max : 0; return true;
+    case IMPAIR_DELAY:
+        out->delay += draw_time(random, rule->delay_min, rule->delay_max);
+        return true;
+    case IMPAIR_REORDER:
+        out->hold = (uint32_t)draw_time(random, rule->cnt_min, rule->cnt_max);
+        return true;
+    case IMPAIR_CORRUPT: changed = corrupt_bit(rule, random, out, pkt); break;
+    case IMPAIR_CE:
+    case IMPAIR_ECN:
+        changed = impair_mark_ce(out->data, out->len, rule->action == IMPAIR_ECN);
+        break;
+    case IMPAIR_SET: changed = set_field(rule, out, pkt); break;
+    }
+    out->changed |= changed;
+    return changed;
+}
+
+static void add_note(struct impair_result *out, const char *text)
+{
+    size_t len = strlen(out->note);
+
+    snprintf(out->note + len, sizeof(out->note) - len, "%s%s", len ? "; " : "impaired: ", text);
+}
+
+/* Corrects the ICRC of a changed frame unless it is to be kept or was wrong before, and tells what
+ * a receiver makes of the frame. */
+static void finish_change(struct impair_result *out, const struct impair_frame *in,
+                          const struct roce_pkt *before, bool keep_icrc)
+{
+    uint32_t icrc = 0, icrc_before = 0;
+    struct roce_pkt pkt;
+
+    out->damaged = true;
+    if (!before || roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len) != 0)
+        return;
+    keep_icrc |= roce_pkt_icrc_check(before, &icrc_before) == ROCE_ICRC_BAD;
+    if (!keep_icrc && roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_BAD) {
+        roce_le32_put(out->data + pkt.icrc_off, icrc);
+        roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len);
+    }
+    /* The ICRC covers all that matters to a receiver but the Ethernet header. With a good ICRC the
+     * packet may be malformed: a receiver may drop or refuse it (R072). */
+    out->damaged = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
+    out->forged =
+        !out->damaged && (icrc != icrc_before || memcmp(out->data, in->data, ROCE_ETH_LEN) != 0);
+}
+
+int impair_apply(struct impair *impair, const struct impair_frame *in, struct impair_result *out)
+{
+    struct roce_pkt parsed;
+    const struct roce_pkt *pkt =
+        roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, in->data, in->len, in->len) == 0 ? &parsed
+                                                                                     : NULL;
+    unsigned kind = kind_of(pkt);
+    bool keep_icrc = false;
+
+    out->copies = 1;
+    out->actions = 0;
+    out->delay = 0;
+    out->hold = 0;
+    out->changed = out->damaged = out->forged = false;
+    out->note[0] = '\0';
+    out->len = in->len < sizeof(out->data) ? in->len : sizeof(out->data);
+    memcpy(out->data, in->data, out->len);
+    for (size_t i = 0; i < impair->rules->cnt; i++) {
+        const struct impair_rule *rule = &impair->rules->rule[i];
+
+        if (!rule_matches(rule, in, pkt, kind))
+            continue;
+        if (rule->nth_from > 1 || rule->nth_to < UINT32_MAX) {
+            uint32_t nth = count_occurrence(impair, i, in, pkt, kind);
+
+            if (nth == 0)
+                return -1;
+            if (nth < rule->nth_from || nth > rule->nth_to)
+                continue;
+        }
+        if ((rule->chance < IMPAIR_ALWAYS && draw_bits(&impair->random[i]) >= rule->chance) ||
+            !apply_rule(rule, &impair->random[i], out, pkt))
+            continue;
+        keep_icrc |= rule->keep_icrc;
+        impair->applied[i]++;
+        out->actions |= 1u << rule->action;
+        add_note(out, rule->text);
+    }
+    if (out->changed)
+        finish_change(out, in, kind ? pkt : NULL, keep_icrc);
+    return 0;
+}

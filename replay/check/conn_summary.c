@@ -39,22 +39,6 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
     }
 }
 
-bool check_conn_failed(const struct roce_conn_summary *sum)
-{
-    switch (sum->facts.end) {
-    case ROCE_END_OPEN:
-    case ROCE_END_DISCONNECTED:
-    case ROCE_END_UNANSWERED:
-    case ROCE_END_RNR_WAITING: return false;
-    default: return true;
-    }
-}
-
-bool check_conn_stuck(const struct roce_conn_summary *sum)
-{
-    return sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RNR_WAITING;
-}
-
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
 {
     if (sum->facts.errors_unknown)

@@ -6,6 +6,7 @@
 #ifndef REPLAY_CHECK_CONN_SUMMARY_H
 #define REPLAY_CHECK_CONN_SUMMARY_H
 
+#include "check/conn_state.h"
 #include "check/event_history.h"
 #include "flow/flow.h"
 #include "util/strbuf.h"
@@ -34,12 +35,6 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum);
 const char *check_verdict_name(enum check_verdict verdict); /* "holds" and the like */
-
-/* Something stopped a QP or kept it from coming up. */
-bool check_conn_failed(const struct roce_conn_summary *sum);
-
-/* A request got no further up to the end of the capture, and yet no QP is known to have stopped. */
-bool check_conn_stuck(const struct roce_conn_summary *sum);
 
 /* Orders by what a reader wants to see first: violations, failures, warnings, then the busiest.
  * For qsort(). */

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include "check/congestion_text.h"
-#include "check/conn_summary.h"
+#include "check/conn_state.h"
 #include "util/strbuf.h"
 
 /* Less than this is not worth a word: of the packets, and of the time. */

@@ -238,3 +238,8 @@ void dgram_streams_judge(struct dgram_streams *streams)
         s->verdict = s->diff_frames ? VERDICT_FAIL : s->skip ? VERDICT_SKIPPED : VERDICT_PASS;
     }
 }
+
+const char *dgram_role_name(enum dgram_role role)
+{
+    return role == DGRAM_RECEIVER ? "receiver" : "sender";
+}

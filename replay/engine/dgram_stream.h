@@ -83,4 +83,7 @@ int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, u
 /* Sets the verdicts from what was found. */
 void dgram_streams_judge(struct dgram_streams *streams);
 
+/* Returns "receiver" or "sender". */
+const char *dgram_role_name(enum dgram_role role);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include "base/error.h"
-#include "live_opts.h"
+#include "live/live_opts.h"
 
 /* Plays the captures one after another, `loop` times over. 0, or -1 and an error. A line of figures
  * goes to `out` if it is not NULL. */

@@ -14,20 +14,9 @@ struct report_options {
     bool verbose; /* print memory regions and every free difference */
 };
 
-/* FAIL if a side failed, PASS if at least one passed and none failed; SKIPPED if nothing could be
- * replayed. */
-enum verdict report_verdict(const struct replay *replay);
-
-/* Of one run of the drive, both ends. */
-enum verdict report_run_verdict(const struct replay *replay, uint32_t dir);
-
-/* Why nothing could be replayed: the reason of the first side or flow that was skipped. */
-const char *report_skip_reason(const struct replay *replay);
-
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
-/* In report_json.c. New references, or NULL without memory. */
+/* Returns a new reference, or NULL without memory. */
 json_t *report_json(const struct replay *replay);
-json_t *report_addr_json(const uint8_t addr[16]);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "engine/diff_rule.h"
 #include "report/report_requester.h"
+#include "util/json_util.h"
 #include "util/strbuf.h"
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
@@ -13,16 +14,6 @@ static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = 
 static bool was_played(const struct cm_exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;
-}
-
-enum verdict report_exchange_verdict(const struct cm_exchange *x)
-{
-    enum verdict verdict = VERDICT_SKIPPED;
-
-    for (unsigned role = 0; role < 2; role++)
-        if (x->end[role].verdict == VERDICT_FAIL || verdict == VERDICT_SKIPPED)
-            verdict = x->end[role].verdict;
-    return verdict;
 }
 
 static void print_end(FILE *out, const struct cm_exchange_end *end, unsigned role)
@@ -79,9 +70,9 @@ static json_t *end_json(const struct cm_exchanges *xs, const struct cm_exchange 
     const struct cm_exchange_end *end = &x->end[role];
     json_t *out = json_pack(
         "{s:s, s:s, s:o, s:o, s:i, s:I, s:i, s:i, s:i, s:s}", "as", role_names[role], "service",
-        x->sidr ? "SIDR" : "CM", "address", report_addr_json(x->addr[role]), "peer",
-        report_addr_json(x->addr[!role]), "qpn", 1, "service_id", (json_int_t)x->service_id,
-        "messages", (int)x->cnt, "first_frame", (int)xs->trace->pkt[x->pkt[0]].frame, "last_frame",
+        x->sidr ? "SIDR" : "CM", "address", json_addr(x->addr[role]), "peer",
+        json_addr(x->addr[!role]), "qpn", 1, "service_id", (json_int_t)x->service_id, "messages",
+        (int)x->cnt, "first_frame", (int)xs->trace->pkt[x->pkt[0]].frame, "last_frame",
         (int)xs->trace->pkt[x->pkt[x->cnt - 1]].frame, "verdict", verdict_name(end->verdict));
 
     if (!out)

@@ -12,9 +12,6 @@
 
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx);
 
-/* FAIL if an end fails, else PASS if one holds. */
-enum verdict report_exchange_verdict(const struct cm_exchange *x);
-
 /* Adds an object for each end that was played to `out`, and their differences to `diffs`, with
  * `exchange` and the number of the object, from 1. */
 void report_exchange_json(json_t *out, json_t *diffs, const struct cm_exchanges *xs);

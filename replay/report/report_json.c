@@ -9,15 +9,7 @@
 #include "report/report_requester.h"
 #include "report/report_stream.h"
 #include "util/strbuf.h"
-
-json_t *report_addr_json(const uint8_t addr[16])
-{
-    char buf[64];
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-
-    strbuf_add_addr(&t, addr);
-    return json_string(buf);
-}
+#include "report/verdict.h"
 
 /* Where our RNIC stood for the responder. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
@@ -61,9 +53,9 @@ static json_t *connection_json(const struct replay *r, uint32_t idx)
     const struct inferred_setup *s = &r->session.dir[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
     json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
-                          "address", report_addr_json(req->src), "qpn", (int)s->peer_qpn,
-                          "responder", "address", report_addr_json(req->dst), "qpn", (int)s->qpn,
-                          "encapsulation", packet_text_encap(req->encap), "connection_manager",
+                          "address", json_addr(req->src), "qpn", (int)s->peer_qpn, "responder",
+                          "address", json_addr(req->dst), "qpn", (int)s->qpn, "encapsulation",
+                          packet_text_encap(req->encap), "connection_manager",
                           s->recorded->cm.present, "first_frame", (int)event_packet(s, 0)->frame,
                           "last_frame", (int)event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
                           "verdict", verdict_name(report_run_verdict(r, idx)));
@@ -114,7 +106,7 @@ json_t *report_json(const struct replay *r)
         json_array_append_new(diffs, diff_json(&r->trace, &r->requests.diff[i], "requester"));
     for (size_t i = 0; i < r->dgrams.diff_cnt; i++) {
         const struct diff *d = &r->dgrams.diff[i];
-        json_t *diff = diff_json(&r->trace, d, stream_role_name(r->dgrams.stream[d->dir].role));
+        json_t *diff = diff_json(&r->trace, d, dgram_role_name(r->dgrams.stream[d->dir].role));
         const char *rule = diff_rule_stream(&r->dgrams, d);
 
         json_object_del(diff, "connection");
@@ -133,10 +125,9 @@ json_t *report_json(const struct replay *r)
 
         json_array_append_new(skips,
                               json_pack("{s:o, s:o, s:i, s:i, s:i, s:s}", "source",
-                                        report_addr_json(flow->src), "destination",
-                                        report_addr_json(flow->dst), "qpn", (int)flow->dest_qp,
-                                        "first_frame", (int)skip->frame, "packets",
-                                        (int)skip->packets, "reason", skip->reason));
+                                        json_addr(flow->src), "destination", json_addr(flow->dst),
+                                        "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
+                                        "packets", (int)skip->packets, "reason", skip->reason));
     }
     return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file",
                      json_lossy_string(r->trace.name), "frames", (int)r->trace.frames,

@@ -264,7 +264,7 @@ static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
         return;
     report_stream_ends(&t, s);
     tell_diff(why, sizeof(why), &sum->clean.streams.streams, i);
-    fprintf(out, "stream %" PRIu32 ": %s: %s %s", i + 1, ends, stream_role_name(s->role),
+    fprintf(out, "stream %" PRIu32 ": %s: %s %s", i + 1, ends, dgram_role_name(s->role),
             verdict_name(stream_verdict(sum, i)));
     if (s->verdict == VERDICT_SKIPPED)
         fprintf(out, ": %s\n", s->skip);

@@ -6,12 +6,8 @@
 #include "engine/diff_rule.h"
 #include "report/report.h"
 #include "report/report_requester.h"
+#include "util/json_util.h"
 #include "util/strbuf.h"
-
-const char *stream_role_name(enum dgram_role role)
-{
-    return role == DGRAM_RECEIVER ? "receiver" : "sender";
-}
 
 static const char *stream_service(const struct dgram_stream *s)
 {
@@ -93,7 +89,7 @@ void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t
     report_stream_ends(&t, s);
     if (brief && s->verdict == VERDICT_PASS) {
         fprintf(out, "stream %u: %s: %s PASS: %u packet%s compared\n", idx + 1, buf,
-                stream_role_name(s->role), s->compared, s->compared == 1 ? "" : "s");
+                dgram_role_name(s->role), s->compared, s->compared == 1 ? "" : "s");
         return;
     }
     fprintf(out, "stream %u: %s\n", idx + 1, buf);
@@ -101,12 +97,12 @@ void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t
             packet_text_encap(s->encap), s->cnt, s->cnt == 1 ? "" : "s",
             streams->trace->pkt[s->pkt[0]].frame, streams->trace->pkt[s->pkt[s->cnt - 1]].frame);
     if (s->verdict == VERDICT_SKIPPED) {
-        fprintf(out, "  %-9s SKIPPED: %s\n", stream_role_name(s->role), s->skip);
+        fprintf(out, "  %-9s SKIPPED: %s\n", dgram_role_name(s->role), s->skip);
         return;
     }
     print_found(out, s);
     print_diffs(out, streams, idx);
-    fprintf(out, "  %-9s %s: %u packet%s compared", stream_role_name(s->role),
+    fprintf(out, "  %-9s %s: %u packet%s compared", dgram_role_name(s->role),
             verdict_name(s->verdict), s->compared, s->compared == 1 ? "" : "s");
     if (s->dropped)
         fprintf(out, ", %u of them rightly dropped", s->dropped);
@@ -123,10 +119,10 @@ json_t *report_stream_json(const struct dgram_streams *streams, uint32_t idx)
 {
     const struct dgram_stream *s = &streams->stream[idx];
     json_t *out = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s}", "as", stream_role_name(s->role),
+        "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:s}", "as", dgram_role_name(s->role),
         "service", s->svc == ROCE_SVC_UC ? "UC" : "UD", "encapsulation",
-        packet_text_encap(s->encap), "address", report_addr_json(s->addr), "peer",
-        report_addr_json(s->peer), "qpn", (int)s->qpn, "packets", (int)s->cnt, "first_frame",
+        packet_text_encap(s->encap), "address", json_addr(s->addr), "peer", json_addr(s->peer),
+        "qpn", (int)s->qpn, "packets", (int)s->cnt, "first_frame",
         (int)streams->trace->pkt[s->pkt[0]].frame, "last_frame",
         (int)streams->trace->pkt[s->pkt[s->cnt - 1]].frame, "verdict", verdict_name(s->verdict));
 

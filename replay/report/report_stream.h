@@ -10,9 +10,6 @@
 #include "engine/dgram_stream.h"
 #include "util/strbuf.h"
 
-/* "receiver" or "sender". */
-const char *stream_role_name(enum dgram_role role);
-
 /* "192.0.2.1 → 192.0.2.2 QP 0x000011" and the like: what belongs together in it. */
 void report_stream_ends(struct strbuf *text, const struct dgram_stream *stream);
 

@@ -10,77 +10,12 @@
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
+#include "report/verdict.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
 /* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
 #define SKIPS_MAX 32u
-
-static void add_verdict(enum verdict *verdict, enum verdict one)
-{
-    if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
-        *verdict = one;
-}
-
-enum verdict report_run_verdict(const struct replay *r, uint32_t idx)
-{
-    enum verdict verdict = VERDICT_SKIPPED;
-
-    if (r->responses.result)
-        add_verdict(&verdict, r->responses.result[idx].verdict);
-    if (r->requests.result)
-        add_verdict(&verdict, r->requests.result[idx].verdict);
-    return verdict;
-}
-
-/* Management datagrams that come in beside data: that they hold says nothing about the data. */
-static bool is_aside(const struct replay *r, const struct dgram_stream *s)
-{
-    if (s->qpn != ROCE_QP_GSI || s->verdict == VERDICT_FAIL)
-        return false;
-    for (size_t i = 0; i < r->dgrams.cnt; i++)
-        if (r->dgrams.stream[i].qpn != ROCE_QP_GSI)
-            return true;
-    return r->session.dir_cnt > 0 || r->connections.skip_cnt > 0;
-}
-
-/* What fails weighs more than what passes, and that more than what is skipped. */
-enum verdict report_verdict(const struct replay *r)
-{
-    enum verdict verdict = VERDICT_SKIPPED;
-    bool data = r->session.dir_cnt || r->dgrams.cnt || r->connections.skip_cnt;
-
-    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
-        add_verdict(&verdict, report_run_verdict(r, i));
-    for (size_t i = 0; i < r->dgrams.cnt; i++)
-        if (!is_aside(r, &r->dgrams.stream[i]))
-            add_verdict(&verdict, r->dgrams.stream[i].verdict);
-    /* That an exchange holds says as little about the data, where there is any. */
-    for (size_t i = 0; i < r->cm_exchanges.cnt; i++)
-        if (!data || report_exchange_verdict(&r->cm_exchanges.at[i]) == VERDICT_FAIL)
-            add_verdict(&verdict, report_exchange_verdict(&r->cm_exchanges.at[i]));
-    return verdict;
-}
-
-const char *report_skip_reason(const struct replay *r)
-{
-    const struct trace *trace = &r->trace;
-
-    for (size_t i = 0; i < r->session.dir_cnt; i++) {
-        if (r->responses.result && r->responses.result[i].skip)
-            return r->responses.result[i].skip;
-        if (r->requests.result && r->requests.result[i].skip)
-            return r->requests.result[i].skip;
-    }
-    for (size_t i = 0; i < r->dgrams.cnt; i++)
-        if (r->dgrams.stream[i].skip)
-            return r->dgrams.stream[i].skip;
-    /* Data says more about a capture than the connection management around it. */
-    for (size_t i = 0; i < r->connections.skip_cnt; i++)
-        if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
-            return r->connections.skip[i].reason;
-    return r->connections.skip_cnt ? r->connections.skip[0].reason : "no RoCE packet in it";
-}
 
 static void add_ends(struct strbuf *t, const struct inferred_setup *s)
 {
@@ -424,9 +359,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     }
     for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
         report_stream_text(out, &r->dgrams, i,
-                           is_aside(r, &r->dgrams.stream[i]) && !options->verbose);
+                           verdict_ignores_stream(r, &r->dgrams.stream[i]) && !options->verbose);
         unseen |= r->dgrams.stream[i].role == DGRAM_RECEIVER &&
-                  r->dgrams.stream[i].verdict == VERDICT_PASS && !is_aside(r, &r->dgrams.stream[i]);
+                  r->dgrams.stream[i].verdict == VERDICT_PASS &&
+                  !verdict_ignores_stream(r, &r->dgrams.stream[i]);
         stream_cnt[r->dgrams.stream[i].verdict]++;
         known += r->dgrams.stream[i].known_frames;
     }

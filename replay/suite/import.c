@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "util/strbuf.h"
 #include "wire/tunnel.h"
+#include "report/verdict.h"
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
                                         [VERDICT_FAIL] = OUTCOME_DIFFERS,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "report/report.h"
 #include "report/report_exchange.h"
+#include "report/verdict.h"
 
 /* The two QPs of a connection, the requester of the side first. */
 struct qp_pair {
@@ -87,12 +88,6 @@ static bool sets_up_selected(const struct selection *s, const struct replay *r,
     return false;
 }
 
-static void add_verdict(enum verdict *verdict, enum verdict one)
-{
-    if (one == VERDICT_FAIL || *verdict == VERDICT_SKIPPED)
-        *verdict = one;
-}
-
 /* What the report asked for, and the other directions of it. */
 static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
 {
@@ -159,7 +154,7 @@ int selection_make(struct selection *s, const struct replay *r, struct error *er
     free(claimed);
     for (uint32_t i = 0; i < r->session.dir_cnt && !s->all; i++)
         if (s->run[i])
-            add_verdict(&s->expect, report_run_verdict(r, i));
+            verdict_add(&s->expect, report_run_verdict(r, i));
     for (size_t i = 0; i < r->cm_exchanges.cnt && !s->all; i++) {
         const struct cm_exchange *x = &r->cm_exchanges.at[i];
 

@@ -14,6 +14,7 @@
 #include "util/strbuf.h"
 #include "live/live_replay.h"
 #include "infer/setup_override.h"
+#include "report/verdict.h"
 
 /* A job and the process that does it. */
 struct worker {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "util/strbuf.h"
 
 json_t *json_lossy_string(const char *text)
 {
@@ -17,4 +18,13 @@ json_t *json_lossy_string(const char *text)
     json = json_string(ascii);
     free(ascii);
     return json;
+}
+
+json_t *json_addr(const uint8_t addr[16])
+{
+    char buf[64];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    strbuf_add_addr(&t, addr);
+    return json_string(buf);
 }

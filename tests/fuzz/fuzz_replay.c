@@ -14,6 +14,7 @@
 #include "report/report.h"
 #include "report/report_loop.h"
 #include "infer/setup_dump.h"
+#include "report/verdict.h"
 
 /* Gives the setup back: nothing of the verdict changes. */
 static void check_setup(const struct replay *replay, const char *path)

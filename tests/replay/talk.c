@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support/suite.h"
+#include "report/verdict.h"
 
 void talk_init(struct talk *t)
 {

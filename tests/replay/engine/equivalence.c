@@ -8,6 +8,7 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 #include "infer/setup_override.h"
+#include "report/verdict.h"
 
 /* How far from the PSN of an answer the request is that the capture may lack. */
 #define NEAR 16

@@ -23,6 +23,7 @@
 #include "infer/setup_dump.h"
 #include "support/suite.h"
 #include "wire/codes.h"
+#include "report/verdict.h"
 
 struct tally {
     unsigned tried, named, elsewhere, missed;

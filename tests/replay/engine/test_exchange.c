@@ -8,6 +8,7 @@
 #include "engine/diff_rule.h"
 #include "support/suite.h"
 #include "replay/talk.h"
+#include "report/verdict.h"
 
 static bool load(struct capture *c, const char *name)
 {

@@ -12,6 +12,7 @@
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
+#include "report/verdict.h"
 
 #define ROUNDS 12 /* per capture */
 

@@ -19,6 +19,7 @@
 #include "engine/peer_quirks.h"
 #include "support/rng.h"
 #include "support/suite.h"
+#include "report/verdict.h"
 
 /* Positions tried in one capture for each kind, and rounds of random loss. */
 #define POSITIONS 40u

@@ -14,6 +14,7 @@
 #include "sim/traffic.h"
 #include "support/suite.h"
 #include "engine/diff.h"
+#include "report/verdict.h"
 
 #define REASONS_MAX 64u
 

@@ -3,6 +3,7 @@
  * losses: what was right when it was recorded holds at both ends when it is replayed. */
 #include "replay/recording.h"
 #include "support/suite.h"
+#include "report/verdict.h"
 
 #define ROUNDS 80u
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "support/suite.h"
 #include "replay/talk.h"
+#include "report/verdict.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

@@ -9,6 +9,7 @@
 #include "support/suite.h"
 #include "replay/talk.h"
 #include "engine/dgram_sender.h"
+#include "report/verdict.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

@@ -7,6 +7,7 @@
 #include "replay/capture.h"
 #include "support/qp_pair.h"
 #include "support/suite.h"
+#include "report/verdict.h"
 
 static struct qp_pair pair;
 

@@ -2,8 +2,8 @@
 /*
  * The options of `rocedrill replay` for live targets.
  */
-#ifndef REPLAY_LIVE_OPTS_H
-#define REPLAY_LIVE_OPTS_H
+#ifndef REPLAY_LIVE_LIVE_OPTS_H
+#define REPLAY_LIVE_LIVE_OPTS_H
 
 #include <stdint.h>
 #include "live/live.h"

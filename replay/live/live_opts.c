@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "live_opts.h"
+#include "live/live_opts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* State of a connection at its end: failed, stuck, or neither. */
+#ifndef REPLAY_CHECK_CONN_STATE_H
+#define REPLAY_CHECK_CONN_STATE_H
+
+#include "flow/flow.h"
+
+/* Returns whether a QP was stopped, or never came up. */
+bool check_conn_failed(const struct roce_conn_summary *sum);
+
+/* Returns whether a request made no progress until the capture ended, and no QP is known to have
+ * stopped. */
+bool check_conn_stuck(const struct roce_conn_summary *sum);
+
+#endif

@@ -1,3 +1,3 @@
-# rdma_cm: the DREQ is lost and repeated after the CM's timeout (recorded before it is lost)
+# rdma_cm: the DREQ is lost and retransmitted after the CM's timeout (the capture point is before the loss)
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 drop right ingress attribute 0x0015 && drive --cm recv=64 send=10

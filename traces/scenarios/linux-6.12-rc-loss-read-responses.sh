@@ -1,4 +1,4 @@
-# Linux 6.12: the third of eight READ responses is lost: the READ is repeated from there on
+# Linux 6.12: the third of eight READ responses is lost: the READ is repeated from the lost response on
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # release: trixie
 drop left ingress psn 0x10a && drive --timeout 14 write=8192 read=8192 read=100

@@ -1,4 +1,4 @@
-# Linux 6.12: three RC SENDs in flight without a receive: RNR NAK, then NAK 0x60 to what follows it
+# Linux 6.12: three RC SENDs in flight without a receive: RNR NAK, then NAK 0x60 for the next request
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # release: trixie
 drive --min-rnr 20 recv=64 send=10 send=100,nowait,count=3 sleep=60 recv=128,count=3 wait

@@ -1,4 +1,4 @@
-# The mixed conversation of SEND, WRITE, READ and atomics under loss, recorded at the requester
+# SEND, WRITE, READ and atomics under loss, recorded at the requester
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # capture-at: left
 netem left loss 4% && netem right loss 4% &&

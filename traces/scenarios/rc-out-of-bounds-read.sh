@@ -1,3 +1,3 @@
-# READ over the end of the memory region: NAK 0x62
+# READ beyond the end of the memory region: NAK 0x62
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 drive write=100,off=262044 read=100,off=262044 read=4096,off=260000,expect=remote-access

@@ -142,7 +142,7 @@ void roce_cm_track(struct roce_ctx *ctx); /* cm_track.c: a UD packet to QP1 */
 void roce_cm_end(struct roce_flow *flow);
 
 /* episode.c: `e` (or a PSN not seen before, then NULL) is sent again. */
-void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
+bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt);
 
 /* Whether a PSN that comes after later ones is late rather than sent again. */

@@ -234,7 +234,11 @@ static void analyze_packet(struct roce_ctx *ctx)
         else if (roce_opcode_is_response(op))
             roce_response(ctx);
         break;
-    case ROCE_SVC_UD: roce_check_ud(ctx); break;
+    case ROCE_SVC_UD:
+        roce_check_ud(ctx);
+        if (ctx->pkt->bth.dest_qp == ROCE_QP_GSI)
+            roce_cm_track(ctx);
+        break;
     case ROCE_SVC_RD:
         REPORT_ONCE(ctx, RD_OPCODE, "bth.opcode", .actual = ctx->pkt->bth.opcode,
                     .value = ROCE_VALUE_NONE);

@@ -183,6 +183,17 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_result(ctx, e);
 }
 
+/* Notes that PSNs from `psn` on are sent again, and checks the beginning of a go-back. */
+static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
+                                uint32_t psn_cnt)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
+
+    if (roce_retransmission_step(ctx, e, psn, psn_cnt))
+        roce_check_retransmission(ctx, e, roce_since(last, ctx->time));
+}
+
 /* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
 static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sent_packet *now,
                          uint32_t skip)
@@ -249,8 +260,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     /* How many PSNs a READ takes may be known by those after it only. */
-    roce_retransmission_step(ctx, e, now->psn,
-                             read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
+    note_retransmission(ctx, e, now->psn,
+                        read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_cold(ctx->flow, ctx->sender)->duplicates++;
@@ -322,8 +333,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
-        roce_retransmission_step(ctx, NULL, now->psn,
-                                 now->psn_cnt); /* older than what is remembered */
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* older than what is remembered */
         return;
     }
     if (overlaps_next(now, next)) {
@@ -339,7 +349,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
             next->flags |= ROCE_SENT_RESTARTED;
             next->restart = 0;
         }
-        roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
         return;
     }
     if (roce_request_is_out_of_order(ctx, now->psn)) {
@@ -347,7 +357,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else
-        roce_retransmission_step(ctx, NULL, now->psn, now->psn_cnt);
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ not captured */
     fill_hole(ctx, at, now);

@@ -62,5 +62,4 @@ void roce_check_ud(struct roce_ctx *ctx)
         REPORT(ctx, GSI, "deth.qkey", ROCE_QKEY_GSI, pkt->deth.qkey, .value = ROCE_VALUE_HEX);
     if (pkt->payload_len != ROCE_MAD_SIZE)
         REPORT(ctx, GSI, "payload length", ROCE_MAD_SIZE, pkt->payload_len);
-    roce_cm_track(ctx);
 }

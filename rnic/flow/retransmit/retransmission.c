@@ -179,7 +179,6 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         req->naks++;
     }
     report_retransmission(ctx, e, psn, waited);
-    roce_check_retransmission(ctx, e, idle);
     /* The answer to a READ or atomic may be lost behind the capture point: each response to what
      * was asked for later makes the requester go back for it (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
@@ -190,13 +189,15 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         rsp->nak = rsp->rnr = false;
 }
 
-void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
+bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
+    bool begins =
+        !req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn));
 
-    if (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)))
+    if (begins)
         begin_retransmission(ctx, e, psn);
     req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
@@ -205,4 +206,5 @@ void roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     ctx->result->cause = req->retx.cause;
     ctx->result->timeout = roce_timeout_of(ctx->conn);
     ctx->result->trigger_frame = req->retx.trigger;
+    return begins;
 }

@@ -5,7 +5,7 @@
 #ifndef REPLAY_CHECK_CONGESTION_TEXT_H
 #define REPLAY_CHECK_CONGESTION_TEXT_H
 
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 #include "util/strbuf.h"
 
 /* After the number of CNPs that a side sent: how they follow one another and the marks. */

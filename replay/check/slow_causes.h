@@ -7,7 +7,7 @@
 #define REPLAY_CHECK_SLOW_CAUSES_H
 
 #include <stdio.h>
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 
 /* Whether any of it cost enough to be told: packets sent again or damaged, or time. False for what
  * failed or got stuck, which has its own story, and where nobody waits for what was lost. */

@@ -4,10 +4,15 @@
  * messages name is known with both QPNs, starting PSNs, path MTU, timeout and retry counts before
  * its first packet.
  */
-#include "flow/check.h"
-#include "flow/table/cm_slot.h"
+#include "flow/cm_track.h"
 
 #include <string.h>
+#include "flow/base/report.h"
+#include "flow/checks/check_cm.h"
+#include "flow/conn_end.h"
+#include "flow/table/cm_exchange.h"
+#include "flow/table/conn.h"
+#include "flow/table/pair_index.h"
 
 #define TIMEWAIT_NS     UINT64_C(1000000) /* shorter than any packet lifetime in use */
 #define MRA_OF_LAP      2
@@ -40,7 +45,7 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
     ctx->result->cm_conn_index = conn ? conn->conn_index : ROCE_NO_CONN;
     ctx->result->cm_frame = answers;
     ctx->result->cm_service = s->req.service_id;
-    roce_flow_link(ctx, ROCE_LINK_CM_ANSWER, answers);
+    roce_report_link(ctx, ROCE_LINK_CM_ANSWER, answers);
 }
 
 /* ---- the connection ----------------------------------------------------------------------------

@@ -10,8 +10,13 @@
  * both (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there
  * and may have something to say of such a packet needs its condition here.
  */
+#include "flow/fast_path.h"
+
+#include "flow/base/counters.h"
+#include "flow/checks/check_ack.h"
+#include "flow/request.h"
+#include "flow/response.h"
 #include "flow/retransmit/sent_packet.h"
-#include "flow/table/qp_reuse.h"
 
 #define ECN_CE  3
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
@@ -149,7 +154,7 @@ static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_pac
     e->off = 0;
     e->flags |= ROCE_SENT_OFF_KNOWN;
     if (write)
-        roce_summary_region(ctx, ctx->sender, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
+        roce_count_region(ctx, ctx->sender, ROCE_OPER_WRITE, e->rkey, e->va, e->dma_len);
 }
 
 static bool fast_request(struct roce_ctx *ctx)

@@ -3,9 +3,21 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "flow/check.h"
-#include "flow/table/cm_slot.h"
-#include "flow/table/evict.h"
+#include "flow/base/rate.h"
+#include "flow/base/report.h"
+#include "flow/checks/check_cnp.h"
+#include "flow/checks/check_format.h"
+#include "flow/checks/check_ud.h"
+#include "flow/cm_track.h"
+#include "flow/conn_end.h"
+#include "flow/evict.h"
+#include "flow/fast_path.h"
+#include "flow/request.h"
+#include "flow/response.h"
+#include "flow/table/cm_exchange.h"
+#include "flow/table/conn.h"
+#include "flow/table/pair.h"
+#include "flow/table/summary_fill.h"
 #include "wire/dc.h"
 
 #define DEFAULT_MEM       ((size_t)1 << 30)
@@ -109,12 +121,6 @@ void roce_flow_each(const struct roce_flow *flow,
         if (!each(user, &sum))
             return;
     }
-}
-
-void roce_flow_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame)
-{
-    if (ctx->flow->opts.on_link && frame)
-        ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
 }
 
 /* ---- one frame ---------------------------------------------------------------------------------

@@ -23,7 +23,7 @@
 
 #include "flow/base/finding.h"
 #include "flow/base/packet_digest.h"
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 #include "wire/pkt.h"
 
 #define ROCE_NO_CONN UINT32_MAX

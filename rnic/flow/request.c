@@ -3,10 +3,21 @@
  * Requests: places each request packet of a connected service among those seen before: new, after a
  * hole, late, a copy, or sent again; and follows the messages they make.
  */
-#include "flow/check.h"
+#include "flow/request.h"
+#include "flow/checks/check_request.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/checks/check_format.h"
+#include "flow/checks/check_order.h"
+#include "flow/retransmit/retransmission.h"
 #include "flow/retransmit/sent_packet.h"
-#include "flow/table/qp_life.h"
+#include "flow/table/conn.h"
+#include "flow/table/copy.h"
+#include "flow/table/pair.h"
+#include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"
+#include "flow/table/read_psn_count.h"
 
 #define UC_REMEMBERED 63u /* of UC, where nothing is acknowledged: what may still be copied */
 #define DMA_MAX       UINT32_C(0x80000000) /* R081 */
@@ -258,7 +269,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         roce_check_retry_same(ctx, e, now);
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
-    roce_flow_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
+    roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     /* How many PSNs a READ takes may be known by those after it only. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);

@@ -3,7 +3,24 @@
  * Responses: what an acknowledgement, a NAK, a READ response or an Atomic ACK means for the
  * requests of the other side.
  */
+#include "flow/response.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/rate.h"
+#include "flow/base/report.h"
+#include "flow/checks/check_ack.h"
+#include "flow/checks/check_format.h"
+#include "flow/checks/check_nak.h"
+#include "flow/checks/check_read.h"
+#include "flow/checks/check_request.h"
+#include "flow/request.h"
+#include "flow/retransmit/implied_nak.h"
+#include "flow/retransmit/sent_packet.h"
+#include "flow/table/conn.h"
+#include "flow/table/copy.h"
+#include "flow/table/pair.h"
 #include "flow/table/qp_reuse.h"
+#include "flow/table/read_psn_count.h"
 
 /* Its answers may have passed before the directions were found to belong together. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
@@ -24,7 +41,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     ctx->result->done_bytes += bytes;
     if (timed) {
         ctx->result->message_time = ns;
-        roce_summary_latency(ctx, roce_peer(ctx->sender), oper, ns);
+        roce_count_latency(ctx, roce_peer(ctx->sender), oper, ns);
     }
 }
 
@@ -41,7 +58,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     ctx->result->acked_packets++;
     ctx->result->request_frame = e->last_frame;
     roce_req_remove_in_flight(req, e);
-    roce_flow_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
+    roce_report_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
         roce_check_accepted(ctx, e);
     if (e->marks & ROCE_MARK_OVER_CREDIT)
@@ -106,24 +123,6 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester)
-{
-    struct roce_req *req = &requester->req;
-    struct roce_window *w = &req->win;
-
-    for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
-        if (roce_sent_has_all_responses(roce_window_at(w, i)))
-            roce_read_done(ctx, requester, roce_window_at(w, i));
-    for (; w->acked < w->cnt; w->acked++) {
-        struct roce_sent_packet *e = roce_window_at(w, w->acked);
-
-        if ((e->flags & ROCE_SENT_DONE) || !roce_sent_has_all_responses(e))
-            return;
-        roce_read_done(ctx, requester, e);
-        req->una = roce_sent_end(e);
-    }
-}
-
 /* Round trip of the packet that a positive response names. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
@@ -133,7 +132,7 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         return;
     ns = roce_since(e->time, ctx->time);
     ctx->result->rtt = ns;
-    roce_summary_rtt(ctx, roce_peer(ctx->sender), ns);
+    roce_count_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
 /* `req` is NULL while the requester is not known. */
@@ -160,26 +159,6 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     sum->end_frame = ctx->frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
-}
-
-void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
-{
-    uint8_t syndrome = ctx->pkt->aeth.syndrome;
-
-    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR) {
-        rsp->rnr = true;
-        rsp->nak = false;
-        rsp->rnr_psn = ctx->pkt->bth.psn;
-        rsp->rnr_frame = ctx->frame;
-        rsp->rnr_time = ctx->time;
-        rsp->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
-    } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
-               roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
-        rsp->nak = true;
-        rsp->nak_psn = ctx->pkt->bth.psn;
-        rsp->nak_frame = ctx->frame;
-        rsp->nak_time = ctx->time;
-    }
 }
 
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e)
@@ -291,8 +270,8 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
         ctx->result->response_time = roce_since(e->msg_time, ctx->time);
         measure_rtt(ctx, e);
-        roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
-        roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
+        roce_report_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
+        roce_report_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
         complete_message(ctx, e, e->len ? e->len : 8, true);
     }
     ack_to(ctx, req, roce_sent_end(e));
@@ -339,7 +318,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (e->resp_high == 0) {
         e->resp_frame = ctx->frame;
         measure_rtt(ctx, e);
-        roce_flow_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
+        roce_report_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
     }
     if (k > e->resp_high && k > e->resp_next)
         roce_rate_hole(ctx->sender);
@@ -367,7 +346,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     ctx->result->response_time = roce_since(e->msg_time, ctx->time);
     ctx->result->flags |= ROCE_AN_MSG_END;
-    roce_flow_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
+    roce_report_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
     complete_message(ctx, e, e->dma_len, true);
     ack_to(ctx, req, roce_sent_end(e));
 }

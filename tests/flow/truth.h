@@ -10,7 +10,7 @@
 #ifndef TEST_TRUTH_H
 #define TEST_TRUTH_H
 
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 #include "support/flowgen.h"
 
 #define TRUTH_CONNS 4u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/base/rate.h"
 
-#include "flow/check.h"
+#include "flow/base/counters.h"
 
 #define SECOND     UINT64_C(1000000000)
 #define IDLE_NS    UINT64_C(10000000) /* a side silent for so long had nothing to send */

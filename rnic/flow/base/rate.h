@@ -10,7 +10,7 @@
 #ifndef FLOW_BASE_RATE_H
 #define FLOW_BASE_RATE_H
 
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 
 /* A window is as long as both: some RTTs of a data centre, and packets enough for a rate. */
 #define ROCE_RATE_WINDOW_NS UINT64_C(100000)

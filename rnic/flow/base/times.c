@@ -2,7 +2,7 @@
 #include "flow/base/times.h"
 
 #include <string.h>
-#include "flow/table/conn.h"
+#include "flow/base/state.h"
 
 /* Whether the list takes one more sample; it has then. */
 static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t ns)

@@ -8,7 +8,7 @@
 #define FLOW_BASE_TIMES_H
 
 #include "flow/base/hist.h"
-#include "flow/table/summary.h"
+#include "flow/base/summary.h"
 
 #define ROCE_TIMES (ROCE_OPER_CNT + 1) /* latencies of operations, and round trips */
 

@@ -3,6 +3,10 @@
  * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended on a run
  * of requests without a hole; after a hole it is learned anew.
  */
+#include "flow/checks/check_ack.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
 /* Messages one after another whose MSNs agree before one that does not is wrong. */

@@ -2,9 +2,10 @@
 /*
  * CM messages, each looked at alone; cm_track.c compares those of one exchange.
  */
-#include "flow/check.h"
+#include "flow/checks/check_cm.h"
 
 #include <string.h>
+#include "flow/base/report.h"
 #include "wire/gid.h"
 
 #define REJ_GID_OR_LID_13 13 /* R227: codes that mean LIDs */

@@ -2,7 +2,11 @@
 /*
  * Congestion: CE marks, the CNPs that answer them, and the form of a CNP (Annex A17.9.3).
  */
-#include "flow/check.h"
+#include "flow/checks/check_cnp.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/rate.h"
+#include "flow/base/report.h"
 
 #define ECN_CE     3
 #define GAP_MAX_NS UINT64_C(10000000) /* CNPs further apart are of different congestions */
@@ -51,7 +55,7 @@ void roce_check_cnp(struct roce_ctx *ctx)
             ctx->result->ce_frame = marked->ce_frame;
             ctx->result->cnp_delay = roce_since(marked->ce_time, ctx->time);
             roce_spread_add(&sum->cnp_delay_ns, ctx->result->cnp_delay);
-            roce_flow_link(ctx, ROCE_LINK_CNP_IN, marked->ce_frame);
+            roce_report_link(ctx, ROCE_LINK_CNP_IN, marked->ce_frame);
             marked->ce_frame = 0;
         }
         if (ctx->conn->paired && !ctx->conn->ud)

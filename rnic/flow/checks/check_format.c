@@ -3,9 +3,14 @@
  * Format: what one packet shows by itself, its constants against the other packets of its QP, and
  * payload sizes against the path MTU.
  */
-#include "flow/table/qp_reuse.h"
+#include "flow/checks/check_format.h"
 
 #include <string.h>
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/table/conn.h"
+#include "flow/table/qp_reuse.h"
+#include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
 #define NEVER_SURE 8      /* packets of a host, none with a right ICRC: no damage any more */
@@ -222,25 +227,6 @@ void roce_check_icrc_end(struct roce_flow *flow)
         else
             report_deferred_icrc(flow, host);
     }
-}
-
-/* The same conditions as those of the checks above, all at once. That it is not wider than they are
- * is seen by the rules that would then not fire (tests/flow/cases_format.c). */
-bool roce_packet_form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
-{
-    const struct roce_opcode *op = pkt->op;
-    const struct roce_bth *bth = &pkt->bth;
-    bool reliable = op->svc == ROCE_SVC_RC || op->svc == ROCE_SVC_XRC;
-
-    if (pkt->defects || (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df) ||
-        (roce_pkt_has(pkt, ROCE_HDR_UDP) && (pkt->udp.sport < SPORT_MIN || pkt->udp.csum)))
-        return false;
-    if (bth->resv6 || bth->resv7 || (bth->padcnt && (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])) ||
-        bth->dest_qp == 0 || bth->dest_qp == ROCE_QP_MULTICAST || roce_gid_is_multicast(dst))
-        return false;
-    if (bth->ackreq && (!reliable || roce_opcode_is_response(op)))
-        return false;
-    return bth->migreq && (!bth->se || (roce_opcode_ends(op) && roce_opcode_uses_rq(op)));
 }
 
 void roce_check_format(struct roce_ctx *ctx)

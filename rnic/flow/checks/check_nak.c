@@ -2,6 +2,11 @@
 /*
  * NAKs: what a responder may refuse, when, and what it may say afterwards.
  */
+#include "flow/checks/check_nak.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
 #define SAME_LIFE_NS UINT64_C(10000000) /* a QP is not torn down and set up in less */

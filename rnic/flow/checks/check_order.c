@@ -4,7 +4,9 @@
  * of it a responder has to refuse. Two packets are compared only if their PSNs touch, so that a
  * hole in the capture accuses nobody.
  */
-#include "flow/check.h"
+#include "flow/checks/check_order.h"
+
+#include "flow/base/report.h"
 
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
 

@@ -3,6 +3,12 @@
  * READ responses and Atomic ACKs against the request they answer. A restart of the READ that was
  * not captured moves where First or Only may stand: only what no restart explains is an ERROR.
  */
+#include "flow/checks/check_read.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/checks/check_nak.h"
+#include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
 static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t k)

@@ -4,7 +4,12 @@
  * repetitions, waits. Where the premise is that a response did not come, the capture may just lack
  * it: such rules are at most WARN.
  */
-#include "flow/check.h"
+#include "flow/checks/check_request.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/table/conn.h"
+#include "flow/table/copy.h"
 
 #define SOON_NS                                                                                    \
     UINT64_C(100000000) /* packets in flight when a NAK went out have passed by then               \

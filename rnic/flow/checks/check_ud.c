@@ -2,9 +2,11 @@
 /*
  * Datagrams: size, multicast addresses, and the management QP.
  */
-#include "flow/check.h"
+#include "flow/checks/check_ud.h"
 
 #include <string.h>
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
 #include "wire/gid.h"
 
 #define UD_MAX 4096 /* the largest path MTU, R040 */

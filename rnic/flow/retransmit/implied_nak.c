@@ -4,7 +4,11 @@
  * requester goes back for the first of them and sends all from there again; what comes meanwhile
  * for later ones, asked for before, is no answer to it.
  */
-#include "flow/check.h"
+#include "flow/retransmit/implied_nak.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/rate.h"
+#include "flow/base/report.h"
 
 /* READ or atomic `e` has to be asked for again: a later request was answered. */
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
@@ -87,5 +91,23 @@ void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
             return;
         if (sure || e->resp_high == e->psn_cnt)
             roce_read_done(ctx, ctx->sender, e);
+    }
+}
+
+void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester)
+{
+    struct roce_req *req = &requester->req;
+    struct roce_window *w = &req->win;
+
+    for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
+        if (roce_sent_has_all_responses(roce_window_at(w, i)))
+            roce_read_done(ctx, requester, roce_window_at(w, i));
+    for (; w->acked < w->cnt; w->acked++) {
+        struct roce_sent_packet *e = roce_window_at(w, w->acked);
+
+        if ((e->flags & ROCE_SENT_DONE) || !roce_sent_has_all_responses(e))
+            return;
+        roce_read_done(ctx, requester, e);
+        req->una = roce_sent_end(e);
     }
 }

@@ -3,16 +3,15 @@
  * Episodes: a requester that goes back and sends again, why, and what it cost. One episode is one
  * go-back: the packets that follow one another from where it started until new ones come.
  */
-#include "flow/check.h"
+#include "flow/retransmit/retransmission.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+#include "flow/retransmit/implied_nak.h"
+#include "flow/table/conn.h"
+#include "flow/table/copy.h"
 
 #define LATE_NS UINT64_C(10000000) /* a packet later than this was not just overtaken */
-
-uint64_t roce_timeout_of(const struct roce_conn *conn)
-{
-    if (!(roce_conn_cm_seen(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
-        return ROCE_NEVER_NS;
-    return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
-}
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {

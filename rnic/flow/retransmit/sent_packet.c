@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/retransmit/sent_packet.h"
 
-#include "flow/check.h"
+#include "flow/base/counters.h"
+#include "flow/retransmit/implied_nak.h"
 
 #define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
 
@@ -137,7 +138,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
     }
     roce_req_add_in_flight(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
-        roce_summary_region(ctx, ctx->sender, oper, e->rkey, e->va, e->dma_len);
+        roce_count_region(ctx, ctx->sender, oper, e->rkey, e->va, e->dma_len);
 }
 
 void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e)

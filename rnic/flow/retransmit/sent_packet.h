@@ -7,7 +7,7 @@
 #ifndef FLOW_RETRANSMIT_SENT_PACKET_H
 #define FLOW_RETRANSMIT_SENT_PACKET_H
 
-#include "flow/table/conn.h"
+#include "flow/base/state.h"
 
 /* Room for an entry of the sender's window at `*at`, zeroed; NULL without memory. Where it is then
  * stands in *at. */
@@ -37,6 +37,10 @@ static inline void roce_sent_continue_message(const struct roce_sent_packet *pre
 
 /* Whether `prev`, which may be NULL, is known to end where `e` begins. */
 bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e);
+
+/* Adds `e` to what is in flight, and removes it; each at most once. */
+void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e);
+void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 
 /* Counts a packet that is seen for the first time. */
 void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e);

@@ -2,7 +2,8 @@
 #include "flow/table/conn.h"
 
 #include <string.h>
-#include "flow/table/qp_reuse.h"
+#include "flow/table/pair_index.h"
+#include "flow/table/read_psn_count.h"
 
 #define TABLE_MIN 1024u
 
@@ -221,6 +222,14 @@ static void unlink_conn(struct roce_flow *flow, struct roce_conn *conn)
     flow->conn_cnt--;
 }
 
+void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    if (side->reuse)
+        roce_mem_put(&flow->mem, side->reuse->deferred, sizeof(*side->reuse->deferred));
+    roce_mem_put(&flow->mem, side->reuse, sizeof(*side->reuse));
+    side->reuse = NULL;
+}
+
 static void free_counts(struct roce_flow *flow, struct roce_endpoint *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
@@ -243,24 +252,6 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     }
     unlink_conn(flow, conn);
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
-}
-
-void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
-{
-    struct roce_ctx ctx = {.flow = flow,
-                           .conn = conn,
-                           .sender = &conn->side[0],
-                           .frame = conn->facts.last_frame,
-                           .time = conn->facts.last_time};
-    struct roce_conn_summary sum;
-
-    roce_reuse_end(&ctx);
-    roce_summary_end(&ctx);
-    if (flow->opts.on_conn) {
-        roce_summary_fill(flow, conn, &sum);
-        flow->opts.on_conn(flow->opts.user, &sum);
-    }
-    roce_conn_free(flow, conn);
 }
 
 /* What a responder not known then said to the requester; `rsp` is found to be that responder. */
@@ -373,4 +364,31 @@ void roce_conn_reset(struct roce_conn *conn)
     conn->facts.qp_uses++;
     conn->facts.end = ROCE_END_OPEN;
     conn->facts.complete = false;
+}
+
+void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
+{
+    uint8_t syndrome = ctx->pkt->aeth.syndrome;
+
+    if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR) {
+        rsp->rnr = true;
+        rsp->nak = false;
+        rsp->rnr_psn = ctx->pkt->bth.psn;
+        rsp->rnr_frame = ctx->frame;
+        rsp->rnr_time = ctx->time;
+        rsp->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
+    } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
+               roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
+        rsp->nak = true;
+        rsp->nak_psn = ctx->pkt->bth.psn;
+        rsp->nak_frame = ctx->frame;
+        rsp->nak_time = ctx->time;
+    }
+}
+
+uint64_t roce_timeout_of(const struct roce_conn *conn)
+{
+    if (!(roce_conn_cm_seen(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
+        return ROCE_NEVER_NS;
+    return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
 }

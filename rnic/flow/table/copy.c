@@ -4,7 +4,10 @@
  * is in use it tells the two apart; a frame with the same one and the same ICRC left its sender
  * once.
  */
-#include "flow/check.h"
+#include "flow/table/copy.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
 
 #define MANY    4               /* one of so many packets sent again is more than networks lose */
 #define COPY_NS UINT64_C(50000) /* no requester repeats itself so soon without a NAK */

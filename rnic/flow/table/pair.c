@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Pairing: which two directions between two hosts are one connection, when no CM message told.
- *
- * A response names a PSN that the other direction must have sent. A direction that waits for its
- * partner stands in a list of its pair of hosts, the one that sent last first: a response comes
- * soon after its request, so that the partner is near the front however many connections there are.
- *
- * Many programs start every QP at the same PSN, so a match of PSNs alone may be chance. The UDP
- * source port helps: Linux derives it from both QPNs, the same for both directions
- * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without it small
- * PSNs have to match one direction alone several times; the MSN of a connection that is seen from
- * its start, the bytes of READ responses and a port that both directions use tell candidates apart.
- * What is left when the capture ends is joined if there is nothing else between the two hosts.
- */
-#include "flow/table/qp_life.h"
-#include "flow/table/qp_reuse.h"
+#include "flow/table/pair.h"
 
 #include <string.h>
+#include "flow/table/conn.h"
+#include "flow/table/pair_index.h"
+#include "flow/table/qp_reuse.h"
 
 #define SCAN_MAX  256  /* partners looked at a time */
 #define PSN_SMALL 4096 /* below: a PSN that programs choose, not a random one */
@@ -33,58 +21,6 @@ static uint16_t sport_of(uint32_t qpn, uint32_t other)
     v ^= v >> 40;
     label = v & 0xFFFFF;
     return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
-}
-
-/* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
-static uint64_t mix_hash(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 32;
-}
-
-static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
-{
-    uint64_t w[4];
-
-    memcpy(w, src, 16);
-    memcpy(w + 2, dst, 16);
-    return (uint32_t)mix_hash(mix_hash(mix_hash(mix_hash(mix_hash(0, w[0]), w[1]), w[2]), w[3]),
-                              net) &
-           (ROCE_PAIR_BUCKETS - 1);
-}
-
-static void unlink_side(struct roce_flow *flow, struct roce_endpoint *side)
-{
-    if (side->pair_prev)
-        side->pair_prev->pair_next = side->pair_next;
-    else
-        flow->pair[side->pair_key] = side->pair_next;
-    if (side->pair_next)
-        side->pair_next->pair_prev = side->pair_prev;
-    side->pair_next = side->pair_prev = NULL;
-}
-
-void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side)
-{
-    if (side->pair_indexed) {
-        if (flow->pair[side->pair_key] == side)
-            return;
-        unlink_side(flow, side);
-    } else
-        side->pair_key = bucket_of(side->key.src, roce_peer(side)->key.src, side->conn->net);
-    side->pair_next = flow->pair[side->pair_key];
-    if (side->pair_next)
-        side->pair_next->pair_prev = side;
-    flow->pair[side->pair_key] = side;
-    side->pair_indexed = true;
-}
-
-void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side)
-{
-    if (!side->pair_indexed)
-        return;
-    unlink_side(flow, side);
-    side->pair_indexed = false;
 }
 
 /* Whether `cand` sends from where `side` sends to, and the other way round. */
@@ -175,24 +111,6 @@ static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
                                     pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
 }
 
-void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn)
-{
-    uint16_t *cnt =
-        &flow->directions[bucket_of(conn->side[0].key.src, conn->side[1].key.src, conn->net)];
-
-    *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
-}
-
-/* Whether no other directions of connected services were seen between the two hosts. */
-static bool is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
-{
-    const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
-    unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
-
-    return flow->directions[bucket_of(a, b, conn->net)] <= most &&
-           flow->directions[bucket_of(b, a, conn->net)] <= most;
-}
-
 static bool is_rnr(const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
@@ -243,13 +161,6 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* The directions between the hosts of `side` that wait, from the other to this one. */
-static struct roce_endpoint *reverse_candidates(const struct roce_flow *flow,
-                                                const struct roce_endpoint *side)
-{
-    return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
-}
-
 /* Candidates of one kind: how many, and one of them. */
 struct candidates {
     unsigned cnt;
@@ -268,8 +179,8 @@ static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *sid
     unsigned scan = 0;
 
     side->pair_ambiguous = true;
-    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
-         cand = cand->pair_next, scan++)
+    for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
+         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++)
         if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
             may_answer(cand, ctx->pkt))
             cand->pair_ambiguous = true;
@@ -283,8 +194,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     unsigned scan = 0, mates = 0;             /* how many have its source port */
     bool ports, alone;
 
-    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
-         cand = cand->pair_next, scan++) {
+    for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
+         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
         if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
         mates += side->sport && cand->sport == side->sport;
@@ -337,7 +248,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         side->pair_hits = 0;
     }
     side->pair_hits = (uint8_t)(side->pair_hits + (side->pair_hits < APART));
-    alone = counted.cnt && is_alone(ctx->flow, side->conn);
+    alone = counted.cnt && roce_pair_is_alone(ctx->flow, side->conn);
     if (side->pair_hits >= (ports ? CONFIRM : APART) ||
         (fit.cnt == 1 && !near.cnt &&
          (ports ? psn >= PSN_SMALL || alone || (counted.cnt && side->pair_hits > 1)
@@ -389,8 +300,8 @@ bool roce_pair_has_ended(struct roce_ctx *ctx)
     other = !roce_is_guess(conn) && sport && sport != side->sport;
     if (!rested && !other)
         return false;
-    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
-         cand = cand->pair_next, scan++) {
+    for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
+         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
         if (!is_reverse(side, cand) || cand->conn->facts.svc != ctx->pkt->op->svc ||
             cand->conn->facts.first_time < last || (response && !may_answer(cand, ctx->pkt)))
             continue;
@@ -408,8 +319,8 @@ void roce_pair_uc(struct roce_ctx *ctx)
     struct candidates proven = {0};
     unsigned scan = 0, mates = 0;
 
-    for (struct roce_endpoint *cand = reverse_candidates(ctx->flow, side); cand && scan < SCAN_MAX;
-         cand = cand->pair_next, scan++)
+    for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
+         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++)
         if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc) {
             mates += side->sport && cand->sport == side->sport;
             if (ports_prove(side, cand))
@@ -438,9 +349,9 @@ void roce_pair_finish(struct roce_flow *flow)
                                .time = conn->facts.last_time};
 
         next = conn->next_all;
-        if (conn->paired || conn->ud || !is_alone(flow, conn))
+        if (conn->paired || conn->ud || !roce_pair_is_alone(flow, conn))
             continue;
-        for (cand = reverse_candidates(flow, side); cand && !is_reverse(side, cand);
+        for (cand = roce_pair_candidates(flow, side); cand && !is_reverse(side, cand);
              cand = cand->pair_next)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||

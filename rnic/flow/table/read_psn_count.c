@@ -3,7 +3,7 @@
  * Span: how many PSNs a READ request takes, which depends on the path MTU. Until that is known it
  * is a guess, and the least there can be.
  */
-#include "flow/check.h"
+#include "flow/table/read_psn_count.h"
 
 /* PSNs of a READ; without an MTU at least so many. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)

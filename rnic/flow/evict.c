@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/table/evict.h"
+#include "flow/evict.h"
+
+#include "flow/conn_end.h"
 
 static bool has_window(const struct roce_conn *conn)
 {

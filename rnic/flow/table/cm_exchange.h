@@ -4,10 +4,10 @@
  * newest takes the place of the oldest. Slots belong to the flow, and a pointer to one is valid
  * until the next REQ. Private to flow/.
  */
-#ifndef FLOW_TABLE_CM_SLOT_H
-#define FLOW_TABLE_CM_SLOT_H
+#ifndef FLOW_TABLE_CM_EXCHANGE_H
+#define FLOW_TABLE_CM_EXCHANGE_H
 
-#include "flow/table/conn.h"
+#include "flow/base/state.h"
 
 struct roce_cm_exchange {
     bool used;

@@ -3,8 +3,8 @@
  * Summary: what is known about one connection. Side 0 sent the first captured packet; the figures
  * of a side are those of what it sent.
  */
-#ifndef FLOW_TABLE_SUMMARY_H
-#define FLOW_TABLE_SUMMARY_H
+#ifndef FLOW_BASE_SUMMARY_H
+#define FLOW_BASE_SUMMARY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/table/cm_slot.h"
+#include "flow/table/cm_exchange.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * capture ends or their QPs are reused. roce_flow_feed() calls it before it judges a packet, so
  * that nothing else holds a pointer to what goes. Private to flow/.
  */
-#ifndef FLOW_TABLE_EVICT_H
-#define FLOW_TABLE_EVICT_H
+#ifndef FLOW_EVICT_H
+#define FLOW_EVICT_H
 
-#include "flow/table/conn.h"
+#include "flow/base/state.h"
 
 /*
  * Makes room for `new_conns` connections and, where memory is tight, down to the low-water mark:

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/counters.h"
+
+#include <string.h>
+
+const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side)
+{
+    static const struct roce_cold_counters none;
+
+    return side->counts.cold ? side->counts.cold : &none;
+}
+
+struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    if (!side->counts.cold)
+        side->counts.cold = roce_mem_need(&flow->mem, sizeof(*side->counts.cold));
+    return side->counts.cold ? side->counts.cold : &flow->lost_cold;
+}
+
+struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
+                                      enum roce_oper oper)
+{
+    if (!side->counts.oper)
+        side->counts.oper = roce_mem_need(&flow->mem, ROCE_OPER_CNT * sizeof(*side->counts.oper));
+    return side->counts.oper ? &side->counts.oper[oper] : &flow->lost_oper;
+}
+
+void roce_count_latency(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
+                        uint64_t ns)
+{
+    roce_times_add(ctx, &side->times, oper, ns);
+}
+
+void roce_count_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
+{
+    roce_times_add(ctx, &side->times, ROCE_OPER_CNT, ns);
+}
+
+static bool grow_regions(struct roce_ctx *ctx, struct roce_endpoint *side)
+{
+    uint8_t cap = side->region_cap ? (uint8_t)(side->region_cap * 2) : 1;
+    struct roce_region *region;
+
+    if (cap > ROCE_REGIONS_MAX)
+        return false;
+    region = roce_mem_need(&ctx->flow->mem, cap * sizeof(*region));
+    if (!region)
+        return false;
+    if (side->region)
+        memcpy(region, side->region, side->region_cap * sizeof(*region));
+    roce_mem_put(&ctx->flow->mem, side->region, side->region_cap * sizeof(*region));
+    side->region = region;
+    side->region_cap = cap;
+    return true;
+}
+
+void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
+                       uint32_t rkey, uint64_t va, uint64_t len)
+{
+    struct roce_counts *sum = &side->counts;
+    struct roce_region *r;
+    uint32_t i = 0;
+
+    while (i < sum->region_cnt && side->region[i].rkey != rkey)
+        i++;
+    if (i == sum->region_cnt) {
+        if (i == side->region_cap && !grow_regions(ctx, side)) {
+            sum->region_more++;
+            return;
+        }
+        sum->region_cnt++;
+        side->region[i] = (struct roce_region){.rkey = rkey, .va_min = va, .va_end = va};
+    }
+    r = &side->region[i];
+    r->opers |= (uint8_t)(1u << oper);
+    r->requests++;
+    if (va < r->va_min)
+        r->va_min = va;
+    if (va + len > r->va_end)
+        r->va_end = va + len;
+    if (oper == ROCE_OPER_READ)
+        r->bytes_read += len;
+    else
+        r->bytes_written += len;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/report.h"
+
+#include <string.h>
+
+static const struct {
+    enum roce_profile profile;
+    enum roce_rule rule;
+    const char *id, *condition;
+} known[] = {
+#define QUIRK_FINDING(PEER, ID, RULE, condition)                                                   \
+    {ROCE_PROFILE_##PEER, ROCE_RULE_##RULE, #ID, condition},
+#include "flow/base/known_deviations.def"
+};
+
+static const char *known_id(enum roce_profile profile, enum roce_rule rule, const char *condition)
+{
+    if (profile == ROCE_PROFILE_NONE)
+        return NULL;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (known[i].profile == profile && known[i].rule == rule &&
+            (known[i].condition[0] == 0 ||
+             (condition && strcmp(known[i].condition, condition) == 0)))
+            return known[i].id;
+    return NULL;
+}
+
+/* Rules that rest on the packet at hand alone. */
+static bool is_of_packet(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
+}
+
+/* Rules that rest on what one side sent alone. */
+static bool is_one_sided(enum roce_rule rule)
+{
+    switch (rule) {
+    case ROCE_RULE_OPCODE_ORDER:
+    case ROCE_RULE_INTERLEAVED:
+    case ROCE_RULE_DMA_LEN: return true;
+    default: return is_of_packet(rule);
+    }
+}
+
+/* Whether the requests that the packet at hand is of, or answers, are to begin anew, for the other
+ * direction did. */
+static bool is_to_begin(const struct roce_ctx *ctx)
+{
+    bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
+
+    return (answer ? roce_peer(ctx->sender) : ctx->sender)->req.peer_restarted;
+}
+
+/*
+ * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
+ * one that the judgement rests on, may have been damaged on its way; what is compared may be of
+ * another use of the QPs; or the two directions, which the judgement compares, may not belong
+ * together.
+ */
+static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
+{
+    const struct roce_conn *conn = ctx->conn;
+
+    if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
+        return true;
+    if (ctx->pkt && (!ctx->have_connection || is_of_packet(rule)))
+        return false; /* whatever the others were */
+    if (!conn || conn->inconsistent || conn->icrc_unverified)
+        return conn != NULL;
+    if (!ctx->have_connection)
+        return false;
+    return (roce_is_guess(conn) && !is_one_sided(rule)) || is_to_begin(ctx);
+}
+
+void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *f)
+{
+    struct roce_flow *flow = ctx->flow;
+
+    flow->totals.findings[f->severity]++;
+    flow->totals.rules[f->rule]++;
+    if (f->known)
+        flow->totals.known++;
+    else if (f->severity == ROCE_SEV_ERROR)
+        flow->totals.errors_unknown++;
+    if (ctx->conn) {
+        ctx->conn->facts.findings[f->severity]++;
+        if (f->severity == ROCE_SEV_ERROR && !f->known)
+            ctx->conn->facts.errors_unknown++;
+    }
+    if (flow->opts.on_finding)
+        flow->opts.on_finding(flow->opts.user, f);
+}
+
+static struct roce_endpoint *reuse_side(struct roce_conn *conn)
+{
+    for (int i = 0; i < 2; i++)
+        if (roce_reuse_is_pending(&conn->side[i].req))
+            return &conn->side[i];
+    return NULL;
+}
+
+bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding)
+{
+    struct roce_endpoint *side = ctx->conn ? reuse_side(ctx->conn) : NULL;
+    struct roce_deferred_findings *held;
+
+    if (!side)
+        return false;
+    if (!side->reuse->deferred)
+        side->reuse->deferred = roce_mem_need(&ctx->flow->mem, sizeof(*held));
+    held = side->reuse->deferred;
+    if (!held || held->cnt == ROCE_DEFERRED_MAX) {
+        finding->severity = ROCE_SEV_WARN;
+        return false;
+    }
+    held->of_peer[held->cnt] = ctx->sender != side;
+    held->finding[held->cnt++] = *finding;
+    return true;
+}
+
+void roce_report(struct roce_ctx *ctx, struct roce_report report)
+{
+    enum roce_rule rule = report.rule;
+    struct roce_flow *flow = ctx->flow;
+    struct roce_finding f = {.rule = rule,
+                             .severity = roce_rule_info(rule)->severity,
+                             .frame = ctx->frame,
+                             .time = ctx->time,
+                             .conn_index = ctx->conn ? ctx->conn->conn_index : ROCE_NO_CONN,
+                             .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
+                             .field = report.field ? report.field : "",
+                             .value = report.value,
+                             .relation = report.rel,
+                             .expected = report.expected,
+                             .actual = report.actual,
+                             .other_frame = report.other == ctx->frame ? 0 : report.other,
+                             .known = known_id(flow->opts.profile, rule, report.condition)};
+
+    if (f.severity == ROCE_SEV_ERROR && (report.weak || is_doubtful(ctx, rule)))
+        f.severity = ROCE_SEV_WARN;
+    if (ctx->result)
+        ctx->result->findings++;
+    if (f.severity == ROCE_SEV_ERROR && ctx->have_connection && !is_of_packet(rule) &&
+        roce_finding_defer(ctx, &f))
+        return;
+    roce_emit(ctx, &f);
+}
+
+void roce_report_once(struct roce_ctx *ctx, struct roce_report report)
+{
+    if (ctx->sender) {
+        uint64_t *word = &ctx->sender->fired[report.rule / 64], bit = UINT64_C(1)
+                                                                      << report.rule % 64;
+
+        if (*word & bit)
+            return;
+        *word |= bit;
+    }
+    roce_report(ctx, report);
+}
+
+void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame)
+{
+    if (ctx->flow->opts.on_link && frame)
+        ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Checks of AETHs: syndromes, credits and the MSN. Private to flow/.
+ */
+#ifndef FLOW_CHECKS_CHECK_ACK_H
+#define FLOW_CHECKS_CHECK_ACK_H
+
+#include "flow/base/state.h"
+
+/* Checks the syndrome of the response at hand and notes its credits. */
+void roce_check_aeth(struct roce_ctx *ctx);
+
+/* Checks the MSN of the response at hand against the requests of `req`. */
+void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
+
+/* Returns whether `msn` is known to be right for a positive ACK of the last PSN of `e`. */
+bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
+
+/* Reports that `e` is acknowledged though the responder had to refuse it. */
+void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e);
+
+#endif

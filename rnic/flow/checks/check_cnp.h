@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Checks of congestion marks and CNPs. Private to flow/.
+ */
+#ifndef FLOW_CHECKS_CHECK_CNP_H
+#define FLOW_CHECKS_CHECK_CNP_H
+
+#include "flow/base/state.h"
+
+/* Counts CE marks and CNPs, and checks the form of a CNP. */
+void roce_check_cnp(struct roce_ctx *ctx);
+
+#endif

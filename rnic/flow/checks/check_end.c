@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The end of a connection: what stopped it, and what was still outstanding.
+ */
+#include "flow/checks/check_end.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/rate.h"
+#include "flow/base/report.h"
+#include "flow/retransmit/implied_nak.h"
+
+#define UNANSWERED_NS UINT64_C(1000000000) /* long enough to say that no answer came */
+
+/* False: it had ended before. */
+static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
+                   uint32_t psn, uint32_t frame)
+{
+    struct roce_conn_facts *sum = &ctx->conn->facts;
+    const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
+
+    if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
+        return false;
+    sum->end = end;
+    sum->end_side = roce_endpoint_side(side);
+    sum->end_psn = psn;
+    sum->end_frame = frame;
+    sum->end_request_frame = e ? e->last_frame : 0;
+    sum->end_tries = e ? e->tries : 0;
+    sum->end_repeats = side->req.timeouts;
+    sum->end_naks = side->req.naks;
+    sum->end_damaged = false;
+    sum->end_syndrome = 0;
+    sum->end_paged = (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING) && e &&
+                     roce_sent_is_paged(e);
+    return true;
+}
+
+/* `of`: the frame of the request as it was sent first, or of the RNR NAK. */
+static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
+                    uint32_t psn, uint32_t frame, uint32_t of)
+{
+    if (!end_at(ctx, side, end, psn, frame) || end == ROCE_END_UNANSWERED ||
+        end == ROCE_END_RNR_WAITING)
+        return;
+    if (end == ROCE_END_RNR_EXHAUSTED)
+        REPORT(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
+    else
+        REPORT(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
+               .other = of);
+}
+
+/* RNR retry counts of 0 to 6 are limits, 7 is none (R157): who repeats a request seven times
+ * repeats it for ever. */
+#define RNR_RETRY_NONE 7
+
+/* Of a side whose peer was never seen to answer: it repeated a request, and nothing new came after
+ * that. A later request would show that the answers were there, and not captured. */
+static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
+{
+    struct roce_req *req = &side->req;
+    const struct roce_sent_packet *e = roce_window_get(&req->win, req->retry_psn);
+    const struct roce_sent_packet *newest = roce_window_tail(&req->win);
+
+    if (req->timeouts >= 2 && e && newest->frame < e->last_frame)
+        (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
+}
+
+/* So many times a packet has to come with a wrong ICRC, and so many sequence NAKs have to ask for
+ * it: a requester may have given up then. */
+#define DAMAGED_MIN 3u
+#define NAKS_MIN    3u
+
+/* The same request came again and again, with a wrong ICRC each time, no other that was right, and
+ * no answer. */
+static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
+{
+    struct roce_conn_facts *sum = &ctx->conn->facts;
+    const struct roce_req *req = &side->req;
+    const struct roce_cold_counters *cold = roce_cold_of(side);
+    bool answers = ctx->conn->paired && req->una_known;
+
+    if (cold->bad_tries < DAMAGED_MIN || (req->started && req->last_time >= cold->bad_time) ||
+        roce_peer(side)->rsp.last_frame > cold->bad_first || sum->end != ROCE_END_OPEN)
+        return false;
+    gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, cold->bad_psn,
+            cold->bad_last, cold->bad_first);
+    sum->end_request_frame = cold->bad_last;
+    sum->end_tries = (uint16_t)(cold->bad_tries < UINT8_MAX ? cold->bad_tries : UINT8_MAX);
+    sum->end_repeats = (uint8_t)(sum->end_tries - 1);
+    sum->end_naks = 0;
+    sum->end_damaged = true;
+    return true;
+}
+
+/* The last word to what is outstanding was a syndrome that has no meaning. */
+static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp *rsp)
+{
+    return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
+           roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_RESERVED &&
+           roce_diff(rsp->last_psn, req->una) >= 0 && roce_diff(rsp->last_psn, req->nxt) < 0;
+}
+
+static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
+{
+    struct roce_endpoint *peer = roce_peer(side);
+    const struct roce_req *req = &side->req;
+    const struct roce_rsp *rsp = &peer->rsp;
+    const struct roce_cold_counters *sum = roce_cold_of(side);
+    const struct roce_sent_packet *e;
+
+    ctx->sender = side;
+    roce_rate_end(ctx, side);
+    if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
+        REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
+               .value = ROCE_VALUE_NONE);
+    if (ctx->conn->ud || ctx->conn->facts.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
+        !req->started)
+        return;
+    if (!ctx->conn->paired || !req->una_known) {
+        end_unanswered(ctx, side);
+        return;
+    }
+    roce_reads_done_at_end(ctx, side);
+    if (roce_diff(req->nxt, req->una) <= 0)
+        return;
+    e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
+    if (rsp->rnr && req->rnrs >= 1)
+        gave_up(ctx, side,
+                req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
+                rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
+    else if (is_answer_reserved(req, rsp)) {
+        if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
+            ctx->conn->facts.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
+    } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
+        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
+                e ? e->frame : 0);
+    if (ctx->conn->facts.end == ROCE_END_OPEN) {
+        if (e && (e->flags & ROCE_SENT_ACKREQ) &&
+            roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
+            REPORT(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
+                   .other = e->frame);
+        REPORT(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
+               e ? e->frame : 0);
+    }
+}
+
+void roce_check_end(struct roce_ctx *ctx)
+{
+    struct roce_conn *conn = ctx->conn;
+    bool connected = conn->facts.svc == ROCE_SVC_RC || conn->facts.svc == ROCE_SVC_XRC;
+
+    if (connected && !conn->paired && conn->side[0].pair_ambiguous)
+        REPORT(ctx, PAIR_UNKNOWN, "packets", .actual = conn->side[0].counts.packets,
+               .value = ROCE_VALUE_NONE);
+    else if (connected && !conn->paired && conn->side[0].counts.packets > 0)
+        REPORT(ctx, ONE_SIDED, "packets", .actual = conn->side[0].counts.packets,
+               .value = ROCE_VALUE_NONE);
+    end_side(ctx, &conn->side[0]);
+    if (!conn->self)
+        end_side(ctx, &conn->side[1]);
+}

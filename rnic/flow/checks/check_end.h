@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Findings about the end of a connection. Private to flow/.
+ */
+#ifndef FLOW_CHECKS_CHECK_END_H
+#define FLOW_CHECKS_CHECK_END_H
+
+#include "flow/base/state.h"
+
+/* Reports why ctx->conn ended and what was outstanding. Called once, when it ends. */
+void roce_check_end(struct roce_ctx *ctx);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/table/pair_index.h"
+
+#include <string.h>
+
+/* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
+static uint64_t mix_hash(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
+{
+    uint64_t w[4];
+
+    memcpy(w, src, 16);
+    memcpy(w + 2, dst, 16);
+    return (uint32_t)mix_hash(mix_hash(mix_hash(mix_hash(mix_hash(0, w[0]), w[1]), w[2]), w[3]),
+                              net) &
+           (ROCE_PAIR_BUCKETS - 1);
+}
+
+static void unlink_side(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    if (side->pair_prev)
+        side->pair_prev->pair_next = side->pair_next;
+    else
+        flow->pair[side->pair_key] = side->pair_next;
+    if (side->pair_next)
+        side->pair_next->pair_prev = side->pair_prev;
+    side->pair_next = side->pair_prev = NULL;
+}
+
+void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    if (side->pair_indexed) {
+        if (flow->pair[side->pair_key] == side)
+            return;
+        unlink_side(flow, side);
+    } else
+        side->pair_key = bucket_of(side->key.src, roce_peer(side)->key.src, side->conn->net);
+    side->pair_next = flow->pair[side->pair_key];
+    if (side->pair_next)
+        side->pair_next->pair_prev = side;
+    flow->pair[side->pair_key] = side;
+    side->pair_indexed = true;
+}
+
+void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    if (!side->pair_indexed)
+        return;
+    unlink_side(flow, side);
+    side->pair_indexed = false;
+}
+
+void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn)
+{
+    uint16_t *cnt =
+        &flow->directions[bucket_of(conn->side[0].key.src, conn->side[1].key.src, conn->net)];
+
+    *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
+}
+
+/* Whether no other directions of connected services were seen between the two hosts. */
+bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
+{
+    const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
+    unsigned most = memcmp(a, b, 16) == 0 ? 2 : 1;
+
+    return flow->directions[bucket_of(a, b, conn->net)] <= most &&
+           flow->directions[bucket_of(b, a, conn->net)] <= most;
+}
+
+/* The directions between the hosts of `side` that wait, from the other to this one. */
+struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
+                                           const struct roce_endpoint *side)
+{
+    return flow->pair[bucket_of(roce_peer(side)->key.src, side->key.src, side->conn->net)];
+}

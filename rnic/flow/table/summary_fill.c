@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/table/summary_fill.h"
+
+#include <string.h>
+#include "flow/base/counters.h"
+
+static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
+                      struct roce_endpoint_summary *out)
+{
+    const struct roce_counts *sum = &side->counts;
+    const struct roce_cold_counters *cold = roce_cold_of(side);
+
+    *out = (struct roce_endpoint_summary){
+        .qpn = side->qpn,
+        .first_psn = sum->first_psn,
+        .first_psn_sure = side->req.base_sure,
+        .udp_sport = sum->udp_sport,
+        .packets = sum->packets,
+        .bytes = sum->bytes,
+        .payload_sent = sum->payload_sent,
+        .responses = sum->responses,
+        .acks = sum->acks,
+        .missing_psns = cold->missing_psns,
+        .unseen_acked = cold->unseen_acked,
+        .out_of_order = cold->out_of_order,
+        .copies = cold->copies,
+        .duplicates = cold->duplicates,
+        .psn_naks = cold->psn_naks,
+        .rnr_naks = cold->rnr_naks,
+        .rnr_paged = cold->rnr_paged,
+        .fatal_naks = cold->fatal_naks,
+        .late_responses = cold->late_responses,
+        .bad_icrc = cold->bad_icrc,
+        .malformed = cold->malformed,
+        .ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &room[ROCE_OPER_CNT]),
+        .rnr_advertised_ns = cold->rnr_advertised_ns,
+        .rnr_waited_ns = cold->rnr_waited_ns,
+        .timeout_min_ns = cold->timeout_min_ns,
+        .timeout_max_ns = cold->timeout_max_ns,
+        .credits = sum->credits,
+        .max_psns_in_flight = sum->max_psns_in_flight,
+        .max_reads_in_flight = sum->max_reads_in_flight,
+        .max_bytes_in_flight = sum->max_bytes_in_flight,
+        .ce_marked = cold->ce_marked,
+        .cnps = cold->cnps,
+        .cnps_unasked = cold->cnps_unasked,
+        .cnp_gap_min_ns = cold->cnp_gap_min_ns,
+        .cnp_gap_ns = cold->cnp_gap_ns,
+        .cnp_delay_ns = cold->cnp_delay_ns,
+        .cnp = cold->cnp,
+        .becn = cold->becn,
+        .fecn = cold->fecn,
+        .region_cnt = sum->region_cnt,
+        .region_more = sum->region_more,
+        .region = side->region,
+    };
+    memcpy(out->addr, side->key.src, 16);
+    memcpy(out->retx, cold->retx, sizeof(out->retx));
+    for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+        if (sum->oper) {
+            out->oper[o].messages = sum->oper[o].messages;
+            out->oper[o].completed = sum->oper[o].completed;
+            out->oper[o].bytes = sum->oper[o].bytes;
+        }
+        out->oper[o].latency = roce_times_hist(&side->times, o, &room[o]);
+    }
+}
+
+void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
+                       struct roce_conn_summary *out)
+{
+    out->facts = conn->facts;
+    out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
+    for (int i = 0; i < 2; i++) {
+        const struct roce_endpoint *side = &conn->side[i];
+
+        fill_side(side, flow->summary_hist[i], &out->side[i]);
+        if (side->req.started &&
+            (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
+            out->facts.complete = false;
+    }
+}

@@ -253,14 +253,6 @@ uint64_t roce_rnr_ns(uint8_t code)
     return UINT64_C(10000) * rnr_10us[code % ROCE_RNR_CODES];
 }
 
-uint8_t roce_rnr_code(uint64_t ns)
-{
-    for (uint8_t code = 1; code < ROCE_RNR_CODES; code++)
-        if (roce_rnr_ns(code) >= ns)
-            return code;
-    return 0;
-}
-
 uint32_t roce_credits(uint8_t code)
 {
     return credits[code % ROCE_CREDIT_CODES];

@@ -22,9 +22,6 @@
 /* The wait that RNR NAK timer code 0..31 asks for. Code 0 is the longest: 655.36 ms. */
 uint64_t roce_rnr_ns(uint8_t code);
 
-/* The smallest code whose wait is at least `ns`; code 0 for anything above 491.52 ms. */
-uint8_t roce_rnr_code(uint64_t ns);
-
 /* Credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
 uint32_t roce_credits(uint8_t code);
 

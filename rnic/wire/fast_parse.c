@@ -2,6 +2,7 @@
 #include "wire/fast_parse.h"
 
 #include <string.h>
+#include "wire/ext_headers.h"
 
 /* Where the headers of the usual packet begin. */
 enum {

@@ -18,7 +18,4 @@
 bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
                      size_t clear);
 
-/* Decodes one header after the BTH into its member. (pkt.c) */
-void roce_ext_parse(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p);
-
 #endif

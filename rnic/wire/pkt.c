@@ -6,6 +6,7 @@
 #include "wire/dc.h"
 #include "wire/header_template.h"
 #include "wire/envelope.h"
+#include "wire/ext_headers.h"
 #include "wire/gid.h"
 #include "wire/fast_parse.h"
 
@@ -63,42 +64,6 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
 /* Compilers do not see it: of a length that they know gcc clears with "rep stos", which takes
  * several times as long as memset(). */
 static const volatile size_t pkt_len = sizeof(struct roce_pkt);
-
-void roce_ext_parse(struct roce_pkt *pkt, enum roce_hdr hdr, const uint8_t *p)
-{
-    switch (hdr) {
-    case ROCE_HDR_RDETH: roce_rdeth_parse(p, &pkt->rdeth); break;
-    case ROCE_HDR_DETH: roce_deth_parse(p, &pkt->deth); break;
-    case ROCE_HDR_XRCETH: roce_xrceth_parse(p, &pkt->xrceth); break;
-    case ROCE_HDR_FETH: roce_feth_parse(p, &pkt->feth); break;
-    case ROCE_HDR_RETH: roce_reth_parse(p, &pkt->reth); break;
-    case ROCE_HDR_ATOMICETH: roce_atomiceth_parse(p, &pkt->atomiceth); break;
-    case ROCE_HDR_AETH: roce_aeth_parse(p, &pkt->aeth); break;
-    case ROCE_HDR_ATOMICACKETH: roce_atomicacketh_parse(p, &pkt->atomicacketh); break;
-    case ROCE_HDR_IMMDT: roce_immdt_parse(p, &pkt->immdt); break;
-    case ROCE_HDR_IETH: roce_ieth_parse(p, &pkt->ieth); break;
-    case ROCE_HDR_CNP: roce_cnp_parse(p, &pkt->cnp); break;
-    default: assert(!"opcodes.def names only headers that may follow a BTH");
-    }
-}
-
-static void build_ext(const struct roce_pkt *pkt, enum roce_hdr hdr, uint8_t *p)
-{
-    switch (hdr) {
-    case ROCE_HDR_RDETH: roce_rdeth_build(&pkt->rdeth, p); break;
-    case ROCE_HDR_DETH: roce_deth_build(&pkt->deth, p); break;
-    case ROCE_HDR_XRCETH: roce_xrceth_build(&pkt->xrceth, p); break;
-    case ROCE_HDR_FETH: roce_feth_build(&pkt->feth, p); break;
-    case ROCE_HDR_RETH: roce_reth_build(&pkt->reth, p); break;
-    case ROCE_HDR_ATOMICETH: roce_atomiceth_build(&pkt->atomiceth, p); break;
-    case ROCE_HDR_AETH: roce_aeth_build(&pkt->aeth, p); break;
-    case ROCE_HDR_ATOMICACKETH: roce_atomicacketh_build(&pkt->atomicacketh, p); break;
-    case ROCE_HDR_IMMDT: roce_immdt_build(&pkt->immdt, p); break;
-    case ROCE_HDR_IETH: roce_ieth_build(&pkt->ieth, p); break;
-    case ROCE_HDR_CNP: roce_cnp_build(&pkt->cnp, p); break;
-    default: assert(!"opcodes.def names only headers that may follow a BTH");
-    }
-}
 
 /* Payload and pad: the bytes from the headers to the ICRC. */
 static void parse_payload(struct roce_walk *walk)
@@ -376,7 +341,7 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     if (padcnt != pkt->bth.padcnt)
         put_padcnt(pkt, padcnt, p);
     for (unsigned i = 0; i < op->hdr_cnt; i++)
-        build_ext(pkt, op->hdr[i], p + op->hdr_off[i]);
+        roce_ext_build(pkt, op->hdr[i], p + op->hdr_off[i]);
     p += op->len;
     icrc = put_payload(pkt, flags, padcnt, buf + net_off, bth_off - (size_t)net_off, p);
     p += pkt->payload_len + padcnt;
@@ -411,21 +376,4 @@ void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
         memcpy(src, pkt->grh.sgid, 16);
         memcpy(dst, pkt->grh.dgid, 16);
     }
-}
-
-const void *roce_pkt_hdr(const struct roce_pkt *pkt, enum roce_hdr hdr)
-{
-    if (!roce_pkt_has(pkt, hdr))
-        return NULL;
-    switch (hdr) {
-#define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
-    case ROCE_HDR_##ID:                                                                            \
-        return &pkt->id;
-#define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
-#define BYTES(hdr, name, byte, len, fmt, label)
-#define HDR_END(id)
-#include "wire/headers.def"
-    case ROCE_HDR_CNT: break;
-    }
-    return NULL;
 }

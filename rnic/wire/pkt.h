@@ -225,10 +225,6 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
  * as ::ffff:a.b.c.d (A17.4.1.1). All zero where there is none. */
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
 
-/* The member that holds header `hdr` once it is present, or NULL for one that is not. Its layout is
- * struct roce_<hdr>. */
-const void *roce_pkt_hdr(const struct roce_pkt *pkt, enum roce_hdr hdr);
-
 static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)
 {
     return (pkt->present & ROCE_HDR_BIT(hdr)) != 0;

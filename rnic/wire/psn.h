@@ -28,11 +28,6 @@ static inline roce_psn roce_psn_add(roce_psn a, int32_t n)
     return roce_psn_of(a.v + (uint32_t)n);
 }
 
-static inline roce_psn roce_psn_next(roce_psn a)
-{
-    return roce_psn_add(a, 1);
-}
-
 /*
  * How many packets `a` is after `b`: -2^23 .. 2^23-1. Exactly half the circle counts as before: the
  * 2^23 values behind the expected PSN are the duplicate region, the 2^23-1 ahead are out of
@@ -56,12 +51,6 @@ static inline int roce_psn_cmp(roce_psn a, roce_psn b)
 static inline bool roce_psn_eq(roce_psn a, roce_psn b)
 {
     return a.v == b.v;
-}
-
-/* Whether `a` lies in the `cnt` (0 .. 2^24) packets that start with `first`. */
-static inline bool roce_psn_in(roce_psn a, roce_psn first, uint32_t cnt)
-{
-    return ((a.v - first.v) & ROCE_PSN_MASK) < cnt;
 }
 
 /*

@@ -223,3 +223,63 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
     cm_send(id, &msg, 0, 0, now);
     return RNIC_OK;
 }
+
+/* ---- giving an id up ------------------------------------------------------------------------- */
+
+/* Takes the events of `id` out of the queue; requests that nobody took for the listener `id` come
+ * back one by one. */
+static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
+{
+    struct rnic_cm *cm = id->cm;
+    struct rnic_cm_id *untaken = NULL;
+    size_t kept = 0;
+    size_t had = cm->event_cnt;
+
+    for (size_t i = 0; i < had; i++) {
+        struct rnic_cm_event *event = &cm->event[(cm->event_first + i) & (cm->event_cap - 1)];
+
+        if (event->id == id)
+            continue;
+        if (event->listener == id && !untaken) {
+            untaken = event->id;
+            continue;
+        }
+        cm->event[(cm->event_first + kept++) & (cm->event_cap - 1)] = *event;
+    }
+    cm->event_cnt = kept;
+    return untaken;
+}
+
+void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
+{
+    struct rnic_cm_id *untaken;
+
+    if (!id)
+        return;
+    while ((untaken = discard_events(id)) != NULL)
+        rnic_cm_id_del(untaken, now);
+    id->deleted = true;
+    id->user = NULL;
+    switch (id->state) {
+    case RNIC_CM_REQ_SENT:
+    case RNIC_CM_MRA_REQ_RCVD: cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0); break;
+    case RNIC_CM_REQ_RCVD:
+    case RNIC_CM_REP_RCVD: rnic_cm_reject(id, ROCE_CM_REJ_CONSUMER, NULL, 0, now); break;
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD: cm_send_rej(id, ROCE_CM_REJ_CONSUMER, NULL, 0); break;
+    case RNIC_CM_CONNECTED:
+        if (id->active || !roce_cm_req_is_xrc(&id->req))
+            cm_send_dreq(id, NULL, 0, now);
+        break;
+    case RNIC_CM_DREQ_RCVD: cm_send_drep(id, NULL, 0, now); break;
+    case RNIC_CM_SIDR_RCVD: {
+        const struct roce_cm_sidr_rep no = {.status = 2}; /* rejected by the service provider */
+
+        rnic_cm_sidr_reply(id, &no, now);
+        break;
+    }
+    default: break;
+    }
+    if (id->state != RNIC_CM_DREQ_SENT && id->state != RNIC_CM_TIMEWAIT)
+        cm_free_id(id);
+}

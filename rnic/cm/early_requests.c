@@ -51,18 +51,15 @@ rnic_time cm_early_deadline(const struct rnic_cm *cm)
     return first;
 }
 
-void cm_early_expire(struct rnic_cm *cm, rnic_time now)
+bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_request *out)
 {
-    for (unsigned i = 0; i < cm->early_cnt;) {
-        const struct cm_early_request due = cm->early[i];
-
-        if (due.until > now) {
-            i++;
-            continue;
+    for (unsigned i = 0; i < cm->early_cnt; i++)
+        if (cm->early[i].until <= now) {
+            *out = cm->early[i];
+            memmove(&cm->early[i], &cm->early[i + 1], (--cm->early_cnt - i) * sizeof(*out));
+            return true;
         }
-        memmove(&cm->early[i], &cm->early[i + 1], (--cm->early_cnt - i) * sizeof(due));
-        cm_handle_request(cm, &due.msg, &due.addr, now, true);
-    }
+    return false;
 }
 
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id)

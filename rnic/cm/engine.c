@@ -204,6 +204,23 @@ struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
     return NULL;
 }
 
+struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16])
+{
+    struct rnic_cm_id *found = NULL;
+
+    for (struct rnic_list *at = cm->listeners.next; at != &cm->listeners; at = at->next) {
+        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, listener);
+
+        if (id->service_id != service_id)
+            continue;
+        if (id->at_gid && memcmp(id->addr.local, gid, 16) == 0)
+            return id;
+        if (!id->at_gid)
+            found = id;
+    }
+    return found;
+}
+
 /* ---- states and time ------------------------------------------------------------------------- */
 
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
@@ -232,69 +249,9 @@ void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
     cm_timer(id, now + cm_code_ns(id->req.primary_ack_timeout));
 }
 
-rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
-{
-    const struct rnic_heap_node *first = rnic_heap_first(&cm->timers);
-    rnic_time early = cm_early_deadline(cm);
-
-    return first && first->at < early ? first->at : early;
-}
-
 unsigned rnic_cm_disconnecting(const struct rnic_cm *cm)
 {
     return cm->disconnecting;
-}
-
-/* No answer came to the last repetition. */
-static void give_up_exchange(struct rnic_cm_id *id, rnic_time now)
-{
-    switch (id->state) {
-    case RNIC_CM_REQ_SENT:
-    case RNIC_CM_MRA_REQ_RCVD:
-    case RNIC_CM_REP_SENT:
-    case RNIC_CM_MRA_REP_RCVD:
-        cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0);
-        cm_enter(id, RNIC_CM_IDLE);
-        cm_post_event(id, RNIC_CM_UNREACHABLE, NULL, NULL);
-        break;
-    case RNIC_CM_SIDR_SENT:
-        cm_enter(id, RNIC_CM_IDLE);
-        cm_post_event(id, RNIC_CM_UNREACHABLE, NULL, NULL);
-        break;
-    case RNIC_CM_DREQ_SENT:
-        cm_enter_timewait(id, now);
-        cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, NULL);
-        break;
-    default: break;
-    }
-}
-
-static void expire_id_timer(struct rnic_cm_id *id, rnic_time now)
-{
-    if (id->state == RNIC_CM_TIMEWAIT) {
-        cm_enter(id, RNIC_CM_IDLE);
-        if (id->sent_kind != ROCE_CM_REJ) /* there was a connection */
-            cm_post_event(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
-    } else if (id->retries_left > 0) {
-        id->retries_left--;
-        cm_send_again(id);
-        cm_timer(id, now + id->timeout);
-    } else {
-        give_up_exchange(id, now);
-    }
-    if (id->deleted && id->state == RNIC_CM_IDLE)
-        cm_free_id(id);
-}
-
-void rnic_cm_expire(struct rnic_cm *cm, rnic_time now)
-{
-    struct rnic_heap_node *first;
-
-    cm_early_expire(cm, now);
-    while ((first = rnic_heap_first(&cm->timers)) != NULL && first->at <= now) {
-        rnic_heap_set(&cm->timers, first, RNIC_NEVER);
-        expire_id_timer(RNIC_LIST_OF(first, struct rnic_cm_id, timer), now);
-    }
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -419,62 +376,4 @@ bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out)
     cm->event_first = (cm->event_first + 1) & (cm->event_cap - 1);
     cm->event_cnt--;
     return true;
-}
-
-/* Takes the events of `id` out of the queue; requests that nobody took for the listener `id` come
- * back one by one. */
-static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
-{
-    struct rnic_cm *cm = id->cm;
-    struct rnic_cm_id *untaken = NULL;
-    size_t kept = 0;
-    size_t had = cm->event_cnt;
-
-    for (size_t i = 0; i < had; i++) {
-        struct rnic_cm_event *event = &cm->event[(cm->event_first + i) & (cm->event_cap - 1)];
-
-        if (event->id == id)
-            continue;
-        if (event->listener == id && !untaken) {
-            untaken = event->id;
-            continue;
-        }
-        cm->event[(cm->event_first + kept++) & (cm->event_cap - 1)] = *event;
-    }
-    cm->event_cnt = kept;
-    return untaken;
-}
-
-void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
-{
-    struct rnic_cm_id *untaken;
-
-    if (!id)
-        return;
-    while ((untaken = discard_events(id)) != NULL)
-        rnic_cm_id_del(untaken, now);
-    id->deleted = true;
-    id->user = NULL;
-    switch (id->state) {
-    case RNIC_CM_REQ_SENT:
-    case RNIC_CM_MRA_REQ_RCVD: cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0); break;
-    case RNIC_CM_REQ_RCVD:
-    case RNIC_CM_REP_RCVD: rnic_cm_reject(id, ROCE_CM_REJ_CONSUMER, NULL, 0, now); break;
-    case RNIC_CM_REP_SENT:
-    case RNIC_CM_MRA_REP_RCVD: cm_send_rej(id, ROCE_CM_REJ_CONSUMER, NULL, 0); break;
-    case RNIC_CM_CONNECTED:
-        if (id->active || !roce_cm_req_is_xrc(&id->req))
-            cm_send_dreq(id, NULL, 0, now);
-        break;
-    case RNIC_CM_DREQ_RCVD: cm_send_drep(id, NULL, 0, now); break;
-    case RNIC_CM_SIDR_RCVD: {
-        const struct roce_cm_sidr_rep no = {.status = 2}; /* rejected by the service provider */
-
-        rnic_cm_sidr_reply(id, &no, now);
-        break;
-    }
-    default: break;
-    }
-    if (id->state != RNIC_CM_DREQ_SENT && id->state != RNIC_CM_TIMEWAIT)
-        cm_free_id(id);
 }

@@ -128,7 +128,8 @@ bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                            const struct rnic_cm_addr *addr, rnic_time now);
 rnic_time cm_early_deadline(const struct rnic_cm *cm);
-void cm_early_expire(struct rnic_cm *cm, rnic_time now);
+/* Removes a request whose time is up and returns it in *out; false if there is none. */
+bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_request *out);
 /* Somebody listens: who asked for it is due. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 

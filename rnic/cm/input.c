@@ -41,23 +41,6 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
 
-struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16])
-{
-    struct rnic_cm_id *found = NULL;
-
-    for (struct rnic_list *at = cm->listeners.next; at != &cm->listeners; at = at->next) {
-        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, listener);
-
-        if (id->service_id != service_id)
-            continue;
-        if (id->at_gid && memcmp(id->addr.local, gid, 16) == 0)
-            return id;
-        if (!id->at_gid)
-            found = id;
-    }
-    return found;
-}
-
 /* The exchange that a message names, of the peer it is with. Before the peer's id is known any
  * will do. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,

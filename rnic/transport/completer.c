@@ -12,18 +12,6 @@ typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roc
 RNIC_COMP_STEPS(X)
 #undef X
 
-const char *rnic_comp_step_name(enum rnic_comp_step step)
-{
-    switch (step) {
-#define X(NAME, function)                                                                          \
-    case RNIC_COMP_##NAME: return #NAME;
-        RNIC_COMP_STEPS(X)
-#undef X
-    case RNIC_COMP_DONE: break;
-    }
-    return "DONE";
-}
-
 /* Takes one step; returns the next one. */
 static enum rnic_comp_step run_step(enum rnic_comp_step step, struct rnic_requester *req,
                                     const struct roce_pkt *pkt)

@@ -48,8 +48,6 @@ enum rnic_comp_step {
         RNIC_COMP_DONE
 };
 
-const char *rnic_comp_step_name(enum rnic_comp_step step);
-
 /*
  * A response packet of the RC service arrived whose form, ICRC, addresses, P_Key and QP state are
  * right; its payload is whole. Returns the last step it took. Afterwards the requester may have

@@ -228,9 +228,3 @@ uint64_t rnic_dcqcn_next(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *at
     catch_up(dc, attr, now);
     return dc->limited ? dc->next : 0;
 }
-
-uint64_t rnic_dcqcn_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
-{
-    catch_up(dc, attr, now);
-    return dc->limited ? dc->rate : max_rate(attr);
-}

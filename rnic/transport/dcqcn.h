@@ -91,9 +91,6 @@ void rnic_dcqcn_sent(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
 /* When the next packet may be sent: at most `now` if at once. */
 uint64_t rnic_dcqcn_next(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now);
 
-/* Bits a second at `now`. */
-uint64_t rnic_dcqcn_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now);
-
 enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
                                        const struct rnic_dcqcn_attr *attr);
 

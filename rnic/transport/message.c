@@ -39,7 +39,8 @@ void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-bool rnic_payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
+/* Returns whether the payload length fits the packet's place in its message (R079; C9-92). */
+static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
 {
     switch (pkt->op->payload) {
     case ROCE_PAYLOAD_MTU: return pkt->payload_len == path_mtu;
@@ -58,7 +59,7 @@ enum rnic_fit rnic_message_fits(const struct rnic_message *msg, const struct roc
     uint32_t done = msg->open ? msg->len : 0;
     uint32_t dma_len;
 
-    if (!rnic_payload_fits(pkt, path_mtu))
+    if (!payload_fits(pkt, path_mtu))
         return RNIC_FIT_INVALID;
     if (pkt->op->kind == ROCE_KIND_SEND) {
         if (pkt->payload_len > RNIC_MESSAGE_MAX - done)

@@ -34,9 +34,6 @@ static inline void rnic_message_end(struct rnic_message *msg)
     msg->open = false;
 }
 
-/* Whether the payload is one that the packet's place in its message allows (R079; C9-92). */
-bool rnic_payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu);
-
 enum rnic_fit {
     RNIC_FIT_OK,
     RNIC_FIT_INVALID,  /* R079-R081 */

@@ -23,17 +23,6 @@ static const uint8_t wc_opcodes[] = {
 };
 /* clang-format on */
 
-const char *rnic_req_gate_name(enum rnic_req_gate gate)
-{
-    switch (gate) {
-#define X(NAME, text)                                                                              \
-    case RNIC_REQ_##NAME: return #NAME;
-        RNIC_REQ_GATES(X)
-#undef X
-    }
-    return "unknown";
-}
-
 bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport_ops *ops, void *qp,
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline)
@@ -76,16 +65,16 @@ void rnic_requester_start(struct rnic_requester *req, const struct rnic_requeste
     req->started = true;
 }
 
-void rnic_requester_reset(struct rnic_requester *req)
-{
-    reset_positions(req);
-    rnic_requester_stop(req);
-}
-
-void rnic_requester_stop(struct rnic_requester *req)
+static void stop_sending(struct rnic_requester *req)
 {
     req->started = false;
     rnic_retry_stop(&req->retry);
+}
+
+void rnic_requester_reset(struct rnic_requester *req)
+{
+    reset_positions(req);
+    stop_sending(req);
 }
 
 void rnic_requester_resume(struct rnic_requester *req)
@@ -133,14 +122,14 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
 
 void rnic_requester_flush(struct rnic_requester *req)
 {
-    rnic_requester_stop(req);
+    stop_sending(req);
     while (!rnic_sq_empty(&req->sq))
         rnic_requester_complete(req, RNIC_WC_WR_FLUSH_ERR);
 }
 
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status)
 {
-    rnic_requester_stop(req);
+    stop_sending(req);
     rnic_requester_complete(req, status);
     req->ops->failed(req->qp);
 }

@@ -63,8 +63,6 @@ enum rnic_req_gate {
 #undef X
 };
 
-const char *rnic_req_gate_name(enum rnic_req_gate gate);
-
 /* What a QP must know of its peer to be RTS. */
 struct rnic_requester_attr {
     enum roce_svc svc; /* RC, UC or XRC */
@@ -129,9 +127,6 @@ void rnic_requester_start(struct rnic_requester *req, const struct rnic_requeste
 
 /* Forgets the connection; WQEs are dropped without completions (R190). */
 void rnic_requester_reset(struct rnic_requester *req);
-
-/* Sends nothing any more, no timer: the QP left RTS for the error state. */
-void rnic_requester_stop(struct rnic_requester *req);
 
 /* Completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). The requester is stopped. */
 void rnic_requester_flush(struct rnic_requester *req);

@@ -8,18 +8,6 @@
 
 #define ATOMIC_LEN 8u /* bytes an atomic works on (R120) */
 
-const char *rnic_resp_step_name(enum rnic_resp_step step)
-{
-    switch (step) {
-#define X(NAME, function)                                                                          \
-    case RNIC_RESP_##NAME: return #NAME;
-        RNIC_RESP_STEPS(X)
-#undef X
-    case RNIC_RESP_DONE: break;
-    }
-    return "DONE";
-}
-
 /* Takes one step; returns the next one. A switch, because what a compiler sees it can inline. */
 static enum rnic_resp_step run_step(enum rnic_resp_step step, struct rnic_responder *resp,
                                     const struct roce_pkt *pkt)

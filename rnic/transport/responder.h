@@ -66,8 +66,6 @@ enum rnic_resp_step {
         RNIC_RESP_DONE
 };
 
-const char *rnic_resp_step_name(enum rnic_resp_step step);
-
 /* Which NAK for a gap or for missing buffers is owed or went out last; none other does until the
  * expected PSN arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };

@@ -21,11 +21,6 @@ static const struct {
 #undef X
 };
 
-const char *rnic_uc_step_name(enum rnic_uc_step step)
-{
-    return (unsigned)step < RNIC_UC_DONE ? steps[step].name : "DONE";
-}
-
 enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     enum rnic_uc_step step = RNIC_UC_CHECK_PSN;

@@ -41,8 +41,6 @@ enum rnic_uc_step {
         RNIC_UC_DONE
 };
 
-const char *rnic_uc_step_name(enum rnic_uc_step step);
-
 /* A packet of the UC service arrived whose form, ICRC, addresses, P_Key and QP state are right; its
  * payload is whole. The responder was started with that service. Returns the last step it took. */
 enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_pkt *pkt);

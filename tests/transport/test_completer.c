@@ -14,13 +14,6 @@
 
 static struct requester_fixture fake;
 
-static void step_names(void)
-{
-    CU_ASSERT_STRING_EQUAL(rnic_comp_step_name(RNIC_COMP_CHECK_PSN), "CHECK_PSN");
-    CU_ASSERT_STRING_EQUAL(rnic_comp_step_name(RNIC_COMP_IGNORE), "IGNORE");
-    CU_ASSERT_STRING_EQUAL(rnic_comp_step_name(RNIC_COMP_DONE), "DONE");
-}
-
 /* Three SENDs of one packet each, sent: positions 0, 1, 2. */
 static void three_sends(void)
 {
@@ -458,9 +451,9 @@ static void rnr_wait_ends_with_progress(void)
     requester_free(&fake);
 }
 
-SUITE("transport.completer", TEST(step_names), TEST(r138_coalesced_ack), TEST(r137_ghosts),
-      TEST(r145_read_completes), TEST(r125_atomic_completes), TEST(r139_implied_nak),
-      TEST(r140_read_gap), TEST(r141_read_order), TEST(r142_read_length), TEST(r143_wrong_kind),
-      TEST(r146_fatal_naks), TEST(r147_reserved), TEST(r148_bad_local_buffer),
-      TEST(r154_nak_retries), TEST(r155_progress_reloads), TEST(r156_rnr_nak),
-      TEST(r156_before_it_goes_again), TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))
+SUITE("transport.completer", TEST(r138_coalesced_ack), TEST(r137_ghosts), TEST(r145_read_completes),
+      TEST(r125_atomic_completes), TEST(r139_implied_nak), TEST(r140_read_gap),
+      TEST(r141_read_order), TEST(r142_read_length), TEST(r143_wrong_kind), TEST(r146_fatal_naks),
+      TEST(r147_reserved), TEST(r148_bad_local_buffer), TEST(r154_nak_retries),
+      TEST(r155_progress_reloads), TEST(r156_rnr_nak), TEST(r156_before_it_goes_again),
+      TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))

@@ -9,13 +9,6 @@
 
 static struct requester_fixture fake;
 
-static void names(void)
-{
-    CU_ASSERT_STRING_EQUAL(rnic_req_gate_name(RNIC_REQ_OPEN), "OPEN");
-    CU_ASSERT_STRING_EQUAL(rnic_req_gate_name(RNIC_REQ_CREDIT), "CREDIT");
-    CU_ASSERT_STRING_EQUAL(rnic_req_gate_name((enum rnic_req_gate)99), "unknown");
-}
-
 /* R127, R057: Only, or First Middle* Last, with suffixes at the end, PSNs in a row over the wrap.
  */
 static void r127_opcode_sequence(void)
@@ -551,7 +544,7 @@ static void r189_flush_and_reset(void)
     requester_free(&fake);
 }
 
-SUITE("transport.requester", TEST(names), TEST(r127_opcode_sequence), TEST(r128_headers),
+SUITE("transport.requester", TEST(r127_opcode_sequence), TEST(r128_headers),
       TEST(r058_psn_after_read), TEST(r133_ackreq), TEST(r060_window), TEST(r130_max_rd_atomic),
       TEST(r131_fence), TEST(r132_local_invalidate), TEST(r134_credits),
       TEST(r135_credits_monotonic), TEST(r153_go_back_anywhere), TEST(r154_timeout_and_retries),

@@ -61,8 +61,3 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port)
     else
         addr->in6.sin6_port = htons(port);
 }
-
-size_t uc_addr_len(const union uc_addr *addr)
-{
-    return addr->sa.sa_family == AF_INET ? sizeof addr->in : sizeof addr->in6;
-}

@@ -47,14 +47,17 @@ static int create_id(const struct uc_call *call)
 static int destroy_id(const struct uc_call *call)
 {
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
-    struct uc_id *id = uc_id_find(in->id); /* asleep or not */
-    if (!id || id->file != call->file)
+    struct rdma_ucm_destroy_id_resp resp = {.events_reported = 0};
+    struct uc_id *id = uc_id_get(call->file, in->id);
+    if (call->file->inherited) /* librdmacm frees its copy; the id is the parent's */
+        return uc_answer(call, in->response, &resp, sizeof resp);
+    if (!id)
         return -ENOENT;
     uc_wait_for_reader(id);
-    id = uc_id_find(in->id);
-    if (!id || id->file != call->file)
+    id = uc_id_get(call->file, in->id);
+    if (!id)
         return -ENOENT;
-    const struct rdma_ucm_destroy_id_resp resp = {.events_reported = id->reported};
+    resp.events_reported = id->reported;
     uc_id_del(id);
     return uc_answer(call, in->response, &resp, sizeof resp);
 }

@@ -67,7 +67,8 @@ int uc_leave(const struct uc_call *call)
                 continue;
             if (id->file != call->file)
                 return -EINVAL;
-            uc_discard_events(id, mcast);
+            for (struct uc_event *event; (event = uc_take_event(id->file, id, mcast)) != NULL;)
+                free(event);
             const struct rdma_ucm_destroy_id_resp resp = {.events_reported = mcast->reported};
             *at = mcast->next;
             free(mcast);

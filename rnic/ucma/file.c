@@ -10,6 +10,7 @@
 #include "port/sys/event_fd.h"
 #include "port/sys/clock.h"
 #include "ucma/ucma.h"
+#include "verbs/device.h"
 #include "verbs/waiters.h"
 
 #define TOLD_NS UINT64_C(100000000) /* who is told of an event has asked for it by then */
@@ -22,7 +23,7 @@ static struct waiters waiters; /* for an event of any file */
 static void init_files(void)
 {
     waiters_init(&waiters, &uc_lock);
-    uc_watch_forks();
+    uc_register_fork_handlers();
 }
 
 struct uc_file *uc_file_of(int fd)
@@ -91,15 +92,6 @@ int vcma_close(int fd)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The first that is to be told. */
-static struct uc_event **first_awake(struct uc_file *file)
-{
-    struct uc_event **at = &file->first;
-    while (*at && (*at)->id->asleep)
-        at = &(*at)->next;
-    return at;
-}
-
 static void clear_fd(const struct uc_file *file)
 {
     struct pollfd fd = {.fd = file->fd, .events = POLLIN};
@@ -110,17 +102,12 @@ static void clear_fd(const struct uc_file *file)
 void uc_files_forked(void)
 {
     waiters_init(&waiters, &uc_lock);
-    for (struct uc_file *file = files; file; file = file->next)
-        if (rnic_event_fd_renew(file->fd) && *first_awake(file))
-            rnic_event_fd_signal(file->fd);
-}
-
-void uc_files_wake(void)
-{
-    for (struct uc_file *file = files; file; file = file->next)
-        if (file->first)
-            rnic_event_fd_signal(file->fd);
-    waiters_wake(&waiters);
+    for (struct uc_file *file = files; file; file = file->next) {
+        rnic_event_fd_renew(file->fd);
+        file->inherited = true;
+        file->first = NULL; /* the parent's events */
+        file->last = &file->first;
+    }
 }
 
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status)
@@ -139,7 +126,7 @@ struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int s
 void uc_post(struct uc_event *event)
 {
     struct uc_file *file = event->id->file;
-    bool was_empty = !*first_awake(file);
+    bool was_empty = !file->first;
     event->next = NULL;
     event->at = rnic_live_now();
     *file->last = event;
@@ -155,17 +142,15 @@ static struct uc_event *unlink_event(struct uc_file *file, struct uc_event **at)
     *at = event->next;
     if (!event->next)
         file->last = at;
-    if (!*first_awake(file))
+    if (!file->first)
         clear_fd(file);
     return event;
 }
 
-/* Takes the first of the file's events that are those of `id` (and `mcast`, if that is not NULL),
- * or of anybody who is awake (NULL). */
-static struct uc_event *take_event(struct uc_file *file, const struct uc_id *id,
+struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
                                    const struct uc_mcast *mcast)
 {
-    struct uc_event **at = id ? &file->first : first_awake(file);
+    struct uc_event **at = &file->first;
     while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))
         at = &(*at)->next;
     return *at ? unlink_event(file, at) : NULL;
@@ -173,7 +158,7 @@ static struct uc_event *take_event(struct uc_file *file, const struct uc_id *id,
 
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
 {
-    struct uc_event *event = take_event(file, NULL, NULL);
+    struct uc_event *event = uc_take_event(file, NULL, NULL);
     if (!event)
         return -EAGAIN;
     *resp = event->resp;
@@ -214,8 +199,6 @@ void uc_wait_for_reader(const struct uc_id *id)
     const int fd = file->fd;
     const uint32_t handle = id->handle;
     rnic_time until;
-    if (id->asleep)
-        return;
     while (file && file->read && !file->late && !pthread_equal(file->reader, pthread_self()) &&
            (until = events_fresh_until(file, handle)) != 0) {
         file->late = rnic_live_now() >= until;
@@ -223,16 +206,6 @@ void uc_wait_for_reader(const struct uc_id *id)
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
         file = uc_file_of(fd); /* another thread may have closed it */
-    }
-}
-
-void uc_discard_events(struct uc_id *id, struct uc_mcast *mcast)
-{
-    struct uc_event *event;
-    while ((event = take_event(id->file, id, mcast)) != NULL) {
-        if (event->child)
-            uc_id_del(event->child);
-        free(event);
     }
 }
 
@@ -251,7 +224,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
     struct uc_file *from = id->file;
     struct uc_event *event;
     struct uc_event *list = NULL, **last = &list;
-    while ((event = take_event(from, id, NULL)) != NULL) {
+    while ((event = uc_take_event(from, id, NULL)) != NULL) {
         *last = event;
         last = &event->next;
         event->next = NULL;
@@ -274,26 +247,37 @@ static bool is_blocking(int fd)
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
+/* A call of a child on a channel of its parent: warns once. */
+static int refuse_inherited(void)
+{
+    static bool warned;
+    if (!warned)
+        verbs_warn("rdma_cm: process %ld cannot use event channels from before fork(): they are "
+                   "its parent's",
+                   (long)getpid());
+    warned = true;
+    return -ENODEV;
+}
+
 ssize_t vcma_write(int fd, const void *buf, size_t len)
 {
     struct rdma_ucm_cmd_hdr hdr;
     struct waiter waiter;
     int result = -EINVAL;
-    bool again;
     pthread_testcancel(); /* as write(2) */
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
             int held = rnic_lock_uncancelable(&uc_lock);
             struct uc_file *file = uc_file_of(fd);
-            uc_met_asleep = false;
             if (!file)
                 result = -EBADF;
             else if (hdr.in > len - sizeof hdr)
                 result = -EINVAL;
+            else if (file->inherited && hdr.cmd != RDMA_USER_CM_CMD_DESTROY_ID)
+                result = refuse_inherited();
             else
                 result = uc_command(file, &hdr, (const char *)buf + sizeof hdr, hdr.in);
-            again = result == -ENOENT && uc_met_asleep && (result = uc_wait_awake()) == 0;
             if (hdr.cmd == RDMA_USER_CM_CMD_REJECT || hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT ||
                 hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID)
                 uc_worker_flush();
@@ -302,10 +286,9 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             if (later)
                 waiters_add(&waiters, &waiter);
             rnic_unlock_uncancelable(&uc_lock, held);
-            if (!later && !again)
+            if (!later)
                 break;
-            if (later)
-                result = -waiters_wait(&waiter); /* until there is something, or a signal */
+            result = -waiters_wait(&waiter); /* until there is something, or a signal */
         } while (result == 0);
         /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
          * file, and wait for ever: programs end with a thread in there (rping). */

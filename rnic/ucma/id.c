@@ -31,8 +31,7 @@ struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
     struct uc_id *id = uc_id_find(handle);
     if (!id || id->file != file)
         return NULL;
-    uc_met_asleep |= id->asleep != NULL;
-    return id->asleep ? NULL : id;
+    return id;
 }
 
 /* librdmacm keeps ids in a table by handle, 16 bits wide (indexer.h). */
@@ -62,7 +61,6 @@ struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint
     id->uid = uid;
     id->space = space;
     id->qp_type = qp_type;
-    id->forks = uc_forks();
     id->psn = uc_random() & ROCE_PSN_MASK;
     id->next = uc_ids;
     uc_ids = id;
@@ -85,12 +83,17 @@ void uc_id_del(struct uc_id *id)
     rnic_time now = rnic_live_now();
     struct uc_listener *listener;
     struct uc_mcast *mcast;
+    struct uc_event *event;
     for (struct uc_id **at = &uc_ids; *at; at = &(*at)->next)
         if (*at == id) {
             *at = id->next;
             break;
         }
-    uc_discard_events(id, NULL);
+    while ((event = uc_take_event(id->file, id, NULL)) != NULL) {
+        if (event->child)
+            uc_id_del(event->child);
+        free(event);
+    }
     if (!id->uid) /* its listener may not have told of it yet */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
@@ -104,8 +107,6 @@ void uc_id_del(struct uc_id *id)
         id->mcasts = mcast->next;
         free(mcast);
     }
-    if (id->asleep)
-        uc_gave_up(id->asleep);
     free(id);
     uc_worker_wake();
 }
@@ -146,7 +147,7 @@ static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     uc_service_name(name, id->space, port);
     do
         claim->handle = rnic_live_claim(uc_port_live(on), name);
-    while (claim->handle == -EADDRINUSE && uc_child_lets_go());
+    while (claim->handle == -EADDRINUSE && uc_wait_for_child());
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
@@ -159,26 +160,13 @@ static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     return 0;
 }
 
-void uc_claims_drop(struct uc_id *id)
+void uc_ids_forked(void)
 {
-    for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
-        rnic_live_release(uc_port_live(claim->port), claim->handle);
-        claim->handle = -1;
-    }
-}
-
-bool uc_claims_restore(struct uc_id *id)
-{
-    char name[UC_SERVICE_NAME];
-    uc_service_name(name, id->space, uc_addr_port(&id->src));
-    for (struct uc_claim *claim = id->claims; claim; claim = claim->next) {
-        claim->handle = rnic_live_claim(uc_port_live(claim->port), name);
-        if (claim->handle < 0) {
-            uc_claims_drop(id);
-            return false;
-        }
-    }
-    return true;
+    for (struct uc_id *id = uc_ids; id; id = id->next)
+        for (struct uc_claim *claim = id->claims; claim; claim = claim->next)
+            rnic_live_release(uc_port_live(claim->port), claim->handle);
+    uc_ids = NULL; /* librdmacm still has their handles: the memory stays */
+    claim_cnt = 0;
 }
 
 static int claim_port(struct uc_id *id, uint16_t port)

@@ -57,29 +57,9 @@ struct uc_port *uc_port_first(void)
     return ports;
 }
 
-struct uc_port *uc_ports_take(void)
+void uc_ports_forked(void)
 {
-    struct uc_port *taken = ports;
     ports = NULL;
-    return taken;
-}
-
-bool uc_ports_run(struct uc_port *taken)
-{
-    for (struct uc_port *port = taken; port; port = port->next)
-        if (!rnic_live_runs(uc_port_live(port)))
-            return false;
-    return true;
-}
-
-void uc_ports_give(struct uc_port *taken)
-{
-    struct uc_port **end = &ports;
-    while (*end)
-        end = &(*end)->next;
-    *end = taken;
-    for (struct uc_port *port = taken; port; port = port->next)
-        rnic_live_gsi_owner(uc_port_live(port));
 }
 
 struct uc_port *uc_port_next(struct uc_port *port)

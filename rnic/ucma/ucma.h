@@ -73,9 +73,10 @@ struct uc_file {
     struct uc_file *next;
     int fd; /* eventfd, readable while there are events */
     struct uc_event *first, **last;
-    pthread_t reader; /* who took the last event, ... */
-    bool read;        /* ... if anybody has ... */
-    bool late;        /* ... and did not take one since that it was left */
+    bool inherited;   /* of the parent of this process */
+    bool read;        /* `reader` is set */
+    bool late;        /* the reader was given time for an event and did not take it */
+    pthread_t reader; /* thread that took the last event */
 };
 
 struct uc_mcast {
@@ -133,10 +134,7 @@ struct uc_id {
     uint8_t ack_timeout; /* 0: not set */
     bool reuse;
     bool disconnect_posted;
-    struct uc_sleep *asleep; /* not NULL: another process's (forked.c) */
-    unsigned forks;          /* uc_forks() when it was made */
-    bool peer_missed;        /* its peer's process was not there at the last look, ... */
-    bool dreq_due;           /* ... nor at the one before: its DREQ is to be sent */
+    bool dreq_due; /* its peer process was killed: its DREQ is to be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -153,7 +151,6 @@ bool uc_addr_is_any(const union uc_addr *addr);
 bool uc_addr_is_loopback(const union uc_addr *addr); /* 127.0.0.0/8, ::1 */
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
-size_t uc_addr_len(const union uc_addr *addr);
 
 /* ---- port.c ----------------------------------------------------------------------------------
  */
@@ -168,11 +165,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16]);
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
-/* In a child of fork() the parent's are not among them: takes all out of the list; whether they can
- * be used again, because the parent is gone; puts them back. */
-struct uc_port *uc_ports_take(void);
-bool uc_ports_run(struct uc_port *taken);
-void uc_ports_give(struct uc_port *taken);
+void uc_ports_forked(void); /* in a child of fork(): forgets the parent's */
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
@@ -209,9 +202,8 @@ void uc_worker_forked(void); /* the thread is the parent's */
 /* ---- file.c ----------------------------------------------------------------------------------
  */
 
-void uc_files_forked(void); /* gives them descriptors of their own */
-void uc_files_wake(void);
-struct uc_file *uc_file_of(int fd);   /* or NULL */
+void uc_files_forked(void);         /* in a child of fork(): the parent's channels are inherited */
+struct uc_file *uc_file_of(int fd); /* or NULL */
 void uc_post(struct uc_event *event); /* to the file of event->id */
 /* A new event of `id`; NULL without memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
@@ -219,7 +211,10 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
 /* Leaves another thread that takes the file's events a moment for those of an id that is to be
  * destroyed; unlocks meanwhile. */
 void uc_wait_for_reader(const struct uc_id *id);
-void uc_discard_events(struct uc_id *id, struct uc_mcast *mcast);
+/* Removes the oldest event of the file and returns it for free(), or NULL. With `id` only events of
+ * that id count, with `mcast` only those of that group. */
+struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
+                               const struct uc_mcast *mcast);
 void uc_discard_request(const struct uc_id *child); /* that nobody heard of */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
@@ -228,7 +223,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
 void uc_id_del(struct uc_id *id); /* with its events */
-/* NULL if the file has no such id, or if it is asleep: then uc_met_asleep is set. */
+/* NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
@@ -236,37 +231,19 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
 /* The name in port/registry.h of a port of a port space. */
 #define UC_SERVICE_NAME 32
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
-/* Lets go of the names of an id, and claims them again: false if another process has one. */
-void uc_claims_drop(struct uc_id *id);
-bool uc_claims_restore(struct uc_id *id);
+void uc_ids_forked(void); /* in a child of fork(): releases the parent's names, forgets its ids */
 /* What the worker does for id->job; unlocks meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 
-/* ---- forked.c --------------------------------------------------------------------------------
+/* ---- fork.c ----------------------------------------------------------------------------------
  */
 
-struct uc_sleep;
-struct pollfd;
-
-void uc_watch_forks(void); /* once */
-/* Readable when processes have ended that have what is asleep here: how many. */
-unsigned uc_sleep_fds(struct pollfd *fds, unsigned max);
-/* Wakes what is asleep if its process is gone: RNIC_NEVER when nothing sleeps, else when to call
- * again. */
-rnic_time uc_wake_inherited(rnic_time now);
-/* Waits a little, if a child may have names of this process that it lets go of at once; else false.
- */
-bool uc_child_lets_go(void);
-/* How often this process has forked, and whether a child has copies of its ids: asked once, when it
- * ends. */
-unsigned uc_forks(void);
-bool uc_children_hold(void);
-void uc_gave_up(struct uc_sleep *sleep); /* an id that was asleep is gone */
-extern bool uc_met_asleep;               /* a call was for an id that is asleep */
-/* For such a call: 0 when something has woken, or -EBUSY; unlocks meanwhile. */
-int uc_wait_awake(void);
+void uc_register_fork_handlers(void); /* once */
+/* Sleeps 2 ms and returns true shortly after a fork, when the child may still hold a name of this
+ * process; else returns false. */
+bool uc_wait_for_child(void);
 
 /* ---- ucm_event.c -------------------------------------------------------------------------------
  */

@@ -16,11 +16,10 @@
 #include "port/sys/clock.h"
 #include "ucma/ucma.h"
 
-#define PORTS_MAX  64u
-#define SLEEPS_MAX 4u                   /* who is watched, of those that had what is asleep */
-#define LINGER_NS  UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
-#define FLUSH_NS   UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
-#define DEAD_NS    UINT64_C(1000000000) /* between two looks at who was killed */
+#define PORTS_MAX 64u
+#define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
+#define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
+#define DEAD_NS   UINT64_C(1000000000) /* between two looks at who was killed */
 
 static pthread_t thread;
 static pid_t runs_in; /* the process that has the thread; 0: none */
@@ -54,7 +53,7 @@ void uc_worker_forked(void)
 static bool do_one_job(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
-        if (id->job != UC_NO_JOB && !id->asleep) {
+        if (id->job != UC_NO_JOB) {
             uc_resolve(id);
             return true;
         }
@@ -80,7 +79,7 @@ static bool do_one_job(void)
 /* A connection that a process of this machine has with this one. */
 static bool has_local_peer(const struct uc_id *id)
 {
-    return id->state == UC_CONNECT && id->cm && !id->asleep &&
+    return id->state == UC_CONNECT && id->cm &&
            (rnic_cm_id_state(id->cm) == RNIC_CM_CONNECTED ||
             rnic_cm_id_state(id->cm) == RNIC_CM_DREQ_SENT) &&
            uc_port_peer_local(id);
@@ -108,9 +107,8 @@ static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 /*
  * The kernel ends the connections of a process that is killed, and answers for it afterwards. Here
  * nobody is left to do that, but the peer, if it is a process of the same machine, sees that it is
- * gone, and speaks for it: with the DREQ that this machine owes. Twice, as a process that makes
- * itself a daemon is gone for a moment. The peer on another machine gets no answer any more, as
- * from one that lost its power.
+ * gone, and speaks for it: with the DREQ that this machine owes. The peer on another machine gets
+ * no answer any more, as from one that lost its power.
  */
 static void send_dreq_for_dead_peers(rnic_time now)
 {
@@ -118,11 +116,8 @@ static void send_dreq_for_dead_peers(rnic_time now)
     if (now < next)
         return;
     next = now + DEAD_NS;
-    for (struct uc_id *id = uc_ids; id; id = id->next) {
-        bool gone = has_local_peer(id) && uc_port_peer_gone(id);
-        id->dreq_due = gone && id->peer_missed;
-        id->peer_missed = gone;
-    }
+    for (struct uc_id *id = uc_ids; id; id = id->next)
+        id->dreq_due = has_local_peer(id) && uc_port_peer_gone(id);
     struct uc_id *id;
     while ((id = first_due_id()) != NULL) {
         uint8_t mad[ROCE_MAD_SIZE];
@@ -139,12 +134,13 @@ static void send_dreq_for_dead_peers(rnic_time now)
 }
 
 /* Sleeps until a MAD comes, a call wants something, or it is time, `until` at the latest. */
-static void wait_for_work(rnic_time until)
+static void wait_for_work(void)
 {
-    struct pollfd fds[1 + 2 * PORTS_MAX + SLEEPS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
+    struct pollfd fds[1 + 2 * PORTS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
     struct uc_port *watched[PORTS_MAX];
     unsigned cnt = 1;
     rnic_time now = rnic_live_now();
+    rnic_time until = RNIC_NEVER;
     for (struct uc_port *port = uc_port_first(); port && cnt < 2 * PORTS_MAX;
          port = uc_port_next(port)) {
         rnic_time deadline = rnic_cm_deadline(uc_port_cm(port));
@@ -156,10 +152,9 @@ static void wait_for_work(rnic_time until)
     }
     uint64_t left = until > now ? until - now : 0;
     const struct timespec timeout = rnic_look_for(left);
-    unsigned owners = uc_sleep_fds(fds + cnt, SLEEPS_MAX);
     pthread_cond_broadcast(&idle);
     pthread_mutex_unlock(&uc_lock);
-    ppoll(fds, cnt + owners, &timeout, NULL);
+    ppoll(fds, cnt, &timeout, NULL);
     if (fds[0].revents & POLLNVAL)
         rnic_nap_blind(RNIC_BLIND_NS);
     pthread_mutex_lock(&uc_lock);
@@ -176,12 +171,11 @@ static void *worker_main(void *unused)
     prctl(PR_SET_NAME, "rnic-cm");
     pthread_mutex_lock(&uc_lock);
     for (;;) {
-        rnic_time inherited = uc_wake_inherited(rnic_live_now());
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             uc_port_receive(port, rnic_live_now());
         send_dreq_for_dead_peers(rnic_live_now());
         if (!do_one_job())
-            wait_for_work(inherited);
+            wait_for_work();
     }
     return NULL;
 }
@@ -225,15 +219,6 @@ void uc_worker_flush(void)
             break;
 }
 
-/* One that no child has, or NULL. */
-static struct uc_id *own_id(bool children_hold)
-{
-    struct uc_id *id = uc_ids;
-    while (id && children_hold && id->forks != uc_forks())
-        id = id->next;
-    return id;
-}
-
 /* A process that ends ends its connections, as the kernel does when it closes the device; what is
  * lost of that is repeated for a moment. */
 __attribute__((destructor)) static void finish(void)
@@ -242,9 +227,8 @@ __attribute__((destructor)) static void finish(void)
         return;
     const struct timespec until = rnic_day_after(LINGER_NS);
     pthread_mutex_lock(&uc_lock);
-    bool children_hold = uc_children_hold();
-    for (struct uc_id *id; (id = own_id(children_hold)) != NULL;)
-        uc_id_del(id);
+    while (uc_ids)
+        uc_id_del(uc_ids);
     uc_worker_wake();
     for (int late = 0; late == 0;) {
         unsigned leaving = 0;

@@ -73,11 +73,10 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Under the list's lock. 0 or an errno. What a child of fork() inherited goes on for the contexts
- * that it inherited with it, and for no others (port/live.h). */
+/* Under the list's lock. 0 or an errno. A child of fork() opens a device of its own. */
 static int open_hca(struct vdevice *device)
 {
-    if (device->hca && device->hca->pid == getpid()) {
+    if (device->hca && !device->hca->inherited) {
         device->hca->refs++;
         return 0;
     }
@@ -149,6 +148,7 @@ static void parent_forked(void)
 
 static void child_forked(void)
 {
+    vdevice_forked();
     evq_child_forked();
     pthread_mutex_unlock(&vdevice_lock);
 }
@@ -164,6 +164,16 @@ void vctx_register_fork_handlers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork_handlers);
+}
+
+int vctx_refuse_inherited(struct ibv_context *context)
+{
+    static bool warned;
+    if (!warned)
+        verbs_warn("%s: process %ld cannot use what its parent opened before fork()",
+                   context->device->name, (long)getpid());
+    warned = true;
+    return ENODEV;
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)

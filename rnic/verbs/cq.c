@@ -29,7 +29,10 @@ static struct vcq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq
                              struct ibv_comp_channel *channel, uint32_t comp_vector)
 {
     struct vcq *cq = NULL;
-    int result = EINVAL;
+    int result = vctx_check_owner(context);
+    if (result != 0)
+        goto fail;
+    result = EINVAL;
     if (comp_vector >= (uint32_t)context->num_comp_vectors || cqe == 0)
         goto fail;
     cq = calloc(1, sizeof *cq);
@@ -137,6 +140,9 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 
 int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 {
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0)
+        return result;
     vctx_lock(ibv->context);
     rnic_cq_arm(vcq_of(ibv)->rnic, solicited_only);
     rnic_live_leave_poll(vctx_of(ibv->context)->hca->live, true);
@@ -193,6 +199,8 @@ int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
 {
     struct rnic_wc got[16];
     int done = 0;
+    if (vctx_check_owner(ibv->context) != 0)
+        return -1;
     while (done < cnt) {
         size_t want = cnt - done < 16 ? (size_t)(cnt - done) : 16;
         vctx_lock(ibv->context);

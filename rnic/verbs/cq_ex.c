@@ -21,10 +21,13 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* 0 or ENOENT. */
+/* 0, ENOENT if there is no completion, or ENODEV. */
 static int poll_next(struct ibv_cq_ex *ex)
 {
     struct vcq *cq = vcq_of_ex(ex);
+    int result = vctx_check_owner(ex->context);
+    if (result != 0)
+        return result;
     vctx_lock(ex->context);
     size_t got = vcq_take(cq, &cq->current, 1, true);
     vctx_unlock(ex->context);

@@ -121,6 +121,13 @@ static int refresh_devices(void)
     return result;
 }
 
+void vdevice_forked(void)
+{
+    for (struct vdevice *device = devices; device; device = device->next)
+        if (device->hca)
+            device->hca->inherited = true;
+}
+
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
     struct ibv_device **list = NULL;

@@ -17,6 +17,8 @@ static inline struct vdevice *vdevice_of(struct ibv_device *device)
 /* NULL if it makes no sense, which was said. Under the lock. */
 const struct verbs_config *vdevice_config(void);
 
+void vdevice_forked(void); /* in a child of fork(): what is open is the parent's */
+
 /* What ucma/preload.c asks; exported under the version RNIC_1. Programs look for files of a device
  * themselves, past libibverbs (UCX for both kinds). */
 

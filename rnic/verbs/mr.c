@@ -109,7 +109,9 @@ static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uin
                                   unsigned flags)
 {
     struct rnic_mr_attr attr = {.addr = addr, .len = len, .iova = iova, .invalidate = true};
-    int result = to_rnic_access(flags, &attr.access);
+    int result = vctx_check_owner(pd->context);
+    if (result == 0)
+        result = to_rnic_access(flags, &attr.access);
     if (flags & IBV_ACCESS_ON_DEMAND)
         result = EOPNOTSUPP;
     if (result == 0 && len == 0)

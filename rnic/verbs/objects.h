@@ -68,7 +68,8 @@ struct vhca {
     struct xrc_domain *domains;   /* locked */
     uint64_t linger;              /* ms, as in config.h */
     uint64_t lingered;            /* packets received when it was last quiet for so long; locked */
-    pid_t pid;                    /* who opened it: a child of fork() opens one of its own */
+    pid_t pid;                    /* process that opened it */
+    bool inherited;               /* of the parent of this process: a child opens one of its own */
     unsigned refs;                /* under the list's lock */
 };
 
@@ -94,6 +95,8 @@ struct vctx {
     struct vctx *next; /* in hca->contexts */
 };
 
+int vctx_refuse_inherited(struct ibv_context *context);
+
 /* Lets the device answer what still comes, as config.h says of RNIC_LINGER. Not locked. */
 void vhca_linger(struct vhca *hca);
 
@@ -118,6 +121,12 @@ static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
 static inline void vctx_unlock(struct ibv_context *context)
 {
     rnic_live_unlock(vctx_of(context)->hca->live);
+}
+
+/* 0, or ENODEV in a child of fork() for a context of its parent, after one warning. */
+static inline int vctx_check_owner(struct ibv_context *context)
+{
+    return vctx_of(context)->hca->inherited ? vctx_refuse_inherited(context) : 0;
 }
 
 /* enum rnic_error as an errno. */

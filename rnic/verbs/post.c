@@ -71,7 +71,11 @@ int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr
     struct vqp *qp = vqp_of(ibv);
     struct timeline *timeline = vctx_of(ibv->context)->hca->timeline;
     uint64_t called = timeline ? rnic_live_now() : 0;
-    int result = 0;
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0) {
+        *bad = wr;
+        return result;
+    }
     vctx_lock(ibv->context);
     timeline_posting(timeline, called);
     for (; wr; wr = wr->next) {
@@ -101,7 +105,11 @@ int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to)
 int vqp_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct vqp *qp = vqp_of(ibv);
-    int result = 0;
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0) {
+        *bad = wr;
+        return result;
+    }
     vctx_lock(ibv->context);
     for (; wr; wr = wr->next) {
         struct rnic_recv_wr to;

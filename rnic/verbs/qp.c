@@ -71,7 +71,9 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
 {
     struct ibv_qp_cap *cap = &attr->cap;
     struct vqp *qp = NULL;
-    int result = check_init(attr);
+    int result = vctx_check_owner(context);
+    if (result == 0)
+        result = check_init(attr);
     if (result != 0)
         goto fail;
     qp = calloc(1, sizeof *qp);
@@ -290,6 +292,9 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
     mask &= ~xrc_ignored_attrs(ibv->qp_type);
     struct vqp *qp = vqp_of(ibv);
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0)
+        return result;
     if (mask & IBV_QP_RATE_LIMIT)
         return EOPNOTSUPP;
     if ((mask & IBV_QP_PKEY_INDEX && attr->pkey_index != 0) ||
@@ -300,14 +305,14 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
         mask &= ~IBV_QP_PATH_MIG_STATE;
     struct rnic_qp_attr to = to_rnic_attr(attr, mask);
     if (mask & IBV_QP_AV) {
-        int result = vah_path(ibv->context, &attr->ah_attr, &to.av);
+        result = vah_path(ibv->context, &attr->ah_attr, &to.av);
         if (result != 0)
             return result;
     }
     if (stops_answering(ibv, attr, mask))
         vhca_linger(vctx_of(ibv->context)->hca);
     vctx_lock_settled(ibv->context);
-    int result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_live_now()));
+    result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_live_now()));
     if (result == 0) {
         if (mask & IBV_QP_STATE)
             ibv->state = attr->qp_state;

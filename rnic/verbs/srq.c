@@ -125,7 +125,11 @@ int vsrq_num(struct ibv_srq *srq, uint32_t *num)
 
 int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-    int result = 0;
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0) {
+        *bad = wr;
+        return result;
+    }
     vctx_lock(ibv->context);
     for (; wr; wr = wr->next) {
         struct rnic_recv_wr to;

@@ -297,6 +297,8 @@ static int complete_batch(struct ibv_qp_ex *ex)
     size_t cnt = builder->requests.len / sizeof(struct built_request);
     struct built_request *requests = (struct built_request *)(void *)builder->requests.bytes;
     int result = builder->error;
+    if (result == 0)
+        result = vctx_check_owner(ex->qp_base.context);
     if (result == 0 && cnt > 0) {
         struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
         uint64_t called = timeline ? rnic_live_now() : 0;

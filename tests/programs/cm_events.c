@@ -549,101 +549,9 @@ static void killed(void)
     end();
 }
 
-/* The service of a daemon: takes one connection, and ends it when it is asked to. */
-static void serve(void)
-{
-    take_request();
-    accept_it();
-    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
-    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
-    MUST(rdma_disconnect(child) == 0);
-    MUST(rdma_destroy_id(child) == 0);
-    child = NULL;
-}
-
-/* Until this process has the port again, without a call of the library: who asks before waits a
- * second longer. */
-static void await_port(void)
-{
-    char name[32], line[256];
-    bool found = false;
-    snprintf(name, sizeof name, "/cm/106/%d\n", port);
-    for (int tries = 0; tries < WAIT_MS && !found; tries++) {
-        FILE *names = fopen("/proc/net/unix", "r");
-        MUST(names);
-        while (!found && fgets(line, sizeof line, names))
-            found = strstr(line, name) != NULL;
-        fclose(names);
-        usleep(1000);
-    }
-    MUST(found);
-}
-
-/* A program listens, then makes itself a daemon: in the kernel ids live with the open file, so that
- * they are the child's when the parent has gone. Once the child waits in poll(2), once in the call,
- * once it is the child of a child. */
-static void daemons(void)
-{
-    for (int how = 0; how < 3; how++) {
-        int said[2];
-        char byte;
-        port++;
-        qpn += 10;
-        fflush(stdout);
-        MUST(pipe(said) == 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-            begin(RDMA_PS_TCP, true, true);
-            pid_t first = getpid(), parent = first;
-            MUST(daemon(1, 1) == 0);
-            if (how == 2) {
-                parent = getpid();
-                MUST(daemon(1, 1) == 0);
-            }
-            alarm(WAIT_MS / 1000);
-            while (getppid() == parent || kill(first, 0) == 0) /* who ends has names still */
-                usleep(1000);
-            await_port();
-            MUST(write(said[1], "r", 1) == 1);
-            if (how == 1) { /* the call waits */
-                struct rdma_cm_event *event;
-                MUST(rdma_get_cm_event(passive, &event) == 0);
-                MUST(event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
-                child = event->id;
-                MUST(rdma_ack_cm_event(event) == 0 && rdma_reject(child, NULL, 0) == 0);
-                MUST(rdma_destroy_id(child) == 0);
-            }
-            serve();
-            MUST(write(said[1], "y", 1) == 1);
-            end();
-            _exit(0);
-        }
-        int status;
-        MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
-        close(said[1]);
-        MUST(read(said[0], &byte, 1) == 1);
-        begin(RDMA_PS_TCP, false, false);
-        for (int again = how == 1; again >= 0; again--) {
-            resolve();
-            ask();
-            if (again) {
-                expect(active, RDMA_CM_EVENT_REJECTED, 28);
-                MUST(rdma_destroy_id(asks) == 0);
-                MUST(rdma_create_id(active, &asks, NULL, RDMA_PS_TCP) == 0);
-            }
-        }
-        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-        MUST(rdma_establish(asks) == 0 && rdma_disconnect(asks) == 0);
-        expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
-        MUST(read(said[0], &byte, 1) == 1);
-        close(said[0]);
-        end();
-    }
-}
-
-/* While the parent lives its ids are its own: the child hears so, may give up its copies, and has a
- * channel of its own as ever. The name of the parent's port is the parent's. */
-static void inherited(void)
+/* A child of fork() cannot use its parent's ids: its calls fail with ENODEV. It can destroy its
+ * copies and use a channel of its own. The parent's port stays the parent's. */
+static void child_is_refused_its_parents_ids(void)
 {
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
@@ -653,7 +561,7 @@ static void inherited(void)
         struct rdma_cm_id *other;
         struct sockaddr_in here = at(address, port + 50);
         alarm(WAIT_MS / 1000);
-        MUST(rdma_listen(listens, 5) == -1 && errno == EBUSY);
+        MUST(rdma_listen(listens, 5) == -1 && errno == ENODEV);
         MUST((own = rdma_create_event_channel()) != NULL);
         MUST(rdma_create_id(own, &other, NULL, RDMA_PS_TCP) == 0);
         MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == 0 && rdma_listen(other, 1) == 0);
@@ -689,62 +597,6 @@ static void inherited(void)
     MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
 }
 
-/* A process accepts, makes a child, and ends. The connection is the child's then, who ends it; or
- * nobody's, if the child has become another program. */
-static void left(void)
-{
-    for (int how = 0; how < 2; how++) {
-        int go[2], status;
-        char byte;
-        port++;
-        qpn += 10;
-        fflush(stdout);
-        MUST(pipe2(go, O_CLOEXEC) == 0);
-        pid_t pid = fork();
-        if (pid == 0) {
-            begin(RDMA_PS_TCP, true, true);
-            MUST(write(go[1], "l", 1) == 1);
-            take_request();
-            accept_it();
-            expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
-            int done[2];
-            MUST(pipe2(done, O_CLOEXEC) == 0);
-            pid = fork();
-            if (pid == 0 && how == 1)
-                execlp("sleep", "sleep", "1", NULL);
-            if (pid == 0) {
-                close(done[0]);
-                close(done[1]);
-                alarm(WAIT_MS / 1000);
-                MUST(read(go[0], &byte, 1) == 1);
-                MUST(rdma_disconnect(child) == 0);
-                expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
-                _exit(0);
-            }
-            close(done[1]);
-            MUST(pid > 0 && read(done[0], &byte, 1) == 0); /* it is what it is to be */
-            exit(0);
-        }
-        MUST(pid > 0 && read(go[0], &byte, 1) == 1);
-        begin(RDMA_PS_TCP, false, false);
-        resolve();
-        ask();
-        expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-        MUST(rdma_establish(asks) == 0);
-        MUST(waitpid(pid, &status, 0) == pid && status == 0);
-        if (how == 0) {
-            struct pollfd fd = {.fd = active->fd, .events = POLLIN};
-            MUST(poll(&fd, 1, 200) == 0);
-            MUST(write(go[1], "g", 1) == 1);
-        }
-        expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
-        MUST(rdma_disconnect(asks) == 0);
-        close(go[0]);
-        close(go[1]);
-        end();
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
@@ -768,9 +620,7 @@ int main(int argc, char **argv)
         {"cancelled", cancelled},
         {"untaken", untaken},
         {"killed", killed},
-        {"daemons", daemons},
-        {"inherited", inherited},
-        {"left", left},
+        {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"descriptor", descriptor}, /* leaves a thread that would end the process in 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";

@@ -223,12 +223,32 @@ static void finish_child(pid_t pid)
         die("the child ended with status 0x%x", (unsigned)status);
 }
 
-/* A child that does nothing, one that ends without leaving main(), one with a device of its own. */
+/* Calls of a child on objects that its parent opened fail, and destroying the copies works. */
+static void refused_in_child(struct both *both)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    struct ibv_sge sge = {(uintptr_t)both->buf_a, 8, both->mr_a->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad = NULL;
+    struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv = NULL;
+    struct ibv_wc wc;
+    init.send_cq = init.recv_cq = both->a.cq;
+    MUST(ibv_post_send(both->a.qp, &wr, &bad) == ENODEV && bad == &wr);
+    MUST(ibv_post_recv(both->a.qp, &recv, &bad_recv) == ENODEV && bad_recv == &recv);
+    MUST(ibv_poll_cq(both->a.cq, 1, &wc) == -1);
+    MUST(!ibv_create_qp(both->a.pd, &init) && errno == ENODEV);
+    MUST(!ibv_create_cq(context, 1, NULL, NULL, 0) && errno == ENODEV);
+    MUST(!ibv_reg_mr(both->a.pd, both->buf_a, BUF, 0) && errno == ENODEV);
+    both_close(both);
+    MUST(ibv_close_device(context) == 0);
+}
+
+/* A child that does nothing, one that ends without leaving main(), one with a device of its own,
+ * one that tries to use its parent's. */
 static void forks(void)
 {
     struct both both;
     both_open(&both, context);
-    for (unsigned kind = 0; kind < 3; kind++) {
+    for (unsigned kind = 0; kind < 4; kind++) {
         fflush(stdout);
         pid_t pid = fork();
         if (pid == 0) {
@@ -237,6 +257,10 @@ static void forks(void)
                 _exit(0);
             if (kind == 1)
                 exit(0);
+            if (kind == 3) {
+                refused_in_child(&both);
+                _exit(0);
+            }
             struct both own;
             struct ibv_context *mine = endpoint_device(NULL);
             both_open(&own, mine);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Fork: a child has no rdma_cm ids of its parent. In the kernel an id lives with the open file,
+ * which parent and child share. Here it lives in the memory of the process that has the device, its
+ * names and its QPs. The child's calls on channels of its parent fail with ENODEV, except for
+ * rdma_destroy_id(), which frees the child's copy. Channels and ids that the child makes work as
+ * any. No program of Debian opens a device and then makes itself a daemon: fio, qemu, tgtd and
+ * ceph-osd fork first.
+ */
+#include "port/sys/clock.h"
+#include "ucma/ucma.h"
+#include <time.h>
+
+/* A child closes its parent's names right after the fork: the parent waits for that, at most. */
+#define CHILD_START_NS UINT64_C(200000000)
+#define POLL_NS        UINT64_C(2000000)
+
+static rnic_time forked_at; /* last fork of this process; 0: none */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&uc_lock);
+}
+
+static void after_fork_parent(void)
+{
+    forked_at = rnic_live_now();
+    pthread_mutex_unlock(&uc_lock);
+}
+
+static void after_fork_child(void)
+{
+    pthread_mutex_init(&uc_lock, NULL);
+    forked_at = 0;
+    uc_worker_forked();
+    uc_ids_forked();
+    uc_ports_forked();
+    uc_files_forked();
+}
+
+void uc_register_fork_handlers(void)
+{
+    vctx_register_fork_handlers();
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+bool uc_wait_for_child(void)
+{
+    const struct timespec pause = rnic_timespec(POLL_NS);
+    if (forked_at == 0 || rnic_live_now() - forked_at > CHILD_START_NS)
+        return false;
+    nanosleep(&pause, NULL);
+    return true;
+}

@@ -148,7 +148,7 @@ static struct uc_event *unlink_event(struct uc_file *file, struct uc_event **at)
 }
 
 struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
-                                   const struct uc_mcast *mcast)
+                               const struct uc_mcast *mcast)
 {
     struct uc_event **at = &file->first;
     while (*at && ((id && (*at)->id != id) || (mcast && (*at)->mcast != mcast)))

@@ -10,7 +10,6 @@
 #include "check/check_json.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
-#include "wire/cm_msg.h"
 
 /* One capture on its way. */
 struct check {
@@ -71,29 +70,27 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
         check->json_failed = true;
 }
 
-/* A rejected connection has no packets of its own that could tell. */
-static void note_rejection(struct check_report *report, const struct roce_pkt *pkt,
-                           const struct roce_cm_msg *cm, uint32_t frame)
+/* A rejected connection has no data packets: keep the address and reason of its REJ. */
+static void note_rejection(struct check_report *report, const struct roce_flow_in *in,
+                           const struct roce_cm_msg *msg)
 {
     struct check_rejection *r;
 
     if (report->rejection_cnt++ >= CHECK_REJECTIONS)
         return;
     r = &report->rejection[report->rejection_cnt - 1];
-    r->frame = frame;
-    r->reason = cm->rej.reason;
-    roce_pkt_addr(pkt, r->from, r->to);
+    r->frame = in->frame;
+    r->reason = msg->rej.reason;
+    roce_pkt_addr(in->pkt, r->from, r->to);
 }
 
-static void judge_cm(struct check_report *report, const struct parsed_frame *item)
+static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg)
 {
-    struct roce_cm_msg cm;
+    struct check *check = user;
 
-    if (roce_cm_msg_of_pkt(&cm, &item->pkt) != 0)
-        return;
-    if (cm.kind == ROCE_CM_REJ)
-        note_rejection(report, &item->pkt, &cm, item->number);
-    unanswered_cm_add(&report->unanswered_cm, &cm, &item->pkt, item->number, item->time);
+    if (msg->kind == ROCE_CM_REJ)
+        note_rejection(check->report, in, msg);
+    unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
 static inline void judge_packet(struct check *check, const struct parsed_frame *item)
@@ -115,9 +112,7 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
     roce_flow_feed(check->flow, &in, report->history ? &result : NULL);
     if (report->history)
         event_history_add(report->history, &in, &result);
-    if (item->pkt.bth.dest_qp == ROCE_QP_GSI && totals->dropped == dropped)
-        judge_cm(report, item);
-    else if (totals->dropped == dropped)
+    if (item->pkt.bth.dest_qp != ROCE_QP_GSI && totals->dropped == dropped)
         unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
 
@@ -236,6 +231,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
                                         .user = check,
                                         .on_finding = on_finding,
                                         .on_cnp_episode = on_cnp_episode,
+                                        .on_cm = on_cm,
                                         .on_conn = on_conn};
 
     if (open_sources(check, path, error) != 0)

@@ -80,7 +80,7 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
 {
     const uint64_t *findings = report->totals.findings;
 
-    if (check_report_verdict(report) == CHECK_VIOLATION)
+    if (check_report_verdict(report) == CHECK_VIOLATED)
         return true;
     return (fail_on >= FAIL_ON_FAILED && report->failed > 0) ||
            (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||

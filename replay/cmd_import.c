@@ -118,12 +118,9 @@ static int read_options(int argc, char **argv, struct import_options *options, b
 
 static void print_result(const struct import_options *options, const struct import_result *added)
 {
-    static const char *const verdicts[] = {
-        [VERDICT_PASS] = "holds", [VERDICT_FAIL] = "differs", [VERDICT_SKIPPED] = "skipped"};
-
     printf("%s/captures/%s.pcap: %u of %u frames, %s; replay: %s\n", options->folder, added->name,
            added->frames, added->of, added->all ? "all connections" : added->text,
-           verdicts[added->verdict]);
+           verdict_name(added->verdict));
     if (options->addresses)
         printf("anonymized: %u MAC and %u IP addresses\n", added->macs, added->ips);
     if (options->payload)

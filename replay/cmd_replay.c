@@ -77,7 +77,7 @@ static void print_usage(FILE *out)
     fprintf(out, "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- is standard input)\n"
                  "Plays captures against the software RNIC and judges its answers. Of a folder all "
                  "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
-                 "file, peer, replay: holds,\ndiffers, skipped or unusable).\noptions:\n");
+                 "file, peer, replay: PASS,\nFAIL, SKIPPED or UNUSABLE).\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "peers:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)

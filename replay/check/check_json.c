@@ -9,6 +9,9 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
+/* The version of check.schema.json. */
+#define CHECK_JSON_VERSION 2u
+
 static const char *const side_names[2] = {"a", "b"};
 static const char *const severity_names[ROCE_SEV_CNT] = {"note", "warning", "error"};
 static const char *const oper_ids[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
@@ -389,6 +392,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     put_severities(o, sum->facts.findings);
     put_number(o, "errors_unknown", sum->facts.errors_unknown);
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_conn_verdict(sum))));
+    json_object_set_new(o, "failed", json_boolean(check_conn_failed(sum)));
     json_object_set_new(o, "end", end_json(sum));
     json_object_set_new(o, "cm", cm_json(sum));
     json_object_set_new(o, "a", side_json(c, 0));
@@ -452,10 +456,11 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "errors_unknown", sum->errors_unknown);
     json_object_set_new(o, "rules", rules);
     json_object_set_new(
-        o, "peer",
+        o, "quirks",
         r->profile == ROCE_PROFILE_NONE ? json_null() : json_string(roce_profile_name(r->profile)));
     json_object_set_new(o, "fault", r->error ? json_lossy_string(r->error) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));
+    put_number(o, "schema_version", CHECK_JSON_VERSION);
     return put_line(out, o);
 }

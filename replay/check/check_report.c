@@ -67,6 +67,6 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
 enum check_verdict check_report_verdict(const struct check_report *report)
 {
     if (report->totals.errors_unknown)
-        return CHECK_VIOLATION;
-    return report->totals.packets > report->totals.dc ? CHECK_HOLDS : CHECK_NOTHING;
+        return CHECK_VIOLATED;
+    return report->totals.packets > report->totals.dc ? CHECK_HOLDS : CHECK_SKIPPED;
 }

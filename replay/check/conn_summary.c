@@ -41,14 +41,12 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
 {
-    if (sum->facts.errors_unknown)
-        return CHECK_VIOLATION;
-    return check_conn_failed(sum) ? CHECK_FAILED : CHECK_HOLDS;
+    return sum->facts.errors_unknown ? CHECK_VIOLATED : CHECK_HOLDS;
 }
 
 const char *check_verdict_name(enum check_verdict verdict)
 {
-    static const char *const names[] = {"holds", "failed", "violation", "nothing to judge"};
+    static const char *const names[] = {"holds", "violated", "skipped"};
 
     return names[verdict];
 }

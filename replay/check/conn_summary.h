@@ -26,15 +26,14 @@ struct check_conn {
 
 enum check_verdict {
     CHECK_HOLDS,
-    CHECK_FAILED,    /* no rule was broken, and yet a QP was stopped */
-    CHECK_VIOLATION, /* an ERROR finding that the profile does not name */
-    CHECK_NOTHING,   /* of a capture without a RoCE packet: there was nothing to judge */
+    CHECK_VIOLATED, /* an ERROR finding that is not a known deviation */
+    CHECK_SKIPPED,  /* no packet to judge */
 };
 
 void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum);
 
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum);
-const char *check_verdict_name(enum check_verdict verdict); /* "holds" and the like */
+const char *check_verdict_name(enum check_verdict verdict); /* "holds", "violated", "skipped" */
 
 /* Orders by what a reader wants to see first: violations, failures, warnings, then the busiest.
  * For qsort(). */

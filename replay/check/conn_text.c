@@ -228,7 +228,7 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
     strbuf_add_duration(&t, sum->facts.last_time - sum->facts.first_time);
     strbuf_addf(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
     if (sum->facts.end != ROCE_END_OPEN)
-        strbuf_addf(&t, ", %s",
+        strbuf_addf(&t, "%s%s", check_conn_failed(sum) ? ", failed: " : ", ",
                     sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_syndrome
                         ? "answered with a reserved syndrome"
                         : roce_end_name(sum->facts.end));

@@ -330,7 +330,7 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
 
 static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
 {
-    fprintf(out, "%u %s%s held, %u differed, %u skipped", cnt[VERDICT_PASS], what,
+    fprintf(out, "%u %s%s passed, %u failed, %u skipped", cnt[VERDICT_PASS], what,
             cnt[VERDICT_PASS] == 1 ? "" : "s", cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
 }
 

@@ -14,8 +14,8 @@
 #include "wire/tunnel.h"
 #include "report/verdict.h"
 
-static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
-                                        [VERDICT_FAIL] = OUTCOME_DIFFERS,
+static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
+                                        [VERDICT_FAIL] = OUTCOME_FAIL,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
 /* The last part of a path without the endings of captures. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define COLUMNS(X)                                                                                 \
     X(FILE, "file")                                                                                \
@@ -79,21 +80,33 @@ static int read_header(struct layout *layout, const char *line, const char *path
     return 0;
 }
 
+/* Returns the outcome of a word, CRASHED if it has none. Accepts the former words "holds" and
+ * "differs", and any case. */
+static enum outcome outcome_of_word(const char *word)
+{
+    int i = 0;
+
+    if (word[0] == '\0' || strcmp(word, "holds") == 0)
+        return OUTCOME_PASS;
+    if (strcmp(word, "differs") == 0)
+        return OUTCOME_FAIL;
+    while (i < OUTCOME_CRASHED && strcasecmp(word, outcome_name((enum outcome)i)) != 0)
+        i++;
+    return (enum outcome)i;
+}
+
 static int read_row(struct manifest *m, const struct layout *layout, const char *line,
                     unsigned number, struct error *error)
 {
-    struct manifest_row row = {.line = number, .expected = OUTCOME_HOLDS};
+    struct manifest_row row = {.line = number, .expected = OUTCOME_PASS};
     char buf[4096];
 
     if (layout->at[COLUMN_REPLAY] >= 0) {
         field_of(line, layout->at[COLUMN_REPLAY], buf, sizeof(buf));
-        for (row.expected = 0; buf[0] && row.expected < OUTCOME_CRASHED; row.expected++)
-            if (strcmp(buf, outcome_name(row.expected)) == 0)
-                break;
+        row.expected = outcome_of_word(buf);
         if (row.expected == OUTCOME_CRASHED)
             return error_set(error,
-                             "%s: line %u: replay: \"%s\" is none of holds, differs, skipped, "
-                             "unusable",
+                             "%s: line %u: replay: \"%s\" is none of PASS, FAIL, SKIPPED, UNUSABLE",
                              m->path, number, buf);
     }
     if (m->cnt == m->cap) {

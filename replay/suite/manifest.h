@@ -8,7 +8,7 @@
  *            unique enough for the folder
  *   peer     implementation that was recorded; its known deviations do not fail, if there is a
  *            profile of that name
- *   replay   what is expected: holds (the default), differs, skipped, unusable
+ *   replay   expected verdict: PASS (the default), FAIL, SKIPPED or UNUSABLE
  *
  * Empty lines and lines that begin with # mean nothing.
  */
@@ -21,11 +21,11 @@
 
 /* How a capture came out, or is expected to. */
 #define OUTCOMES(X)                                                                                \
-    X(HOLDS, "holds")                                                                              \
-    X(DIFFERS, "differs")                                                                          \
-    X(SKIPPED, "skipped")                                                                          \
-    X(UNUSABLE, "unusable")                                                                        \
-    X(CRASHED, "crashed")
+    X(PASS, "PASS")                                                                                \
+    X(FAIL, "FAIL")                                                                                \
+    X(SKIPPED, "SKIPPED")                                                                          \
+    X(UNUSABLE, "UNUSABLE")                                                                        \
+    X(CRASHED, "CRASHED")
 
 enum outcome {
 #define X(NAME, name) OUTCOME_##NAME,

@@ -57,7 +57,7 @@ static void tell_unexpected(FILE *out, const struct job *job)
 {
     fputc('\n', out);
     put_escaped(out, job->item->path);
-    fprintf(out, ": expected: %s, is: %s\n", outcome_name(job->expected),
+    fprintf(out, ": expected %s, got %s\n", outcome_name(job->expected),
             outcome_name(job->outcome));
 }
 
@@ -182,7 +182,7 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
         xml_escape(out, text_of_member(side, "reason"));
         fputs("\"/>\n", out);
     }
-    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
+    if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
         put_diffs(out, job, "connection", idx);
     fputs("    </testcase>\n", out);
 }
@@ -205,7 +205,7 @@ static void put_stream(FILE *out, const struct job *job, const char *what, size_
         xml_escape(out, text_of_member(stream, "reason"));
         fputs("\"/>\n", out);
     }
-    if (job->outcome != OUTCOME_DIFFERS || job->expected != OUTCOME_DIFFERS)
+    if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
         put_diffs(out, job, what, idx);
     fputs("    </testcase>\n", out);
 }
@@ -216,7 +216,7 @@ static size_t failure_cnt(const struct job *job)
     const json_t *side;
     size_t i, cnt = 0;
 
-    if (job->expected == OUTCOME_DIFFERS)
+    if (job->expected == OUTCOME_FAIL)
         return 0;
     json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
@@ -239,9 +239,9 @@ static void put_capture(FILE *out, const struct job *job)
             xml_escape_name(out, job->error ? job->error : "");
             fputs("\"/>\n", out);
         }
-    } else if (job->outcome != OUTCOME_DIFFERS) {
-        fprintf(out, "      <error type=\"%s\" message=\"expected: %s; ",
-                outcome_name(job->outcome), outcome_name(job->expected));
+    } else if (job->outcome != OUTCOME_FAIL) {
+        fprintf(out, "      <error type=\"%s\" message=\"expected %s; ", outcome_name(job->outcome),
+                outcome_name(job->expected));
         xml_escape_name(out, job->error ? job->error : "");
         fputs("\"/>\n", out);
     }
@@ -254,7 +254,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 
     for (size_t i = 0; i < cnt; i++) {
         failures += failure_cnt(&jobs[i]);
-        errors += !job_as_expected(&jobs[i]) && jobs[i].outcome != OUTCOME_DIFFERS;
+        errors += !job_as_expected(&jobs[i]) && jobs[i].outcome != OUTCOME_FAIL;
     }
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -271,7 +271,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
         xml_escape_name(out, job->item->path);
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
                 connection_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
-                !job_as_expected(job) && job->outcome != OUTCOME_DIFFERS);
+                !job_as_expected(job) && job->outcome != OUTCOME_FAIL);
         put_capture(out, job);
         json_array_foreach(json_object_get(job->json, "connections"), k, side)
             put_connection(out, job, k, side);

@@ -24,8 +24,8 @@ struct worker {
     bool done;
 };
 
-static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_HOLDS,
-                                        [VERDICT_FAIL] = OUTCOME_DIFFERS,
+static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
+                                        [VERDICT_FAIL] = OUTCOME_FAIL,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
 static const char *peer_of(const struct capture_item *item, const struct job_options *options)
@@ -49,7 +49,7 @@ static enum outcome expected_of(const struct job *job, const struct job_options 
 {
     if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
         return job->item->expected;
-    return job->outcome == OUTCOME_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_HOLDS;
+    return job->outcome == OUTCOME_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_PASS;
 }
 
 static int play_closed(struct job *job, FILE *text, const struct replay *replay,
@@ -106,7 +106,7 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
                   report_skip_reason(replay));
     if (options->text)
         report_text(text, replay, &options->report);
-    if (options->text && job->outcome == OUTCOME_DIFFERS && !options->live)
+    if (options->text && job->outcome == OUTCOME_FAIL && !options->live)
         print_rerun_command(text, job, options);
     job->json = report_json(replay);
 }

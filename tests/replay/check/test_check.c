@@ -683,8 +683,8 @@ static void refuses_what_is_no_capture(void)
     expect_complaint("check $T/empty", "empty: not a capture file");
     expect_complaint("check $T/text", "text: not a capture file");
     expect_complaint("check $T/head", "head: no RoCE packet");
-    expect_no_verdict("check $T/foreign", "verdict: nothing to judge (");
-    expect_no_verdict("check --json - $T/head", "\"verdict\":\"nothing to judge\"");
+    expect_no_verdict("check $T/foreign", "verdict: skipped (");
+    expect_no_verdict("check --json - $T/head", "\"verdict\":\"skipped\"");
     expect_complaint("check - </dev/null", "standard input: not a capture file");
     r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
     checkrun_free(&r);

@@ -72,7 +72,7 @@ static void the_last_request_reads_what_was(void)
     capture_keep(&t.capture, checkrun_path("was.pcap"));
     CHECKRUN_EXPECT("$R replay -q --dump-setup $T/s.json $T/was.pcap && "
                     "$R replay --setup $T/s.json $T/was.pcap",
-                    0, "verdict: PASS (2 connections held", "");
+                    0, "verdict: PASS (2 connections passed", "");
     talk_free(&t);
 }
 

@@ -24,7 +24,7 @@ static void a_difference_is_told_whole(void)
         "       16  0.020541 │◀",
         "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
         "actual 0x5\n       17  ",
-        "verdict: FAIL (0 connections held, 1 differed, 0 skipped)",
+        "verdict: FAIL (0 connections passed, 1 failed, 0 skipped)",
         "again with: rocedrill replay --ladder '",
     };
     struct checkrun run = checkrun_shell(ALTER "$R replay $T/a.pcapng");

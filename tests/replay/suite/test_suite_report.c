@@ -111,10 +111,10 @@ static void a_folder_without_a_manifest_must_hold(void)
 {
     make_folder("plain");
     CHECKRUN_EXPECT("$R replay $T/plain", 2,
-                    "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped;"
+                    "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED;"
                     " 2 not as expected",
                     "");
-    CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected: holds, is: differs", "");
+    CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected PASS, got FAIL", "");
     CHECKRUN_EXPECT("rm $T/plain/empty.pcap; $R replay $T/plain", 1, "1 not as expected", "");
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/plain", 0, "all as expected", "");
 }
@@ -124,20 +124,18 @@ static void a_manifest_says_what_is_expected(void)
     make_folder("listed");
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
-                    0, "3 captures, 2 connections: 1 holds, 1 differs, 1 skipped; all as expected",
-                    "");
+                    0, "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
     /* What is better than expected is unexpected too. */
-    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected: differs, is: holds",
-                    "");
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
         "skipped\\nholds.pcap\\tsome-nic\\n' >$T/listed/manifest.tsv; $R replay $T/listed",
-        0, "2 holds, 1 skipped; all as expected", "");
+        0, "2 PASS, 1 SKIPPED; all as expected", "");
     CHECKRUN_EXPECT("head -c 3000 " DIFFERS " >$T/listed/cut.pcap; $R replay $T/listed", 2,
-                    "cut.pcap: expected: holds, is: unusable", "");
+                    "cut.pcap: expected PASS, got UNUSABLE", "");
     CHECKRUN_EXPECT(
         "printf 'cut.pcap\\t\\tunusable\\n' >>$T/listed/manifest.tsv; $R replay $T/listed", 0,
-        "1 unusable; all as expected", "");
+        "1 UNUSABLE; all as expected", "");
 }
 
 static void a_broken_manifest_is_named_with_its_line(void)
@@ -187,10 +185,10 @@ static void json_has_a_summary_and_each_report(void)
     EXPECT_EQ(json_integer_value(json_object_get(json_object_get(all, "summary"), "unexpected")),
               2);
     CU_ASSERT_STRING_EQUAL(
-        json_string_value(json_object_get(json_array_get(captures, 0), "outcome")), "differs");
+        json_string_value(json_object_get(json_array_get(captures, 0), "outcome")), "FAIL");
     CU_ASSERT(json_array_size(json_object_get(json_array_get(captures, 0), "differences")) > 0);
     CU_ASSERT_STRING_EQUAL(
-        json_string_value(json_object_get(json_array_get(captures, 2), "expected")), "holds");
+        json_string_value(json_object_get(json_array_get(captures, 2), "expected")), "PASS");
     json_decref(all);
     checkrun_free(&r);
 }

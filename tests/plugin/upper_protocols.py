@@ -110,37 +110,37 @@ def cases():
         plain, other = talk(client, server), {name, client_too, server_too}
         to_server, to_client = 2 * len(client) - 1, len(plain) - 1
         shown = {to_server: ({name, client_too}, DATA), to_client: ({name, server_too}, DATA)}
-        yield name + " by CM", connect(port, psn=PSN) + plain, [], {k + 3: v for k, v in shown.items()}
-        yield name + " by the table", plain, ["-o", f'uat:roce_qps:"{PASSIVE}","{title}"'], shown
-        yield name + " by Decode As", plain, ["-d", f"roce.qp=={PASSIVE},{name}"], shown
+        yield name + " is known from CM", connect(port, psn=PSN) + plain, [], {k + 3: v for k, v in shown.items()}
+        yield name + " is known from the table", plain, ["-o", f'uat:roce_qps:"{PASSIVE}","{title}"'], shown
+        yield name + " is known from Decode As", plain, ["-d", f"roce.qp=={PASSIVE},{name}"], shown
         nobody = {to_server: (DATA, other), to_client: (DATA, other)}
-        yield name + " unnamed", plain, [], nobody
-        yield name + " by a table of others", plain, ["-o", f'uat:roce_qps:"{PASSIVE + 1}","{title}"'], nobody
-        yield name + " on a port of others", connect(5555, psn=PSN) + plain, [], {k + 3: v for k, v in nobody.items()}
+        yield name + " is data if unnamed", plain, [], nobody
+        yield name + " is data if the table has other QPs", plain, ["-o", f'uat:roce_qps:"{PASSIVE + 1}","{title}"'], nobody
+        yield name + " is data on another port", connect(5555, psn=PSN) + plain, [], {k + 3: v for k, v in nobody.items()}
         twice = connect(port, psn=PSN) + [send(0, number, payload) for number, payload in enumerate(client)]
-        yield (name + " sent twice", twice + [twice[-1]], [],
+        yield (name + " is passed on once if retransmitted", twice + [twice[-1]], [],
                {len(twice): ({name}, DATA), len(twice) + 1: (DATA, other)})
         # One message in two packets: the last one loses its way once.
         said, half = client[-1], len(client[-1]) // 8 * 4
         start = twice[:-1]
         first, last = send(0, len(client) - 1, said[:half], 0x00), send(0, len(client), said[half:], 0x02)
-        yield (name + " in two packets", start + [first, last], [],
+        yield (name + " is reassembled from two packets", start + [first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 2: ({name, client_too}, DATA)})
         # The second packet is seen before the first; both are sent again.
-        yield (name + " with a loss", start + [last, first, last], [],
+        yield (name + " is reassembled after a loss", start + [last, first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 3: ({name, client_too}, DATA)})
-        yield (name + " in one piece if one asks for no more", start + [first, last],
+        yield (name + " is not reassembled if the preference is off", start + [first, last],
                ["-o", "roce.reassemble:FALSE"], {len(start) + 2: (set(), {"roce.message.reassembled_in"})})
     # The target writes what was asked for, and says so.
     data = bytes(range(256)) * 16
-    yield ("NVMe data that is written", connect(4420, psn=PSN) + talk([NVME_CONNECT, NVME_IDENTIFY], []) + [
+    yield ("NVMe data of WRITEs is decoded", connect(4420, psn=PSN) + talk([NVME_CONNECT, NVME_IDENTIFY], []) + [
         roce(bth(0x06, ACTIVE, PSN[1]) + reth(0x7000, 0xABCD, 4096) + data[:2048], 1),
         roce(bth(0x08, ACTIVE, PSN[1] + 1) + data[2048:], 1), send(1, 2, NVME_DONE)], [],
         {n: ({"nvme-rdma"}, DATA) for n in (8, 9, 10)})
-    yield ("an RPC call that is read", chunk_read(), [],
+    yield ("an RPC call in a READ is reassembled", chunk_read(), [],
            {7: ({"rpcordma", "rpc"}, set()), 8: (DATA, {"rpc"}), 9: ({"rpcordma", "rpc"}, DATA)})
-    yield "SMC-R by its length", [send(0, 0, bytes([0x01, 44]) + bytes(42))], [], {1: ({"smc"}, DATA)}
-    yield ("SMC-R by the table", [send(0, 0, bytes([0xFE, 44]) + bytes(42))],
+    yield "SMC-R is known by its length", [send(0, 0, bytes([0x01, 44]) + bytes(42))], [], {1: ({"smc"}, DATA)}
+    yield ("SMC-R is known from the table", [send(0, 0, bytes([0xFE, 44]) + bytes(42))],
            ["-o", f'uat:roce_qps:"{PASSIVE}","SMC-R"'], {1: ({"smc"}, DATA)})
 
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Every feature of the analysis: its field, what TCP analysis calls it, and a capture where it fires.
+"""Checks each feature of the analysis: its fields must occur in the capture that the table names.
 
     analysis_fields.py --plugins DIR CAPTURE...
 
-Fails if a field does not fire where the table says, if Wireshark does not know one, and if the plugin has a
-field of the analysis that is not in the table; if a link leads to a frame without a link back; if a number
-cannot be drawn as an I/O graph; and if a filter of the profile in plugin/profile is not taken.
+Also fails if the plugin has an analysis field that is not in the table, if a link has no link back, if an
+I/O graph shows another number than the packets, and if Wireshark rejects a filter of plugin/profile.
 """
 import argparse
 import collections
@@ -35,7 +34,7 @@ RPC = struct.pack(">IIII", 7, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 7, 
 EMPTY = roce(bth(0x0A, 0x22, PSN[0] + 1, ackreq=1) + reth(0, 0, 0))
 AGAIN = [roce(bth(0x04, 0x22, 0x111111, ackreq=1) + b"some"), roce(bth(0x11, 0x11, 0x111111) + aeth(1), 1)]
 
-# Captures made here: what a device that does no flow control and sends no CNPs cannot show.
+# Captures made here: rxe has no end-to-end credits and sends no CNPs.
 MADE = {
     "credits": pcap(START + [send(0), ack(0, 1, 2), send(1), ack(1, 2, 1), send(2), ack(2, 3, 3), send(3), ack(3, 4, 0)]),
     "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
@@ -47,7 +46,7 @@ MADE = {
                              roce(bth(0x02, 0x22, PSN[0] + 1, ackreq=1) + RPC[40:])]),
 }
 
-# what TCP analysis calls it ("" for what only RDMA has), our fields, a capture where they fire
+# Name in TCP analysis ("" if RDMA only), our fields, capture in which they occur.
 FEATURES = [
     ("stream", "roce.stream roce.src_qp", "rc-atomics"),
     ("", "roce.pairing roce.pairing_guess roce.vni", "overlays"),
@@ -108,7 +107,7 @@ FEATURES = [
     ("", "roce.cm.answers roce.cm.answered_in", "cm-connect-disconnect"),
     ("", "roce.rule roce.rule.text roce.rule.source", "rc-loss-both"),
 ]
-# A link, and those that the frame it leads to must have one of: to this frame, or to the one seen in between.
+# A link field, and the fields of which the linked frame must have one, as the link back.
 LINKS = [
     ("roce.analysis.acked_in", "roce.analysis.acks_frame roce.analysis.request_in"),
     ("roce.analysis.acks_frame", "roce.analysis.acked_in"),
@@ -122,18 +121,18 @@ LINKS = [
     ("roce.analysis.cnp_frame", "roce.analysis.ce_frame"),
     ("roce.analysis.ce_frame", "roce.analysis.cnp_frame"),
 ]
-# What an I/O graph can take.
+# Field types that an I/O graph can plot.
 DRAWN = re.compile("FT_(UINT|INT|RELATIVE_TIME)")
 PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin/profile/RoCE")
-CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # what the menu Conversation Filter makes
-# Wireshark's reassembly asks for these; nothing sets them, because each packet is placed once.
+CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # as made by the menu Conversation Filter
+# Wireshark's reassembly requires these fields. They never occur, because each packet is added once.
 SILENT = {"roce.message." + name for name in
           ("overlap", "overlap.conflict", "multiple_tails", "too_long", "error")}
 ANALYSIS = re.compile(r"roce\.(analysis|message)\.|roce\.(stream|epoch|src_qp|pairing\w*|vni|time_\w+|completeness)$")
 
 
 def fires(shark, path, fields):
-    """How many frames have each field."""
+    """Counts the frames that have each field."""
     command = ["-2", "-r", path, "-T", "fields"]
     for field in fields:
         command += ["-e", field]
@@ -144,7 +143,7 @@ def fires(shark, path, fields):
 
 
 def table(shark, path, fields):
-    """{frame: {field: its values}}"""
+    """Returns {frame: {field: values}}."""
     command = ["-2", "-r", path, "-T", "fields", "-e", "frame.number"]
     for field in fields:
         command += ["-e", field]
@@ -153,7 +152,7 @@ def table(shark, path, fields):
 
 
 def one_way(shark, path):
-    """The links that have none back, and how many links there are."""
+    """Returns the links without a link back, and the number of links."""
     rows = table(shark, path, sorted({field for link, back in LINKS for field in [link] + back.split()}))
     wrong, count = [], 0
     for link, back in LINKS:
@@ -166,11 +165,11 @@ def one_way(shark, path):
 
 
 def graphs(shark, path, fields):
-    """Numbers of which an I/O graph is not what the packets say."""
+    """Returns the fields whose I/O graph differs from the packets."""
     command = ["-2", "-q", "-r", path]
     for field in fields:
         command += ["-z", f"io,stat,0,MAX({field}){field}"]
-    # tshark prints the last one first.
+    # tshark prints the graphs in reverse order.
     blocks = shark.out(command).split("IO Statistics")[:0:-1]
     rows = table(shark, path, fields).values()
     wrong = []
@@ -186,7 +185,7 @@ def graphs(shark, path, fields):
 
 
 def refused(shark, path):
-    """Filters of the profile that Wireshark does not take."""
+    """Returns the filters of the profile that Wireshark rejects."""
     with open(os.path.join(PROFILE, "colorfilters"), encoding="utf-8") as colours:
         filters = [line.split("@")[2] for line in colours if line.startswith("@")]
     with open(os.path.join(PROFILE, "preferences"), encoding="utf-8") as preferences:
@@ -196,7 +195,7 @@ def refused(shark, path):
 
 
 def connection(shark, path):
-    """Frames of the filter for a connection that its CM messages and packets are not."""
+    """Returns an error if the conversation filter does not match exactly the connection's frames."""
     rows = table(shark, path, ["roce.stream", "roce.cm.stream"])
     want = [frame for frame, row in rows.items() if any("1" in values for values in row.values())]
     got = shark.out(["-2", "-r", path, "-Y", CONNECTION, "-T", "fields", "-e", "frame.number"]).split()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Where the built-in dissector is weak, what ours shows instead; and who gets which payload.
+"""Checks that the plugin does not have the defects of the built-in dissector, and other single cases.
 
     builtin_defects.py --plugins DIR [CAPTURE...]
 
-Each case is a small capture made here, the fields ours must show, and what the built-in shows of the
-same bytes. A case whose weakness the built-in no longer has fails too, so that the list stays true.
+Each case is a small capture made here, the fields that our dissector must show, and the fields that the
+built-in dissector shows. A case also fails if the built-in dissector no longer has its defect.
 """
 import argparse
 import concurrent.futures
@@ -24,7 +24,7 @@ TORN = fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)
 WINDOW = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (7, 8)]
 WINDOW_ON = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (9, 10)]
 ACK = roce(bth(0x11, 0x11, 8) + aeth(2), 1)
-# As a ConnectX sent them: twenty bytes, and the headers of RC.
+# DC packets of a ConnectX adapter: 20 bytes after the BTH, then the headers of RC.
 DC_WRITE = roce(bth(0x4A, 0x807FFF, 278780, ackreq=1) + bytes.fromhex(
     "110090360071500100 61e24e0000c0dc00000000") + reth(0x7FB235D09A00, 0x53829, 8) + bytes(8))
 DC_ACK = roce(bth(0x51, 0x9035, 6978911) + bytes.fromhex("10807ff40071500100 61e24f0000c0db00000000") + aeth(0), 1)
@@ -43,18 +43,18 @@ COMM = {0: struct.pack(">II", 100, 200)}  # communication ids
 NVME_TALK = connect(4420) + [roce(bth(0x04, 0x22, 100, ackreq=1) + NVME)]
 TWO = [roce(bth(0x00, 0x22, 100) + (RPC * 16)[:1024], 0), roce(bth(0x02, 0x22, 101) + RPC, 0)]
 
-# All CM messages made here have one transaction id.
+# All CM messages made here have the same transaction id.
 TWO_REQS = [req(4420), req(5555, 0x33, 300, 101), rep(), rep(0x44, 700, 201, 101),
             roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
 OTHERS_REP = [req(4420), rep(answers=777), roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
-# A READ response twice, after a call that names the chunk which is read.
+# A duplicate READ response, after an RPC call with the chunk that is read.
 READ_TWICE = upper_protocols.chunk_read()[:-1]
 SMB2_DONE = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0) + bytes(16)
              + struct.pack("<HHHH", 65, 1, 0x311, 0) + bytes(57))
-SMB_TALK = upper_protocols.talk([upper_protocols.SMBD_NEGOTIATE, upper_protocols.smbd(upper_protocols.SMB2)], [upper_protocols.SMBD_ACCEPT, upper_protocols.smbd(SMB2_DONE)])
+SMB_TALK = upper_protocols.acked_messages([upper_protocols.SMBD_NEGOTIATE, upper_protocols.smbd(upper_protocols.SMB2)], [upper_protocols.SMBD_ACCEPT, upper_protocols.smbd(SMB2_DONE)])
 
-# name, capture, tshark arguments, what ours shows in the last frame, what the built-in shows there.
-# A value of None: the field is not there. The built-in's column is left out where it is as good.
+# Name, capture, tshark arguments, our fields in the last frame, fields of the built-in dissector there.
+# None as a value: the field is absent. None as the last column: the built-in dissector has no defect here.
 CASES = [
     ("B1 a bad ICRC is reported", pcap([BAD]), [],
      {"roce.icrc.status": "0", "roce.icrc.bad": "*"}, {"_ws.expert.message": "!Bad checksum"}),
@@ -206,7 +206,7 @@ def fits(value, want):
 
 
 def last(shark, path, args, fields, plugin):
-    """{field: value} of the last frame that is shown."""
+    """Returns {field: value} of the last displayed frame."""
     command = args + ["-r", path, "-T", "fields"]
     for field in fields:
         command += ["-e", field]
@@ -217,8 +217,8 @@ def last(shark, path, args, fields, plugin):
     return dict(zip(fields, rows[-1])) if rows else dict.fromkeys(fields, "")
 
 
-def one(shark, keep, number, case):
-    """What is wrong with a case."""
+def check_case(shark, keep, number, case):
+    """Returns the errors of a case."""
     name, data, options, ours, theirs = case
     path = shark.file(f"case-{number}.pcap", data)
     if keep:
@@ -240,7 +240,7 @@ def main():
     args = args.parse_args()
     failures = 0
     with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(CASES)):
+        for wrong in pool.map(lambda case: check_case(shark, args.keep, *case), enumerate(CASES)):
             failures += bool(wrong)
             print("".join(line + "\n" for line in wrong), end="")
     print(f"{len(CASES)} cases, {sum(bool(case[4]) for case in CASES)} of them against the built-in, "

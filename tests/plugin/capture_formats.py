@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Captures as outsiders have them: the plugin and rocedrill check say the same of each.
+"""Compares the plugin with rocedrill check on captures in other formats.
 
     capture_formats.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
-The frames of one capture (rc-loss-both) in file formats, link types and packet forms that nobody here records:
-what is a RoCE packet, its PSN, its ICRC, its time, what is found in it, and how many connections there are must
-be the same. The times are of the file formats; where Wireshark has its own idea of a record, that is said.
-So must it be of traffic as hardware makes it (tests/traces/hardware_traffic.py), whole and damaged.
+The frames of rc-loss-both are written in other file formats, link types and packet forms. Both programs must
+find the same RoCE packets, PSNs, ICRC results, times, findings and number of connections. The same holds for
+hardware traffic (tests/traces/hardware_traffic.py), complete and damaged.
 """
 import collections
 import gzip
@@ -72,7 +71,7 @@ def resolved(resolution, offset=0):
 
 
 def several(frames):
-    """Three interfaces, one of which cuts, and one of another link without packets."""
+    """Three interfaces, one with a snap length, and a fourth one with another link type and no packets."""
     kinds = [6, 9, 0x8A]
     cut = [(time, data[:96] if at % 3 == 2 else data, wire) for at, (time, data, wire) in enumerate(frames)]
     return (section() + b"".join(interface(kind, snaplen=96 if kind == 0x8A else 0) for kind in kinds)
@@ -80,7 +79,7 @@ def several(frames):
 
 
 def sections(frames):
-    """Four sections of both byte orders."""
+    """Four sections, in both byte orders."""
     out = b""
     for at in range(4):
         order, kind = "<>"[at % 2], (9, 6, 0x9E, 9)[at]
@@ -90,7 +89,7 @@ def sections(frames):
 
 
 def decorated(frames):
-    """Names, secrets, statistics, comments, and blocks that nobody knows."""
+    """Names, secrets, statistics, comments, and blocks of unknown types."""
     more = (block(4, struct.pack("<HH", 1, 9) + bytes([192, 0, 2, 1]) + b"host\0" + bytes(3) + struct.pack("<HH", 0, 0))
             + block(10, struct.pack("<II", 0x544C534B, 8) + b"CLIENT_R") + block(0x7777, b"unknown!"))
     note = option(1, b"a comment") + option(2, bytes(4)) + option(0, b"")
@@ -99,7 +98,7 @@ def decorated(frames):
 
 
 def simple(frames):
-    """Packets without a time, cut to the interface's length."""
+    """Simple Packet Blocks: no time, truncated to the interface's snap length."""
     return section() + interface(9, snaplen=96) + b"".join(
         block(3, struct.pack("<I", len(data)) + data[:96]) for _, data, _ in frames)
 
@@ -118,7 +117,7 @@ def members(frames):
 # ---- packets -------------------------------------------------------------------------------------
 
 def summed(ip):
-    """An IPv4 header with its checksum."""
+    """Returns an IPv4 header with a correct checksum."""
     ip = ip[:10] + b"\0\0" + ip[12:]
     total = sum(struct.unpack(f">{len(ip) // 2}H", ip))
     total = (total & 0xFFFF) + (total >> 16)
@@ -130,7 +129,7 @@ def tagged(*tags):
 
 
 def with_ip_options(data):
-    """Four bytes of them, with the ICRC anew."""
+    """Adds four bytes of IP options and computes the ICRC again."""
     size = struct.unpack_from(">H", data, 16)[0]
     ip = summed(b"\x46" + data[15:16] + struct.pack(">H", size + 4) + data[18:34] + b"\x94\4\0\0")
     udp, transport = data[34:42], data[42:14 + size - 4]
@@ -158,12 +157,12 @@ def with_udp_length(delta):
 
 
 def natted(data):
-    """Another source address, as a NAT leaves it that does not know of the ICRC."""
+    """Changes the source address as a NAT does: the ICRC becomes wrong."""
     return data[:14] + summed(data[14:26] + b"\xC6\x33\x64\x07" + data[30:34]) + data[34:]
 
 
 def erf(kind, extensions=()):
-    """A record of the same time as the file's."""
+    """Wraps the frame in an ERF record with the time of the pcap record."""
     def change(time, data):
         more = b"".join(bytes([extension]) + bytes(7) for extension in extensions)
         body = more + bytes(2) + data
@@ -179,14 +178,14 @@ PACKETS = {
     "null, IPv6": (0, lambda data: struct.pack("<I", 30) + ip6(data)[14:]), "loop": (108, lambda data: struct.pack(">I", 2) + data[14:]),
     "raw 12": (12, lambda data: data[14:]), "IPv4": (228, lambda data: data[14:]), "IPv6": (229, lambda data: ip6(data)[14:]),
     "priority tag": (1, tagged((0x8100, 0x6000))), "three tags": (1, tagged((0x88A8, 5), (0x8100, 6), (0x8100, 7))),
-    "a tag nobody knows": (1, tagged((0x9200, 5))), "MACsec": (1, lambda data: data[:12] + b"\x88\xE5\x2C\0\0\0\0\1" + bytes(8) + data[12:] + bytes(16)),
+    "an unknown tag": (1, tagged((0x9200, 5))), "MACsec": (1, lambda data: data[:12] + b"\x88\xE5\x2C\0\0\0\0\1" + bytes(8) + data[12:] + bytes(16)),
     "IP options": (1, with_ip_options), "hop by hop": (1, with_ip6_extension(0, b"\x11\0\5\2\0\0\1\0")),
     "destination options": (1, with_ip6_extension(60, b"\x11\0\1\4\0\0\0\0")), "routing header": (1, with_ip6_extension(43, b"\x11" + bytes(7))),
     "atomic fragment": (1, with_ip6_extension(44, b"\x11\0\0\0\0\0\0\1")),
     "UDP 4 shorter": (1, with_udp_length(-4)), "UDP 4 longer": (1, with_udp_length(4)), "UDP 100 longer": (1, with_udp_length(100)),
     "UDP checksum": (1, lambda data: data[:40] + b"\x12\x34" + data[42:]), "IP length 0": (1, lambda data: data[:16] + b"\0\0" + data[18:]),
     "padding": (1, lambda data: data + bytes(18)), "frame check sequence": (1, lambda data: data + b"\1\2\3\4"),
-    "frame check sequence that the file tells": (0x24000001, lambda data: data + b"\1\2\3\4"),
+    "frame check sequence declared in the file header": (0x24000001, lambda data: data + b"\1\2\3\4"),
     "NAT": (1, natted), "one host": (1, lambda data: data[:26] + data[30:34] + data[30:]),
     "cut before the UDP header's end": (1, lambda data: data[:38]), "cut in the BTH": (1, lambda data: data[:50]),
     "cut after the BTH": (1, lambda data: data[:54]), "cut in the ICRC": (1, lambda data: data[:-2]),
@@ -210,7 +209,7 @@ FILES = {
 
 
 def made(frames):
-    """{name: a file}"""
+    """Returns {name: file content}."""
     files = {name: make(frames) for name, make in FILES.items()}
     for name, (link, change) in PACKETS.items():
         files[name] = pcap([(time, new, len(new) + (wire - len(data) if name[:3] != "cut" else len(data) - len(new)))
@@ -221,7 +220,7 @@ def made(frames):
 
 
 def of_hardware():
-    """{name: a file}: each behaviour as a whole, and one damage of it, of each another one."""
+    """Returns {name: file content}: each behaviour complete, and with one kind of damage."""
     rng, files = random.Random(11), {}
     for at, (name, row) in enumerate(hardware_traffic.ROWS.items()):
         frames = hardware_traffic.build(row)[:400]
@@ -240,7 +239,7 @@ def ns_of(text):
 
 
 def of_plugin(shark, path):
-    """{frame: its row}; tshark says how far it came."""
+    """Returns {frame: values of FIELDS}. tshark may stop early at a damaged file."""
     args = ["-2", "-r", path, "-T", "fields"]
     for field in FIELDS:
         args += ["-e", field]
@@ -251,7 +250,7 @@ def of_plugin(shark, path):
 
 
 def of_program(program, path):
-    """{frame: (PSN, ICRC, time)}, findings, connections, exit status."""
+    """Returns {frame: (PSN, ICRC, time)}, findings, number of connections, exit status."""
     def run(verb):
         done = subprocess.run([program, verb, "--json", "-", path], capture_output=True, text=True, timeout=60)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Decodes every capture three times and compares field by field:
+"""Decodes every capture with three decoders and compares them field by field:
 
-  tshark's built-in dissector   infiniband.*   the independent judge
-  our Wireshark plugin          roce.*         the codec's tables as Wireshark reads them
-  rocedrill decode --json       the codec itself
+  tshark's built-in dissector   infiniband.*
+  our Wireshark plugin          roce.*
+  rocedrill decode --json       the codec
 
     field_values.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
-The plugin must show every field of every header that the codec decodes, and the built-in those of SAME.
-Headers that no capture has are in one made here. Where the built-in is known to be wrong stands in WRONG,
-each row with its reason; a row that no capture bears out, and a field of SAME that none has, fails the
-run, so that the lists stay true. Exit status 1 on any other difference, 2 when nothing could be compared.
+The plugin must show every field of every header that the codec decodes. The built-in dissector must show the same
+values for the fields in SAME, except for its errors in WRONG. Headers that are in no capture are in packets built
+here. A row of WRONG that explains no difference, and a field of SAME that never occurs, are failures too. Exit
+status 1 on a difference, 2 if nothing was compared.
 """
 import ipaddress
 import json
@@ -24,7 +24,7 @@ import sys
 from packet_builder import bth, native, pcap, roce, rocev1
 from tshark import Tshark, arguments
 
-# Our field: the built-in's field. Fields of the same meaning; all that the built-in has.
+# Our field: the field of the built-in dissector with the same meaning. All that it has.
 SAME = {
     "bth.opcode": "infiniband.bth.opcode", "bth.se": "infiniband.bth.se",
     "bth.migreq": "infiniband.bth.m", "bth.padcnt": "infiniband.bth.padcnt",
@@ -109,15 +109,15 @@ SAME = {
     "cm.drep.remote_comm_id": "infiniband.cm.drsp.remotecommid",
 }
 
-# Fields that the built-in shows as bytes, in hex without 0x.
+# Fields that the built-in dissector shows as hexadecimal bytes without 0x.
 AS_BYTES = {"infiniband.immdt", "infiniband.ieth"}
 
-# Headers that Wireshark shows itself, and what the codec does not name as a header.
+# Headers that Wireshark's own dissectors show, and fields that `rocedrill decode` has in no header.
 OTHERS = ("eth.", "vlan.", "sll.", "sll2.", "ip4.", "ip6.", "udp.")
 NOT_OF_CODEC = ("icrc", "cm.rdmaip.")
 
-# Where the built-in dissector is wrong: what, why, and which difference this row then explains, given
-# our field, all fields of the frame, and what the built-in shows ("" for nothing).
+# Errors of the built-in dissector: name, reason, and a predicate that matches the differences it causes. It gets
+# our field, all fields of the frame, and the text of the built-in dissector ("" if absent).
 WRONG = [
     ("flow label and packet rate of a CM REQ", "4.0 reads both, 32 bits wide, at one offset (fixed in 4.4)",
      lambda field, fields, text: field in ("cm.req.primary_flow", "cm.req.primary_rate")),
@@ -147,7 +147,7 @@ NATIVE = ["-o", "roce.take_native:TRUE"]
 
 
 def number(text):
-    """The value of a field as an integer, however the tool wrote it; None if it wrote nothing."""
+    """Returns the value of a field as an integer, from any notation; None if there is none."""
     if text is None or text == "":
         return None
     if isinstance(text, (int, bool)):
@@ -165,7 +165,7 @@ def number(text):
 
 
 def table(shark, path, fields, plugin):
-    """{frame: {field: value}} as tshark prints these fields; the first value of each."""
+    """Returns {frame: {field: first value}} from tshark."""
     command = (NATIVE if plugin else []) + ["-r", path, "-T", "fields", "-E", "separator=/t",
                                             "-E", "occurrence=f", "-e", "frame.number"]
     for field in fields:
@@ -178,7 +178,7 @@ def table(shark, path, fields, plugin):
 
 
 def codec(program, capture):
-    """{frame: {field: value}} as the codec decodes them; a header seen twice counts the first time."""
+    """Returns {frame: {field: value}} from the codec; if a header occurs twice, the first one counts."""
     done = subprocess.run([program, "decode", "--quiet", "--json", "-", capture], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{program} decode {capture}: {done.stderr.strip()}")
@@ -197,7 +197,7 @@ def codec(program, capture):
 
 
 def place(captures):
-    """Where each frame of all captures behind each other is from; the first is number 1."""
+    """Returns the capture and frame of each frame of the merged captures; index 1 is the first."""
     out = subprocess.run(["capinfos", "-c", "-M"] + captures, capture_output=True, text=True, check=True).stdout
     places = [None]
     for capture, count in zip(captures, re.findall(r"Number of packets: +(\d+)", out)):
@@ -206,7 +206,7 @@ def place(captures):
 
 
 class Agreement:
-    """What was compared, and what differs."""
+    """Counts comparisons and differences."""
 
     def __init__(self, known):
         self.known = known  # our fields
@@ -233,14 +233,14 @@ class Agreement:
 
     def with_builtin(self, where, fields, mine, theirs):
         for field, name in SAME.items():
-            # What the codec does not name as a header's, the plugin does.
+            # Fields that `rocedrill decode` has in no header are taken from the plugin.
             of_plugin = field.startswith(NOT_OF_CODEC)
             want = number(mine.get("roce." + field) if of_plugin else fields.get(field))
             if want is None:
                 continue
             text = theirs.get(name, "")
             got = number("0x" + text if text and name in AS_BYTES else text)
-            if field == "icrc" and got is not None:  # the built-in shows it big-endian
+            if field == "icrc" and got is not None:  # the built-in dissector reads it big-endian
                 got = int.from_bytes(got.to_bytes(4, "big"), "little")
             self.builtin += 1
             self.met.add(field)
@@ -265,7 +265,7 @@ class Agreement:
 def main():
     args = arguments()
     with Tshark(args.plugins) as shark:
-        # One run of tshark for all captures: they are put behind each other.
+        # One run of tshark over all captures, merged.
         merged = shark.file("merged.pcap", b"")
         subprocess.run(["mergecap", "-a", "-F", "pcap", "-w", merged] + args.captures, check=True)
         places = place(args.captures)

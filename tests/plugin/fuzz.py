@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Damaged captures through the plugin in the real tshark: nothing may crash, hang, or be reported.
+"""Runs corrupted captures through the plugin in tshark, which must not crash, hang or report a bug.
 
     fuzz.py --plugins DIR [--preload RUNTIME] [--seeds N] [--first N] [--frames DIR]... [--mads DIR]... CAPTURE...
 
-The files of --frames and --mads, inputs of the codec's fuzz targets, as captures: each frame on the link
-it says it is from, each MAD on its way to QP1. Then, for each seed: all captures in one file with bytes
-changed by editcap -E, every second time cut at a random length; the inputs damaged in the same way; and
-packets of random opcodes, headers and lengths between a few QPs, with PSNs that nearly follow one
-another and mostly a right ICRC, so that the analysis has to take them.
+First the files of --frames and --mads, inputs of the codec's fuzz targets: each frame as a capture of its link
+type, each MAD as a packet to QP1. Then for each seed: all captures in one file, with bytes changed by
+editcap -E, every second time truncated at a random length; the fuzz inputs changed in the same way; and packets
+with random opcodes, headers and lengths between a few QPs. Their PSNs are nearly consecutive and their ICRCs
+mostly correct, so that the analysis accepts them.
 
-Each file is read twice. Once in two passes with every preference that opens more code, every tree built
-and every report asked for; once with filters on what only later frames tell.
+Each file is read twice. The first run uses two passes, all preferences that enable code, all trees and all taps.
+The second run uses filters on fields that only later frames set.
 """
 import argparse
 import glob
@@ -24,13 +24,13 @@ import sys
 from packet_builder import bth, erf, mad, native, pcap, roce, roce6, rocev1
 from tshark import Tshark
 
-# What must not be said. Dissectors of upper protocols have failures of their own: "Dissector bug,
-# protocol RPCoRDMA" is Wireshark's, on payload it takes by guessing.
+# Output that means failure. Bugs of upper-layer dissectors do not count: "Dissector bug, protocol
+# RPCoRDMA" is Wireshark's, on payload that its heuristics claim.
 BAD = ("AddressSanitizer", "runtime error:", "Dissector bug, protocol RoCE", "** ERROR", "CRITICAL")
 ALL = ["-o", "roce.guess:all", "-o", "roce.take_v1:TRUE", "-o", "roce.take_native:TRUE"]
 TITLE = "\nRDMA over Converged Ethernet, "
 
-# Every report, table and stream.
+# All taps.
 TAPS = [word for tap in ("roce,conn", "roce,oper", "roce,retx", "roce,nak", "roce,mem", "roce,cong",
                          "roce,rules", "roce,srt", "roce,tree", "conv,roce", "endpoints,roce",
                          "follow,roce,raw,0") for word in ("-z", tap)]
@@ -38,12 +38,12 @@ FILTERS = ["-R", "roce.bth.psn % 2 == 0 || roce.analysis.flags || roce.cm.answer
            "-Y", "roce.analysis.acked_in || roce.analysis.repeated_in || roce.message.size || roce.rule || data"]
 WAYS = [TAPS + ["-2", "-V"], ["-2", "-V"] + FILTERS]
 
-RATES = (0.0005, 0.005, 0.02, 0.1, 0.5)  # of bytes that editcap changes
+RATES = (0.0005, 0.005, 0.02, 0.1, 0.5)  # fractions of bytes that editcap changes
 LINKS = ["ethernet", "sll", "sll2", "ip", "ib", "bth"]  # enum roce_link
 LINKTYPES = {"ethernet": 1, "sll": 113, "sll2": 276, "ip": 101, "ib": 197}
-DAMAGED = "damaged-"  # captures that may have nothing left for us
-WILD = 1500  # random packets a seed
-# Opcodes that mean something to a connection, and some that mean something else or nothing.
+DAMAGED = "damaged-"  # prefix of captures that may contain no RoCE any more
+WILD = 1500  # random packets per seed
+# Opcodes of the connected services, and some of UD, CNP and XRC.
 OPCODES = [*range(0x18), 0x1C, 0x1D, *range(0x20, 0x2C), 0x64, 0x65, 0x81, *range(0xA0, 0xB8)]
 
 
@@ -54,7 +54,7 @@ def inputs(folders):
 
 
 def corpora(frame_folders, mad_folders):
-    """{name: pcap bytes}. An input of tests/fuzz/frame.h: link, bytes missing at the end, frame."""
+    """Returns {name: pcap}. Inputs are as in tests/fuzz/frame.h: link, bytes truncated, frame."""
     by_link = {link: [] for link in LINKTYPES}
     for data in inputs(frame_folders):
         if len(data) < 2:
@@ -73,7 +73,7 @@ def corpora(frame_folders, mad_folders):
 
 
 def wild(rng, wrap):
-    """Random packets, each wrapped by one of `wrap`."""
+    """Returns random packets, each encapsulated by one of `wrap`."""
     psn = {}
     frames = []
     for _ in range(WILD):
@@ -82,7 +82,7 @@ def wild(rng, wrap):
         step = rng.choice((0, 0, 1, 1, 1, 1, 1, 1, 2, -3, 0x800000))
         at = psn[src, qpn] = (psn.get((src, qpn), 0xFFFF00) + step) & 0xFFFFFF
         body = rng.randbytes(rng.choice((0, 4, 8, 16, 20, 28, 64, 256, 256, 1024)))
-        # The top of a RETH's address and length are as they are in life, most often.
+        # Usually the upper bytes of the RETH's address and length have realistic values.
         if len(body) > 16 and rng.random() < 0.8:
             body = bytes(4) + body[4:12] + bytes(2) + body[14:]
         packet = bth(opcode, qpn, at, rng.choice((0, 0, 0, 1, 3)), rng.choice((0, 0, 0x40, 0x80)),
@@ -105,7 +105,7 @@ def damaged(shark, rng, source, name, cut):
 
 
 def of_seed(shark, seed, plain, inputs):
-    """The captures of one seed."""
+    """Yields the captures of one seed."""
     rng = random.Random(seed)
     yield damaged(shark, rng, plain, f"{seed}.pcap", seed % 2 == 0)
     for path in inputs:

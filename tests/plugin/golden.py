@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What tshark shows with our plugin, for every capture, against the golden files next to it.
+"""Compares tshark's output with our plugin with the golden files next to each capture.
 
     golden.py [--write] --plugins DIR CAPTURE...
 
-NAME.wireshark.txt    one line a frame: stream, ICRC, links, Info, rules (-T fields, two passes), and
-                      digests of the frame's tree (-V) and of its JSON, of our protocol
-NAME.wireshark-v.txt  the trees themselves, for the captures of FULL
-NAME.wireshark.json   the JSON itself, for the captures of FULL
+NAME.wireshark.txt    one line per frame: selected fields (-T fields, two passes), and digests of the frame's
+                      tree (-V) and JSON, of our protocol
+NAME.wireshark-v.txt  the trees, for the captures in FULL
+NAME.wireshark.json   the JSON, for the captures in FULL
 
-Without --write it compares: exit status 1 if one differs.
+--write writes the files instead. Exit status 1 if a file differs.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +32,7 @@ FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", 
 
 
 def same_cut(line):
-    """Wireshark's versions show more or fewer of many bytes, and mark that in their own ways."""
+    """Cuts long byte strings to one length: Wireshark's versions truncate and mark them differently."""
     line = re.sub(r"^(Frame \d+: )Packet, ", r"\1", line)
     return re.sub(r"( \[…\]| \[truncated\])?: ([0-9a-f]{72})[0-9a-f]*…?$", r": \2…", line)
 
@@ -42,14 +42,14 @@ def digest(text):
 
 
 def outputs(shark, capture):
-    """{suffix: text} for one capture."""
+    """Returns {path: text} for one capture."""
     name = os.path.basename(capture)[:-len(".pcap")]
     path = shark.file(capture)
     args = ["-2", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "aggregator=,"]
     for field in FIELDS:
         args += ["-e", field]
     lines = shark.out(args).splitlines()
-    # Times of day are the reader's; the tree of our protocol has none.
+    # Only the tree of our protocol: others contain times of the local time zone.
     keep, on = [], False
     for line in shark.out(["-2", "-r", path, "-V", "-O", "roce"]).splitlines():
         if not line.startswith(" "):
@@ -58,7 +58,7 @@ def outputs(shark, capture):
             keep.append(same_cut(line))
     tree = "\n".join(keep) + "\n"
     trees = re.split(r"^(?=Frame \d+:)", tree, flags=re.M)[1:]
-    # Until 4.4 there was a line for Elasticsearch.
+    # Up to 4.4, the JSON has a line for Elasticsearch.
     text = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce", "--no-duplicate-keys"])
     text = text.replace('    "_type": "doc",\n', "")
     layers = [json.dumps(frame["_source"]["layers"]) for frame in json.loads(text)]
@@ -72,7 +72,7 @@ def outputs(shark, capture):
 
 
 def compare(path, text):
-    """How many lines differ from the golden file."""
+    """Returns 1 and prints a diff if `text` differs from the golden file, else 0."""
     if not os.path.exists(path):
         print(f"{path} is missing: golden.py --write makes it")
         return 1

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The two ways in which a user gets the plugin: `cmake --install`, and roce.so copied to the own folder.
+"""Checks both ways to install the plugin: `cmake --install`, and roce.so in the personal plugin folder.
 
     install.py --plugins DIR --build DIR CAPTURE...
 
-Installs the plugin below a folder of its own (DESTDIR). It must be where this Wireshark looks, the profile
-where the profile menu finds it, and tshark must decode a capture with what was installed; then with roce.so
-in the home of a user who names no plugin folder at all.
+Installs the plugin below a temporary folder (DESTDIR). The plugin must be in the plugin folder of this Wireshark, and
+the profile in its profile folder, and tshark must decode a capture with the plugin. Then the same with roce.so in
+the personal plugin folder of a user, without WIRESHARK_PLUGIN_DIR.
 """
 import argparse
 import glob
@@ -22,7 +22,7 @@ SHOWN = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 
 
 def shown(command, path):
-    """How many packets have each field of SHOWN in what this tshark prints."""
+    """Returns the number of packets in which this tshark prints all fields of SHOWN."""
     command = command + ["-r", path, "-T", "fields"] + [word for field in SHOWN for word in ("-e", field)]
     done = subprocess.run(command, capture_output=True, text=True)
     return sum(all(line.split("\t")) for line in done.stdout.splitlines()) if done.returncode == 0 else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Packets and captures made in Python, for the tests of tests/plugin that need a few of a kind."""
+"""Builds packets and small captures for the tests of tests/plugin."""
 import struct
 import zlib
 
@@ -13,7 +13,7 @@ def bth(opcode, qpn, psn, pad=0, byte4=0, ackreq=0):
 
 
 def sealed(masked, transport):
-    """The transport part with its ICRC: `masked` is the envelope with variant fields set to ones."""
+    """Returns the transport part with its ICRC. `masked`: the IP and UDP headers with variant fields set to ones."""
     covered = b"\xff" * 8 + masked + transport[:4] + b"\xff" + transport[5:]
     return transport + struct.pack("<I", zlib.crc32(covered))
 
@@ -23,7 +23,7 @@ def eth(ethertype, src=0):
 
 
 def roce(transport, src=0, sport=0xC000, ecn=0):
-    """RoCEv2 over IPv4 from host `src` to the other."""
+    """Returns a RoCEv2 frame over IPv4 from host `src` to the other."""
     def ip(tos, ttl, checksum):
         return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), 1, 0x4000, ttl, 17,
                            checksum) + HOSTS[src] + HOSTS[1 - src]
@@ -35,7 +35,7 @@ def roce(transport, src=0, sport=0xC000, ecn=0):
 
 
 def roce6(transport, src=0):
-    """RoCEv2 over IPv6 from host `src` to the other."""
+    """Returns a RoCEv2 frame over IPv6 from host `src` to the other."""
     udp = struct.pack(">HHH", 0xC000, 4791, 12 + len(transport))
 
     def ip(first, hops):
@@ -45,7 +45,7 @@ def roce6(transport, src=0):
 
 
 def extended(frame):
-    """A frame of IPv6 with a destination options header that pads."""
+    """Returns the IPv6 frame with a destination options header that contains padding."""
     size, upper = struct.unpack_from(">HB", frame, 18)
     return frame[:18] + struct.pack(">HB", size + 8, 60) + frame[21:54] + bytes([upper, 0, 1, 4, 0, 0, 0, 0]) + frame[54:]
 
@@ -61,7 +61,7 @@ def rocev1(transport, tclass=0, flow=0):
 
 
 def native(transport, vl=0, sl=0):
-    """A local packet of an InfiniBand link, LID 7 to LID 9, as ERF has it; its VCRC is left 0."""
+    """Returns an ERF record with a local InfiniBand packet from LID 7 to LID 9. Its VCRC is 0."""
     words = (8 + len(transport) + 4) // 4
     lrh = struct.pack(">BBHHH", vl << 4, sl << 4 | 2, 9, words, 7)
     crc = zlib.crc32(b"\xf0" + lrh[1:] + transport[:4] + b"\xff" + transport[5:])
@@ -69,12 +69,12 @@ def native(transport, vl=0, sl=0):
 
 
 def erf(packet):
-    """A record of an InfiniBand link."""
+    """Returns an ERF record of an InfiniBand link."""
     return bytes(8) + struct.pack(">BBHHH", 21, 4, 16 + len(packet), 0, len(packet)) + packet
 
 
 def fragments(frame, at):
-    """An IPv4 frame in two fragments, the second from byte `at` of the IP payload on."""
+    """Returns the IPv4 frame as two fragments; the second starts at byte `at` of the IP payload."""
     def part(body, place):
         head = frame[14:16] + struct.pack(">H", 20 + len(body)) + frame[18:20] + struct.pack(">H", place)
         return frame[:14] + head + frame[22:24] + bytes(2) + frame[26:34] + body
@@ -82,12 +82,12 @@ def fragments(frame, at):
 
 
 def tagged(frame, vid=5):
-    """A frame with a VLAN tag."""
+    """Returns the frame with a VLAN tag."""
     return frame[:12] + struct.pack(">HH", 0x8100, vid) + frame[12:]
 
 
 def vxlan(frame, src=0, vni=7):
-    """A frame in a tunnel of UDP from host `src` to the other (RFC 7348)."""
+    """Returns the frame in a VXLAN tunnel (RFC 7348) from host `src` to the other."""
     body = struct.pack(">II", 1 << 27, vni << 8) + frame
     udp = struct.pack(">HHHH", 0xC000, 4789, 8 + len(body), 0)
     head = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(body), 1, 0x4000, 64, 17, 0) + HOSTS[src] + HOSTS[1 - src]
@@ -99,12 +99,12 @@ def reth(va, rkey, length):
 
 
 def mad(datagram, src=0):
-    """A MAD from host `src` to the other's QP1."""
+    """Returns a frame with a MAD from host `src` to the other's QP1."""
     return roce(bth(0x64, 1, 5) + struct.pack(">II", 0x80010000, 1) + datagram, src)
 
 
 def cm(attribute, body, src=0):
-    """A CM MAD from host `src`; `body` is what stands at which offset."""
+    """Returns a frame with a CM MAD from host `src`. `body`: {offset: bytes}."""
     data = bytearray(232)
     for offset, piece in body.items():
         data[offset:offset + len(piece)] = piece
@@ -112,7 +112,7 @@ def cm(attribute, body, src=0):
 
 
 def req(port, active=0x11, psn=100, comm=100):
-    """The REQ of host 0 as the RDMA-IP CM sends it; `psn`: the first of host 1."""
+    """Returns the REQ of host 0 for the IP CM service. `psn`: first PSN of host 1."""
     path = struct.pack(">HH", 0xFFFF, 0xFFFF) + GIDS[0] + GIDS[1]
     ip = b"\x00\x40" + struct.pack(">H", 40000) + bytes(12) + HOSTS[0] + bytes(12) + HOSTS[1]
     return cm(0x10, {0: struct.pack(">I", comm), 8: struct.pack(">Q", 0x0000000001060000 | port),
@@ -121,19 +121,19 @@ def req(port, active=0x11, psn=100, comm=100):
 
 
 def rep(passive=0x22, psn=500, comm=200, answers=100):
-    """The REP of host 1; `psn`: the first of host 0; `answers`: the communication id of the REQ."""
+    """Returns the REP of host 1. `psn`: first PSN of host 0; `answers`: communication id of the REQ."""
     return cm(0x13, {0: struct.pack(">II", comm, answers), 12: struct.pack(">I", passive << 8),
                      20: struct.pack(">I", psn << 8), 24: b"\x04\x04"}, 1)
 
 
 def connect(port, active=0x11, passive=0x22, psn=(500, 100)):
-    """REQ, REP, RTU as the RDMA-IP CM sends them; `psn`: the first of host 0 and of host 1."""
+    """Returns REQ, REP and RTU of the IP CM service. `psn`: first PSNs of host 0 and host 1."""
     return [req(port, active, psn[1]), rep(passive, psn[0]), cm(0x14, {0: struct.pack(">II", 100, 200)})]
 
 
 def pcap(frames, linktype=1, snaplen=65535, seconds=(), missing=()):
-    """A millisecond from frame to frame, or each at its own of `seconds`. `missing`: bytes that each had
-    after the captured ones."""
+    """Returns a pcap file. Frames are 1 ms apart, or at the times `seconds`. `missing`: truncated bytes of
+    each frame."""
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, snaplen, linktype)
     for number, frame in enumerate(frames):
         usec = int(seconds[number] * 1000000) if seconds else number * 1000

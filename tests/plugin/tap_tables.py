@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What the reports of the plugin (tshark -z) count, against `rocedrill check --json`.
+"""Compares the tables of the plugin (tshark -z) with `rocedrill check --json`.
 
     tap_tables.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
-Both stand on the same observer, but the reports count frame by frame, so that filters work, and the
-program asks the observer at the end. The tree of opcodes is held against the packets, the service response
-times against the operations. Follow and Export Objects are held against the packets' PSNs.
+Both use the same analysis. But the tables count frame by frame, so that display filters work, and check reports
+the totals of the analysis. The tree of opcodes is compared with the packets, and the service response times with
+the table of operations. Follow and Export Objects are compared with the PSNs of the packets.
 """
 import collections
 import concurrent.futures
@@ -35,7 +35,7 @@ PLACE = {0x00: "first", 0x01: "middle", 0x02: "last", 0x03: "last", 0x04: "only"
 
 
 def tables(text):
-    """{title: [{column: cell}]}"""
+    """Returns {title: [{column: cell}]}."""
     found, title, columns = {}, None, None
     for line in text.splitlines():
         if line.startswith("====="):
@@ -51,8 +51,8 @@ def tables(text):
     return found
 
 
-def told(text):
-    """What the plugin says."""
+def plugin_counts(text):
+    """Returns the counts of the plugin's tables."""
     found = tables(text)
     say = collections.Counter()
     for row in found["RoCE Connections"]:
@@ -84,8 +84,8 @@ def told(text):
     return +say
 
 
-def known(rocedrill, capture):
-    """What the program says."""
+def check_counts(rocedrill, capture):
+    """Returns the same counts from rocedrill check."""
     done = subprocess.run([rocedrill, "check", "--json", "-", capture], capture_output=True,
                           text=True)
     say = collections.Counter()
@@ -121,10 +121,10 @@ def known(rocedrill, capture):
 
 
 def messages(packets):
-    """Lengths of the whole messages among {psn: (opcode, length)} of one sender."""
+    """Returns the lengths of the complete messages in {psn: (opcode, length)} of one sender."""
     found, have, follows = [], None, None
-    start = next(iter(packets), 0)  # the first that came
-    for psn in sorted(packets, key=lambda psn: (psn - start + 0x800000) & 0xFFFFFF):  # it may wrap around
+    start = next(iter(packets), 0)  # PSN of the first packet
+    for psn in sorted(packets, key=lambda psn: (psn - start + 0x800000) & 0xFFFFFF):  # PSNs may wrap around
         opcode, length = packets[psn]
         place = PLACE.get(opcode & 0x1F)
         if place in ("first", "only"):
@@ -142,8 +142,8 @@ def messages(packets):
     return sorted(found)
 
 
-def others(rows, text):
-    """What is wrong with Wireshark's own kinds of tables: the tree of opcodes, the service response times."""
+def other_table_errors(rows, text):
+    """Returns the errors of the tree of opcodes and of the service response times."""
     wrong = []
     total = re.search(r"^RoCE packets +(\d+)", text, re.M)
     want = sum(row.split("\t")[OPCODE] != "" for row in rows)
@@ -160,8 +160,8 @@ def others(rows, text):
 
 
 def payload(rows, text, folder):
-    """What Follow and Export Objects have of stream 0, and what its packets say they should: each PSN of
-    a sender once, however often and whenever it came."""
+    """Returns the bytes and message lengths of stream 0 in its packets, each PSN of a sender once, and
+    those in Follow and Export Objects."""
     packets = collections.defaultdict(dict)
     for row in rows:
         stream, dropped, *use, opcode, psn, length = row.split("\t")
@@ -180,8 +180,8 @@ def payload(rows, text, folder):
     return want, have, whole, sorted(os.path.getsize(path) for path in files)
 
 
-def one(shark, rocedrill, capture):
-    """A capture through tshark once, with everything that is asked of it."""
+def check_capture(shark, rocedrill, capture):
+    """Runs one tshark with all taps on a capture and compares."""
     path = shark.file(capture)
     folder = os.path.join(shark.home, os.path.basename(path))
     args = ["-2", "-r", path, "-z", "follow,roce,raw,0", "--export-objects", "roce," + folder, "-T", "fields"]
@@ -191,11 +191,11 @@ def one(shark, rocedrill, capture):
         args += ["-z", "roce," + report]
     rows, line, text = shark.out(args).partition("\n=====")
     text = line + text
-    plugin, program = told(text), known(rocedrill, capture)
-    # The program keeps no regions of writes that nobody acknowledges.
+    plugin, program = plugin_counts(text), check_counts(rocedrill, capture)
+    # check has no regions of unacknowledged WRITEs.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
-    wrong += others(rows.splitlines(), text)
+    wrong += other_table_errors(rows.splitlines(), text)
     want, have, whole, objects = payload(rows.splitlines(), text, folder)
     if have != want:
         wrong.append(f"follow: {have} bytes of {want}")
@@ -208,7 +208,7 @@ def main():
     args = arguments()
     failures = counted = followed = 0
     with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        work = lambda capture: one(shark, args.rocedrill, capture)
+        work = lambda capture: check_capture(shark, args.rocedrill, capture)
         for capture, wrong, total, have in pool.map(work, args.captures):
             counted += total
             followed += have

@@ -7,7 +7,7 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* What is left out is compared as if it were not there. */
+/* Checks that a record decodes to itself; members that are not encoded get their defaults. */
 static void check_same(const struct roce_result_record *in, uint32_t frame)
 {
     uint8_t buf[ROCE_RESULT_LEN_MAX + 1];
@@ -78,7 +78,7 @@ static void empty_frame_takes_one_byte(void)
     CU_ASSERT_EQUAL(roce_result_encode(&roce_result_record_empty, 1, buf), 1);
 }
 
-/* A request packet in the middle of a WRITE costs no more than this: a million of them, 24 MB. */
+/* A request packet in the middle of a WRITE takes at most 24 bytes. */
 static void ordinary_frame_is_small(void)
 {
     struct roce_result_record record = roce_result_record_empty;
@@ -98,7 +98,7 @@ static void ordinary_frame_is_small(void)
     CU_ASSERT(roce_result_encode(&record, 1000000, buf) <= 24);
 }
 
-/* Every byte of the structure at random: all members at once, most of them long. */
+/* Random bytes in the whole structure: all members are set, most with large values. */
 static void random_frames_come_back(void)
 {
     struct rng rng = rng_of(20);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs tshark with our plugin, or with no plugin at all, as an unprivileged user.
+"""Runs tshark with our plugin, or without any plugin, as an unprivileged user.
 
-As root, tshark ignores WIRESHARK_PLUGIN_DIR; then it is run as nobody, on copies that nobody can read.
-With a sanitizer build of the plugin, PRELOAD names the sanitizer's runtime. Wireshark's lists of names
-(manufacturers, services, enterprises) are left out: reading them is a third of a short run.
+tshark ignores WIRESHARK_PLUGIN_DIR for root. Root therefore runs it as nobody, on readable copies of the files.
+With a sanitizer build of the plugin, `preload` is the sanitizer's runtime. Wireshark's name tables
+(manufacturers, services, enterprises) are disabled, because reading them takes a third of a short run.
 """
 import argparse
 import os
@@ -15,7 +15,7 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
 def arguments():
-    """Of a script that compares the plugin with the program: plugins, rocedrill, captures."""
+    """Parses the arguments of scripts that compare the plugin with rocedrill."""
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
     args.add_argument("--rocedrill", required=True)
@@ -24,7 +24,7 @@ def arguments():
 
 
 class Tshark:
-    """tshark with the plugins below `plugins` (as WIRESHARK_PLUGIN_DIR has it). Use as a context."""
+    """tshark with the plugins in `plugins` (layout of WIRESHARK_PLUGIN_DIR). Use as a context manager."""
 
     def __init__(self, plugins, preload=None):
         self.work = tempfile.mkdtemp(prefix="rocedrill-shark-")
@@ -46,7 +46,7 @@ class Tshark:
         shutil.rmtree(self.work)
 
     def file(self, name, data=None):
-        """A path that tshark can read; `data` is written to it, or `name` copied there."""
+        """Returns a path that tshark can read, with the content `data` or a copy of the file `name`."""
         path = os.path.join(self.work, os.path.basename(name))
         if data is None:
             shutil.copyfile(name, path)
@@ -66,13 +66,13 @@ class Tshark:
         return (NOBODY if os.getuid() == 0 else []) + env + ["tshark"] + (args if "-G" in args else ["-n"] + args)
 
     def run(self, args, plugin=True):
-        """(exit status, what it printed, what it complained), tshark's usual chatter left out."""
+        """Returns (exit status, standard output, standard error)."""
         done = subprocess.run(self.command(args, plugin), capture_output=True, text=True,
                               errors="replace")
         return done.returncode, done.stdout, done.stderr
 
     def out(self, args, plugin=True):
-        """What it prints; a failure is an error."""
+        """Returns the standard output. Exits if tshark fails."""
         status, out, err = self.run(args, plugin)
         if status or "Dissector bug, protocol RoCE" in err:
             raise SystemExit(f"tshark {' '.join(args)}: exit status {status}: {err.strip()[:2000]}")

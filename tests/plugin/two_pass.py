@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Whatever order frames are looked at in, the plugin says the same of each.
+"""Checks that the plugin shows the same for each frame in any order of dissection.
 
     two_pass.py --plugins DIR CAPTURE...
 
-All captures in one file, because connections then end, start again and meet strangers. Compared are:
-one pass and two (all but the fields that only a later frame can tell), two passes and two passes that
-show every third frame, and two passes with a filter that needs fields of all frames.
+All captures are merged into one file, so that connections end, start again, and meet other hosts. Compared are
+one pass with two passes (only fields that do not depend on later frames), two passes with two passes that show every
+third frame, and two passes with a filter that needs fields of all frames.
 """
 import argparse
 import os
@@ -15,21 +15,21 @@ import sys
 
 from tshark import Tshark
 
-# Told by the frame itself or by earlier ones.
+# Fields that depend on the frame and on earlier ones.
 BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.analysis.next_psn",
             "roce.analysis.acks_frame", "roce.analysis.request_in", "roce.analysis.ack_rtt",
             "roce.analysis.rto_frame", "roce.analysis.rto", "roce.analysis.cause",
             "roce.analysis.psns_in_flight", "roce.analysis.bytes_in_flight", "roce.message.number",
             "roce.message.offset", "roce.message.size", "roce.message.time", "roce.time_delta",
             "roce.analysis.va", "roce.analysis.rkey", "roce.analysis.gap", "roce.cm.answers"]
-# Told by later frames, too.
+# Fields that also depend on later frames.
 FORWARD = ["roce.stream", "roce.src_qp", "roce.pairing", "roce.pairing_guess", "roce.analysis.acked_in", "roce.analysis.response_in",
            "roce.analysis.last_response_in", "roce.analysis.repeated_in", "roce.message.last_frame", "roce.cm.answered_in",
            "roce.rule", "_ws.col.Info"]
 
 
 def table(shark, path, fields, args):
-    """{frame: its values}"""
+    """Returns {frame: values}."""
     command = args + ["-r", path, "-T", "fields", "-e", "frame.number"]
     for field in fields:
         command += ["-e", field]

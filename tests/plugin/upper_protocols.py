@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Whose payload it is: each upper protocol from its CM exchange, from the user's table, from Decode As.
+"""Checks that payload reaches the right upper-layer dissector: from the CM exchange, the table, or Decode As.
 
     upper_protocols.py --plugins DIR [--keep DIR] [CAPTURE...]
 
-For each protocol the first messages of a connection, made here: shown by its dissector in both directions
-when the CM REQ named its port, or without a CM exchange when the user named the server's QP; as data when
-neither did; once when sent twice; and put together from two packets, with a loss between them, too. Then
-what protocols read or write with RDMA.
+For each protocol, the first messages of a connection are built here. They must be dissected in both directions if the
+CM REQ has the port of the protocol, or if the user named the passive side's QP. Otherwise they must be data. A
+retransmission must be passed on once, and a message of two packets reassembled, also after a loss. Finally the
+data that protocols transfer with RDMA READ and WRITE.
 """
 import argparse
 import concurrent.futures
@@ -19,18 +19,18 @@ from packet_builder import aeth, bth, connect, pcap, reth, roce
 from tshark import Tshark
 
 ACTIVE, PASSIVE = 0x11, 0x22  # QPs
-PSN = (0x5A1234, 0x3C4321)    # the first of host 0, of host 1
+PSN = (0x5A1234, 0x3C4321)    # first PSNs of host 0 and host 1
 DATA = {"data"}
 
 
 def send(src, number, payload, opcode=0x04):
-    """The SEND of `payload` that is number `number` of host `src`."""
+    """Returns the SEND of `payload` with number `number` of host `src`."""
     pad = -len(payload) % 4
     return roce(bth(opcode, (PASSIVE, ACTIVE)[src], PSN[src] + number, pad, ackreq=1) + payload + bytes(pad), src)
 
 
 def ack(src, number, msn):
-    """Host `src` acknowledges the other's packet `number`."""
+    """Returns the ACK of host `src` for packet `number` of the other."""
     return roce(bth(0x11, (PASSIVE, ACTIVE)[src], PSN[1 - src] + number) + aeth(msn), src)
 
 
@@ -50,7 +50,7 @@ RPC_REPLY = struct.pack(">IIIIII", XID, 1, 0, 0, 0, 0)
 
 
 def rpcrdma(body, reads=bytes(4)):
-    """RDMA_MSG: read list, no write list, no reply chunk."""
+    """Returns an RDMA_MSG with a read list, without write list and reply chunk."""
     return struct.pack(">IIII", XID, 1, 32, 0) + reads + bytes(8) + body
 
 
@@ -61,7 +61,7 @@ SMBD_ACCEPT = struct.pack("<HHHHHHIIIII", 0x100, 0x100, 0x100, 0, 255, 10, 0, 83
 
 
 def smbd(body):
-    """An SMB Direct data transfer message with all of an SMB2 message."""
+    """Returns an SMB Direct data transfer message with a complete SMB2 message."""
     return struct.pack("<HHHHIII", 10, 2, 0, 0, 0, 24, len(body)) + bytes(4) + body
 
 
@@ -69,15 +69,15 @@ SMBD_DATA = smbd(SMB2)
 
 
 def lnet(kind, body=b""):
-    """A message of Linux ko2iblnd from 192.0.2.1@o2ib to 192.0.2.2@o2ib."""
+    """Returns a message of Linux ko2iblnd from 192.0.2.1@o2ib to 192.0.2.2@o2ib."""
     return (struct.pack("<IHBBII", 0x0BE91B91, 0x12, kind, 1, 40 + len(body), 0)
             + struct.pack("<QQQQ", 0x5 << 48 | 0xC0000201, 1, 0x5 << 48 | 0xC0000202, 1) + body)
 
 
 LNET_NOOP = lnet(0xD0)
 
-# name in the user's table, port of the CM REQ, filter name; messages of the client and of the server,
-# and what else the last of each must be dissected as.
+# Name in the table of QPs, port of the CM REQ, filter name; messages of the client and of the server, each
+# followed by another protocol that its last message must contain.
 PROTOCOLS = [
     ("NVMe over RDMA", 4420, "nvme-rdma", [NVME_CONNECT, NVME_IDENTIFY], "nvme-rdma", [NVME_DONE], "nvme-rdma"),
     ("iSER (iSCSI over RDMA)", 3260, "iser", [ISER_LOGIN], "iscsi", [ISER_ANSWER], "iscsi"),
@@ -87,8 +87,8 @@ PROTOCOLS = [
 ]
 
 
-def talk(client, server):
-    """Both sides' messages, each acknowledged: so the QPs are known to be a pair."""
+def acked_messages(client, server):
+    """Returns the messages of both sides, each with its ACK, which pairs the QPs."""
     frames = []
     for src, said in enumerate((client, server)):
         for number, payload in enumerate(said):
@@ -97,17 +97,17 @@ def talk(client, server):
 
 
 def chunk_read():
-    """The server reads the rest of a call. Sent twice, it is there once."""
+    """Returns an RPC call whose rest the server READs; its READ response is duplicated."""
     chunk = struct.pack(">IIIIQI", 1, len(rpcrdma(b"")) + 24, 0x55, 256, 0x9000, 0)
     answer = roce(bth(0x10, PASSIVE, PSN[1]) + aeth(1) + bytes(256), 0)
-    return connect(20049, psn=PSN) + talk([rpcrdma(RPC_CALL, chunk)], []) + [
+    return connect(20049, psn=PSN) + acked_messages([rpcrdma(RPC_CALL, chunk)], []) + [
         roce(bth(0x0C, ACTIVE, PSN[1]) + reth(0x9000, 0x55, 256), 1), answer, answer, send(1, 1, rpcrdma(RPC_REPLY))]
 
 
 def cases():
-    """name, frames, tshark arguments, {frame: (protocols it must have, protocols it must not have)}"""
+    """Yields name, frames, tshark arguments, {frame: (required protocols, forbidden protocols)}."""
     for title, port, name, client, client_too, server, server_too in PROTOCOLS:
-        plain, other = talk(client, server), {name, client_too, server_too}
+        plain, other = acked_messages(client, server), {name, client_too, server_too}
         to_server, to_client = 2 * len(client) - 1, len(plain) - 1
         shown = {to_server: ({name, client_too}, DATA), to_client: ({name, server_too}, DATA)}
         yield name + " is known from CM", connect(port, psn=PSN) + plain, [], {k + 3: v for k, v in shown.items()}
@@ -120,20 +120,20 @@ def cases():
         twice = connect(port, psn=PSN) + [send(0, number, payload) for number, payload in enumerate(client)]
         yield (name + " is passed on once if retransmitted", twice + [twice[-1]], [],
                {len(twice): ({name}, DATA), len(twice) + 1: (DATA, other)})
-        # One message in two packets: the last one loses its way once.
+        # One message in two packets.
         said, half = client[-1], len(client[-1]) // 8 * 4
         start = twice[:-1]
         first, last = send(0, len(client) - 1, said[:half], 0x00), send(0, len(client), said[half:], 0x02)
         yield (name + " is reassembled from two packets", start + [first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 2: ({name, client_too}, DATA)})
-        # The second packet is seen before the first; both are sent again.
+        # The first packet is lost; both are retransmitted.
         yield (name + " is reassembled after a loss", start + [last, first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 3: ({name, client_too}, DATA)})
         yield (name + " is not reassembled if the preference is off", start + [first, last],
                ["-o", "roce.reassemble:FALSE"], {len(start) + 2: (set(), {"roce.message.reassembled_in"})})
-    # The target writes what was asked for, and says so.
+    # The target WRITEs the requested data and sends the completion.
     data = bytes(range(256)) * 16
-    yield ("NVMe data of WRITEs is decoded", connect(4420, psn=PSN) + talk([NVME_CONNECT, NVME_IDENTIFY], []) + [
+    yield ("NVMe data of WRITEs is decoded", connect(4420, psn=PSN) + acked_messages([NVME_CONNECT, NVME_IDENTIFY], []) + [
         roce(bth(0x06, ACTIVE, PSN[1]) + reth(0x7000, 0xABCD, 4096) + data[:2048], 1),
         roce(bth(0x08, ACTIVE, PSN[1] + 1) + data[2048:], 1), send(1, 2, NVME_DONE)], [],
         {n: ({"nvme-rdma"}, DATA) for n in (8, 9, 10)})
@@ -145,13 +145,13 @@ def cases():
 
 
 def protocols(shark, path, args):
-    """{frame: its protocols}"""
+    """Returns {frame: protocols}."""
     rows = shark.out(args + ["-r", path, "-T", "fields", "-e", "frame.protocols"]).splitlines()
     return {frame: row.split(":") for frame, row in enumerate(rows, 1)}
 
 
-def one(shark, keep, number, case):
-    """What is wrong with a case."""
+def check_case(shark, keep, number, case):
+    """Returns the errors of a case."""
     name, frames, options, wanted = case
     data, file = pcap(frames), f"upper-{number}.pcap"
     path = shark.file(file, data)
@@ -175,7 +175,7 @@ def main():
     args = args.parse_args()
     failures = count = 0
     with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for wrong in pool.map(lambda case: one(shark, args.keep, *case), enumerate(cases(), 1)):
+        for wrong in pool.map(lambda case: check_case(shark, args.keep, *case), enumerate(cases(), 1)):
             count += 1
             failures += bool(wrong)
             print("".join(line + "\n" for line in wrong), end="")

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The plugin in Wireshark's window, under a virtual X server, as an unprivileged user.
+"""Tests the plugin in Wireshark's window, under a virtual X server, as an unprivileged user.
 
     window.py [--plugins DIR] [--profile DIR] [--shots DIR] [--readme DIR] [CAPTURE OTHER]
 
-Opens the capture with our profile and each dialog the plugin feeds, by option or by keyboard, and keeps
-a picture of each in --shots. Nothing here waits for a time: a window is there when it has its title, and
-drawn when neither Wireshark nor the X server has anything left to do. A case fails if its window does not come, is blank, or Wireshark ends or
-complains. Then odd captures made here: empty, without RoCE, of one packet, cut at 64 bytes, of an
-InfiniBand link, of RoCEv1. Last, what was learned from one reading is gone in the next: a window in which
-the capture was read again, dissected again, and left for OTHER and opened again shows what a new one does.
---readme: writes the two pictures of README there, small; nothing is tested then. What is not given is that
-of the preset "default" and the captures of the test.
+Opens the capture with our profile, and each dialog that the plugin provides, by option or by keyboard, and writes
+a screenshot of each to --shots. There are no fixed delays: a window is open when it has its title, and drawn when
+neither Wireshark nor the X server is busy. A case fails if its window does not open, if it is blank, or if Wireshark
+exits or prints an error. Then special captures are opened: empty, without RoCE, one packet, truncated to 64 bytes,
+InfiniBand link, RoCEv1. Last, state must not survive: after reload, redissection, or opening OTHER and the capture
+again, the window must look like that of a new Wireshark.
+--readme writes the two screenshots of README.md to DIR and tests nothing. Defaults are those of the preset "default".
 """
 import argparse
 import os
@@ -27,11 +26,11 @@ from tshark import NOBODY, Tshark
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = "1280x800"
-# Options that open a window at the start, and its title. So do the reports (see ODD); here from the menu.
+# Options that open a window at the start, and its title. The tables are opened from the menu here.
 OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
-# Keys that open one from the main window. Menus have few mnemonics; "Up" wraps around to their end.
+# Keys that open a window from the main window. Few menu entries have mnemonics; "Up" wraps to the last entry.
 REPORTS = ["Congestion", "Connections", "Memory Regions", "NAKs", "Operations", "Retransmissions", "Rules"]
-FIRST_REPORT = 11  # entries of the menu Statistics before it
+FIRST_REPORT = 11  # number of entries in the menu Statistics before our tables
 FLOW_GRAPH = ["alt+s"] + 12 * ["Up"] + ["Return"]
 KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift+p"], "Preferences"),
         ("conversations", ["alt+s", "c"], "Conversations"), ("endpoints", ["alt+s", "e"], "Endpoints"),
@@ -41,7 +40,7 @@ KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift
         ("packets-by-opcode", ["alt+s", "Up", "Right", "Return"], "Packets by opcode")]
 KEYS += [("roce-" + name.lower().replace(" ", "-"), ["alt+s"] + (FIRST_REPORT + at) * ["Down"] + ["Return"],
           "RoCE " + name) for at, name in enumerate(REPORTS)]
-# Captures that are not as usual, in the main window and with the report of the connections.
+# Special captures; opened in the main window with the table of connections.
 WRITE = [roce(bth(0x0A, 0x22, 100, ackreq=1) + reth(0x1000, 0x99, 256) + bytes(256)),
          roce(bth(0x11, 0x11, 100) + aeth(1), 1)]
 ODD = {
@@ -52,25 +51,25 @@ ODD = {
     "native": pcap([native(bth(0x04, 0x11, 7) + b"data")], 197),
     "rocev1": pcap([rocev1(bth(0x04, 0x11, 7) + b"data"), rocev1(bth(0x04, 0x11, 8) + b"more")]),
 }
-# Keys after which the same packets are in the window: read the file again, dissect it again.
+# Keys that must not change the display: reload the file, redissect the packets.
 AGAIN = {"reload": ["ctrl+r"], "redissect": ["ctrl+shift+l"]}
-# What Wireshark says although nothing is wrong.
+# Harmless messages of Wireshark and Qt.
 CHATTER = re.compile(r"nl80211 not found|propagateSizeHints|^\s*$|dbus|dconf|XDG_RUNTIME_DIR"
-                     r"|QXcbConnection: XCB error: 3 \(BadWindow\)")  # Qt asks for a window just closed
+                     r"|QXcbConnection: XCB error: 3 \(BadWindow\)")  # Qt queries a window that was just closed
 LIST_ONLY = ["-o", "gui.layout_content_2:NONE", "-o", "gui.layout_content_3:NONE"]
-# Of a window of SIZE: the list, if it has nothing else, and the highest severity below it.
+# Parts of a window of SIZE that are compared: the packet list, and the severity icon in the status bar.
 SAME = ["1228x660+0+90", "12x12+12+783"]
 TIMEOUT = 120
-TRIES = 4   # to open a window by keys
-REST = 0.3  # seconds that nothing runs in, once all is drawn
+TRIES = 4   # attempts to open a window by keys
+REST = 0.3  # idle time after which drawing is complete, s
 REPORT_SIZE = "1150x420"
-README_FRAME = "32"  # the first one sent again in rc-loss-both.pcap
-README_ROW = "513"   # where the details of our protocol stand in a window of SIZE
-COLOURS = 24  # a window with fewer is blank
+README_FRAME = "32"  # first retransmission in rc-loss-both.pcap
+README_ROW = "513"   # y of our protocol's details in a window of SIZE
+COLOURS = 24  # a window with fewer colours is blank
 
 
 def ran(pid):
-    """The processor time that a process took so far; None if it wants more."""
+    """Returns the CPU time of a process; None if it is running."""
     ticks = 0
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -79,13 +78,13 @@ def ran(pid):
             if state in "RD":
                 return None
             ticks += int(fields[10]) + int(fields[11])
-    except OSError:  # a thread that ended meanwhile
+    except OSError:  # a thread ended meanwhile
         return None
     return ticks
 
 
 class Screen:
-    """An X server and a window manager of our own."""
+    """A separate X server with a window manager."""
 
     def __init__(self, shark):
         self.running = []
@@ -130,7 +129,7 @@ class Screen:
         return done.stdout.strip()
 
     def window(self, title, wait=TIMEOUT):
-        """Its number, or None. Windows come when they like."""
+        """Waits for a window. Returns its id, or None."""
         end = time.monotonic() + wait
         while time.monotonic() < end:
             found = self.tool("xdotool", "search", "--onlyvisible", "--name", title).split()
@@ -140,7 +139,7 @@ class Screen:
         return None
 
     def rest(self):
-        """Waits until the X server and all its clients have nothing more to do: what is drawn then stays."""
+        """Waits until the X server and all its clients are idle, so that the screen no longer changes."""
         end, since, before = time.monotonic() + TIMEOUT, time.monotonic(), None
         while time.monotonic() < min(end, since + REST):
             time.sleep(REST / 6)
@@ -149,7 +148,7 @@ class Screen:
                 since, before = time.monotonic(), now
 
     def picture(self, window, path, size=None):
-        """Of a window, and the number of its colours."""
+        """Writes a screenshot of a window. Returns its number of colours."""
         if size:
             self.tool("xdotool", "windowsize", window, *size.split("x"))
         self.tool("xdotool", "windowactivate", window)
@@ -166,7 +165,7 @@ class Screen:
 
     @staticmethod
     def same(path, other):
-        """Whether two pictures of the main window have the same list and severity."""
+        """Returns true if two screenshots of the main window show the same packet list and severity."""
         return all(subprocess.run(["compare", "-metric", "AE", "-extract", part, path, other, "null:"],
                                   capture_output=True).returncode == 0 for part in SAME)
 
@@ -177,11 +176,11 @@ def complaints(log):
 
 
 class Session:
-    """Wireshark with a capture open, our profile and more options. Use as a context."""
+    """Wireshark with an open capture, our profile and more options. Use as a context manager."""
 
     def __init__(self, screen, shark, capture, wrong, name, *more):
         self.screen, self.wrong, self.name = screen, wrong, name
-        # Windows of some options say which file, as others of the same Wireshark do.
+        # The windows of some options have the file name in their title.
         self.title = os.path.basename(capture).replace(".", "[.]")
         self.log = os.path.join(shark.work, "log-" + name)
         with open(self.log, "w", encoding="utf-8") as err:
@@ -196,7 +195,7 @@ class Session:
         self.screen.tool("xdotool", "key", *keys)
 
     def ask(self, keys, title):
-        """The window that these keys open; they may get lost, or open a menu that goes again."""
+        """Opens a window by keys, with several attempts, because keys may get lost. Returns its id."""
         for _ in range(TRIES):
             self.screen.tool("xdotool", "windowactivate", "--sync", self.main)
             self.screen.rest()
@@ -208,7 +207,7 @@ class Session:
         return None
 
     def look(self, name, window, path, size=None):
-        """One window."""
+        """Writes a screenshot of a window and checks it."""
         if not window:
             self.wrong.append(f"{name}: no window")
             return
@@ -219,7 +218,7 @@ class Session:
             self.wrong.append(f"{name}: Wireshark ended with {self.viewer.returncode}")
 
     def open(self, capture):
-        """Another capture in the same window; whether it came."""
+        """Opens another capture in the same window. Returns false if that fails."""
         title = "^" + os.path.basename(capture).replace(".", "[.]") + "$"
         for _ in range(TRIES):
             dialog = self.ask(["ctrl+o"], "Open Capture File")
@@ -248,7 +247,7 @@ class Session:
 
 
 def look_all(screen, shark, capture, shots, wrong):
-    """Every window. Those of options need a Wireshark each: several would open inside each other."""
+    """Checks every window. Each window of an option needs a new Wireshark, else they overlap."""
     with Session(screen, shark, capture, wrong, "main") as wireshark:
         wireshark.look("main", wireshark.main, os.path.join(shots, "main.png"), SIZE)
         for name, keys, title in KEYS if wireshark.main else []:
@@ -275,7 +274,7 @@ def look_odd(screen, shark, shots, wrong):
 
 
 def differs(screen, window, path, golden):
-    """Whether the window still looks other than the picture after a while."""
+    """Returns true if the window does not become equal to the screenshot `golden` in time."""
     end = time.monotonic() + TIMEOUT / TRIES
     while True:
         screen.picture(window, path, SIZE)
@@ -286,13 +285,13 @@ def differs(screen, window, path, golden):
 
 
 def look_again(screen, shark, captures, shots, wrong):
-    """Each capture in a window of its own, then both in one."""
+    """Opens each capture in a new window, then both in one window, and compares."""
     shot = [os.path.join(shots, f"new-{number}.png") for number in range(2)]
     for number in (1, 0):
         with Session(screen, shark, captures[number], wrong, f"new-{number}", *LIST_ONLY) as wireshark:
-            screen.tool("xdotool", "mousemove", "1599", "999")  # the row below it has another colour
+            screen.tool("xdotool", "mousemove", "1599", "999")  # the row below the pointer has another colour
             wireshark.look(f"new-{number}", wireshark.main, shot[number], SIZE)
-            # A second picture tells whether Wireshark had found the time.
+            # A second screenshot shows whether the first one was complete.
             if differs(screen, wireshark.main, shot[number] + ".2.png", shot[number]):
                 wrong.append(f"new-{number}: never looks the same twice")
             if number or not wireshark.main:
@@ -310,7 +309,7 @@ def look_again(screen, shark, captures, shots, wrong):
 
 
 def shoot_readme(screen, shark, capture, folder, wrong):
-    """The list with a packet's analysis open, and the flow graph."""
+    """Writes the packet list with an open analysis subtree, and the flow graph."""
     paths = [os.path.join(folder, name + ".png") for name in ("main", "flow-graph")]
     os.makedirs(folder, exist_ok=True)
     with Session(screen, shark, capture, wrong, "main", "-g", README_FRAME, "-o",
@@ -337,7 +336,7 @@ def main():
     if len(args.captures) != 2:
         sys.exit("window.py: two captures, or none")
     wrong = []
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leave nothing running
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # end the child processes
     os.makedirs(args.shots, exist_ok=True)
     with Tshark(args.plugins) as shark:
         profiles = os.path.join(shark.home, "wireshark", "profiles")

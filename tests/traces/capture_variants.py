@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Puts captures into other forms and compares what rocedrill check says of them.
+"""Converts captures into variants and compares what rocedrill check reports for them.
 
     capture_variants.py --rocedrill PROGRAM [--seed N] [--keep DIR] CAPTURE...
 
-Captures are pcap files of RoCEv2 over IPv4 and Ethernet. Nothing of our codec is in here. Forms:
+Captures are pcap files of RoCEv2 over IPv4 and Ethernet. This script uses nothing of our codec. Variants:
 
-  same bytes     VLAN, QinQ, Linux cooked v1 and v2, raw IP, ERF, pcapng, big endian pcap, gzip,
-                 tunnels (VXLAN, GENEVE, GRE, ERSPAN, MPLS, one in another):
-                 every finding and every connection must be told as of the original
-  other network  IPv6, RoCEv1, native InfiniBand (ICRCs computed anew): the same findings. IPv4's
-                 identification is gone, and with RoCEv1 and InfiniBand the UDP source port, so that
-                 copies and pairs of QPs are known less surely: a finding may be weaker
-  two captures   one after the other, at the same time from other hosts, and at the same time with
-                 one of the hosts in common: the findings of each; where one lacks packets, less
-                 is certain of requests that may be another use of the QPs in the other
-  less           cut to 64, 96 and 128 bytes, one direction, a late start, 1 to 20 % missing: no
-                 ERROR that the original has not
+  same bytes     VLAN, QinQ, Linux cooked v1 and v2, raw IP, ERF, pcapng, big-endian pcap, gzip, tunnels
+                 (VXLAN, GENEVE, GRE, ERSPAN, MPLS, one in another): every finding and every connection
+                 must be the same as in the original
+  other network  IPv6, RoCEv1, native InfiniBand, with recomputed ICRCs: the same findings. IPv6 has no
+                 identification, and RoCEv1 and InfiniBand have no UDP source port. So copies and QP
+                 pairs are detected less reliably, and a finding may have a lower severity
+  two captures   one after the other, at the same time with other hosts, and at the same time with one
+                 host in common: the findings of both. If packets are missing in one, findings that
+                 depend on QP reuse may differ
+  less           truncated to 64, 96 and 128 bytes, one direction, a late start, 1 to 20 % of the frames
+                 missing: no ERROR that the original does not have
 
-Exit status 1 if anything differs, 2 if nothing could be compared.
+Exit status 1 if anything differs, 2 if nothing was compared.
 """
 import argparse
 import gzip
@@ -35,22 +35,22 @@ ETHERNET, RAW, SLL, ERF, IB, SLL2 = 1, 101, 113, 197, 247, 276
 MAPPED = bytes(10) + b"\xff\xff"
 FD00 = b"\xfd" + bytes(11)
 FF0E = b"\xff\x0e" + bytes(10)
-# Rules of what is below the BTH: another network has others of them.
+# Rules about the headers before the BTH: they differ between networks.
 NETWORK = ("ALL-NET-", "UD-REQ-176", "ALL-RSP-048")
-ECN = ("ALL-OBS-311", "ALL-CC-215")    # IP's: a GRH has none
-MIGREQ = ("ALL-FMT-044",)               # a datagram's is not looked at on InfiniBand
-# Packets are not in the capture; and what is said of a request that may also be of another use of the
-# QPs (ALL-OBS-308), which a capture that lacks packets shows less surely.
+ECN = ("ALL-OBS-311", "ALL-CC-215")    # ECN is in the IP header; a GRH has none
+MIGREQ = ("ALL-FMT-044",)              # not checked for datagrams on InfiniBand
+# Findings about missing packets. REUSE: findings about requests that may belong to another use of the QPs
+# (ALL-OBS-308), which is less certain if packets are missing.
 LACKS = ("ALL-PSN-057", "RC-REQ-137", "RC-REQ-139", "RC-REQ-140")
 REUSE = ("ALL-OBS-308", "RC-REQ-149", "RC-REQ-150", "RC-REQ-152", "RC-REQ-153", "RC-REQ-154")
-# What IPv4's identification tells apart (ALL-OBS-301: a copy), and what a copy is taken for without.
+# Findings that depend on the IPv4 identification: copies (ALL-OBS-301), and what copies are taken for without it.
 COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
           "RC-REQ-149", "RC-REQ-152", "RC-REQ-161", "RC-RSP-112", "RC-RSP-099", "RC-REQ-150",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "ALL-OBS-308", "RC-REQ-157")
 
 
 class Frame:
-    """A frame of the original, taken apart if it is RoCEv2 over IPv4."""
+    """A frame of the original, parsed if it is RoCEv2 over IPv4."""
 
     def __init__(self, time, data, wire):
         self.time, self.data, self.wire = time, data, wire
@@ -93,7 +93,7 @@ def icrc(data):
 
 
 def closed(f, covered, ib):
-    """The packet's end: its ICRC, right if it was."""
+    """Appends the ICRC; it is wrong if the original one was."""
     crc = icrc(covered + bth_masked(ib))
     return ib + (crc if f.good else bytes(b ^ 0x5A for b in crc))
 
@@ -124,7 +124,7 @@ def as_sll2(f, n):
 def as_raw(f, n):
     if f.type in (b"\x08\x00", b"\x86\xdd"):
         return f.data[f.net:]
-    return b"\x45\x00\x00\x1c" + bytes(5) + b"\x11" + bytes(18)    # of another protocol
+    return b"\x45\x00\x00\x1c" + bytes(5) + b"\x11" + bytes(18)    # an IPv4 packet that is not RoCE
 
 
 def as_erf(f, n):
@@ -137,7 +137,7 @@ def as_erf(f, n):
 # ---- tunnels -------------------------------------------------------------------------------------
 
 def outer(proto, data):
-    """An Ethernet frame with an IPv4 packet of other hosts."""
+    """Returns an Ethernet frame with an IPv4 packet between other hosts."""
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(data), 1, 0, 64, proto, 0) + bytes(
         [10, 9, 0, 1, 10, 9, 0, 2])
     words = sum(struct.unpack(">10H", ip))
@@ -203,7 +203,7 @@ def as_ip6(f, n):
 
 
 def rdmaip(ib):
-    """Where the addresses of the IP CM service (Annex A11) stand in a REQ or SIDR_REQ; 0 nowhere."""
+    """Returns the offset of the IP CM service's addresses (Annex A11) in a REQ or SIDR_REQ, or 0."""
     if ib[0] != 0x64 or len(ib) != 20 + 256 or ib[21] != 7 or ib[5:8] != b"\x00\x00\x01":
         return 0
     attr = struct.unpack_from(">H", ib, 20 + 16)[0]
@@ -259,7 +259,7 @@ def read(path):
 
 
 def pcap(frames, link, order="<"):
-    """Frames are (time, bytes, wire length)."""
+    """Returns a pcap file. Frames are (time, bytes, wire length)."""
     out = [struct.pack(order + "IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link)]
     for time, data, wire in frames:
         out.append(struct.pack(order + "IIII", time // 10 ** 9, time % 10 ** 9, len(data), wire))
@@ -315,7 +315,7 @@ def put(form, frames):
     return write(out, link)
 
 
-# ---- less than the whole -------------------------------------------------------------------------
+# ---- incomplete captures -------------------------------------------------------------------------
 
 def cut(frames, size, form=None):
     change = form[0] if form else as_is
@@ -333,7 +333,7 @@ def chosen(frames, keep, form=None):
 
 
 def less(frames, rng):
-    """Name and bytes of each capture that has less."""
+    """Yields name and content of each incomplete capture."""
     hosts = sorted({f.key()[0] for f in frames if f.roce})
     for name, form in [("", None), ("ip6 ", OTHER["ip6"]), ("v1 ", OTHER["roce-v1"])]:
         for size in (64, 96, 128):
@@ -355,7 +355,7 @@ def less(frames, rng):
 # ---- two captures --------------------------------------------------------------------------------
 
 def moved(f, hosts, by):
-    """The frame of other hosts: addresses in `hosts` are changed, and the ICRC with them."""
+    """Returns the frame with changed addresses, if they are in `hosts`, and a matching ICRC."""
     if not f.roce:
         return f
     ip = bytearray(f.ip[:28])
@@ -384,7 +384,7 @@ class Judge:
         self.profiles = ("linux-rxe-6.1", "linux-rxe-6.12")
 
     def __call__(self, made):
-        """For each (peer, bytes): (findings, connections). In few runs of the program."""
+        """Returns (findings, connections) for each (peer, bytes), from few runs of the program."""
         paths, peers = [], {}
         for peer, data in made:
             path = os.path.join(self.folder, "%d.pcap" % self.cnt)
@@ -415,7 +415,7 @@ class Judge:
 
 
 def finding_of(d, shift=None):
-    """What must be the same of a finding."""
+    """Returns the members of a finding that must be equal."""
     frame, other = d["frame"], d["other_frame"]
     if shift:
         frame, other = shift(frame), shift(other) if other else other
@@ -470,7 +470,7 @@ def compare_same(report, name, first, again, form):
 
 
 def compare_other(report, name, first, again, form):
-    """Weaker findings and those that depend on telling a copy are allowed, no ERROR that is new."""
+    """Allows lower severities and differences that depend on copies, but no new ERROR."""
     def known(f):
         return (f["frame"], f["rule"])
     rules = NETWORK + COPIES + (ECN if form in ("roce-v1", "ib") else ()) + (
@@ -485,7 +485,7 @@ def compare_other(report, name, first, again, form):
 
 
 def errors_of(*judged):
-    """Rules broken for which the peer is not known."""
+    """Returns the rules with ERRORs that are not known deviations."""
     return {f["rule"] for j in judged for f in j[0] if f["severity"] == "error" and not f["known"]}
 
 
@@ -495,7 +495,7 @@ def compare_less(report, what, rules, again):
 
 
 def compare_two(report, what, parts, both):
-    """Where packets are missing in one, more is taken for another use of the QPs in the other."""
+    """If packets are missing in one capture, findings that depend on QP reuse may differ."""
     want, again = [], [finding_of(f) for f in both[0]]
     for findings, shift in parts:
         want += [finding_of(f, shift) for f in findings]
@@ -508,7 +508,7 @@ def compare_two(report, what, parts, both):
 
 
 def peer_of(path):
-    """The peer that a capture's row in the manifest next to it names."""
+    """Returns the peer in the capture's row of the manifest, or None."""
     for folder in (os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
         manifest = os.path.join(folder, "manifest.tsv")
         if os.path.exists(manifest):
@@ -553,7 +553,7 @@ def main():
 
 
 def two(report, judge, named, whole, rng):
-    """Pairs of captures in one file."""
+    """Compares pairs of captures in one file."""
     todo, made = [], []
     for i, (n, peer, frames) in enumerate(named):
         j = rng.choice([k for k, x in enumerate(named) if x[1] == peer])

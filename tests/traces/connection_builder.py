@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""One connection between two RNICs, packet by packet: bytes, PSNs, MSNs and times of both sides."""
+"""Builds the packets of one connection between two RNICs: bytes, PSNs, MSNs and times of both sides."""
 import random
 import struct
 import zlib
@@ -13,15 +13,15 @@ ACK_OK, NAK_SEQ, NAK_ACCESS, RNR = 0x1F, 0x60, 0x62, 0x20
 
 
 def folded(words):
-    """The sum that IP's checksum is the complement of."""
+    """Returns the one's complement sum of 16-bit words; the IP checksum is its complement."""
     total = sum(words)
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
 
 
-class Talk:
-    """One connection between two RNICs. Side 0 has 10.0.17.1, side 1 10.0.18.1."""
+class Connection:
+    """One connection between two RNICs: side 0 is 10.0.17.1, side 1 is 10.0.18.1."""
 
     def __init__(self, n=0, mtu=MTU, seed=1):
         self.frames, self.now, self.step, self.mtu, self.n = [], 10 ** 18, 1 * US, mtu, n
@@ -29,7 +29,7 @@ class Talk:
         self.hosts = [bytes([10, 0, 17, 1]), bytes([10, 0, 18, 1])]
         self.qpn = [0x118 + n * 8, 0x9A2 + n * 8]
         self.psn = [0x3D1F00 + n * 77, 0xFFFFF0 - n * 5]
-        self.msn = [0, 0]  # of each side's requests
+        self.msn = [0, 0]  # MSN of each side's requests
         self.ids = [n * 1000, n * 2000]
         self.sport = [lambda: linux_sport(*self.qpn)] * 2
         self.tos, self.resv, self.ttl, self.migreq, self.csum = 0x6A, 0, 64, 1, 0
@@ -58,13 +58,13 @@ class Talk:
         return (eth + ip(tos, self.ttl, 0xFFFF - total) + udp + struct.pack(">H", self.csum) + ib
                 + struct.pack("<I", zlib.crc32(masked)))
 
-    def put(self, side, data, wait=None):
+    def add(self, side, data, wait=None):
         self.now += self.step if wait is None else wait
         self.frames.append((self.now, data))
 
-    # -- requests: lists of frames, so that a case can order, lose and repeat them
+    # -- requests: lists of frames, so that a behaviour can reorder, drop and repeat them
 
-    def take(self, side, count=1):
+    def use_psns(self, side, count=1):
         psn = self.psn[side]
         self.psn[side] = psn + count & 0xFFFFFF
         return psn
@@ -74,7 +74,7 @@ class Talk:
 
     def write(self, side, size, imm=False, ack=1, **more):
         count = max(1, -(-size // self.mtu))
-        psn, out = self.take(side, count), []
+        psn, out = self.use_psns(side, count), []
         self.msn[side] += 1
         data = struct.pack(">I", 0x1A) if imm else b""
         if count == 1:
@@ -89,18 +89,18 @@ class Talk:
         return out
 
     def send(self, side, size, **more):
-        psn = self.take(side)
+        psn = self.use_psns(side)
         self.msn[side] += 1
         return self.frame(side, SEND_ONLY, psn, bytes(size), 1, **more)
 
     def read(self, side, size, **more):
         count = max(1, -(-size // self.mtu))
-        psn = self.take(side, count)
+        psn = self.use_psns(side, count)
         self.msn[side] += 1
         return psn, self.frame(side, READ, psn, self.reth(size), 1, **more)
 
     def responses(self, side, psn, size, first=0, **more):
-        """To the READ of the other side: from the packet `first` on."""
+        """Returns the responses to a READ of the other side, from packet `first` on."""
         count = max(1, -(-size // self.mtu))
         out = []
         for i in range(first, count):
@@ -123,17 +123,17 @@ class Talk:
         given.update(more)
         return self.frame(side, CNP, 0, bytes(16), **given)
 
-    def all(self, side, frames):
+    def add_all(self, side, frames):
         for data in frames:
-            self.put(side, data)
+            self.add(side, data)
 
-    def done(self, side):
-        """An ACK by the other side of all that `side` sent."""
-        self.put(1 - side, self.ack(1 - side, self.psn[side] - 1))
+    def acknowledge(self, side):
+        """Adds an ACK of the other side for all requests of `side`."""
+        self.add(1 - side, self.ack(1 - side, self.psn[side] - 1))
 
 
 def linux_sport(one, other):
-    """What Linux makes of two QPNs, for hardware too."""
+    """Returns the UDP source port that Linux derives from two QPNs, also for hardware."""
     value = one * other
     value ^= value >> 20
     value ^= value >> 40
@@ -141,8 +141,8 @@ def linux_sport(one, other):
     return 0xC000 | ((label & 0x3FFF) ^ label >> 14)
 
 
-def again(t, frame):
-    """The packet sent again: IP counts it anew."""
+def retransmission(t, frame):
+    """Returns the retransmission of a packet: it has a new IPv4 identification."""
     side = frame[11] - 1
     t.ids[side] = t.ids[side] + 1 & 0xFFFF
     ip = bytearray(frame[14:34])
@@ -157,15 +157,15 @@ def again(t, frame):
 
 
 def shuffled(rng, frames, reach):
-    """As several paths deliver them: none is later than `reach` places."""
+    """Returns the frames reordered as by several paths, each by at most `reach` places."""
     keys = [(i + rng.uniform(0, reach), i) for i in range(len(frames))]
     return [frames[i] for _, i in sorted(keys)]
 
 
 def plain(t):
-    """Nothing odd."""
+    """Normal traffic."""
     for _ in range(6):
-        t.all(0, t.write(0, 40000))
-        t.done(0)
-        t.put(1, t.send(1, 64))
-        t.done(1)
+        t.add_all(0, t.write(0, 40000))
+        t.acknowledge(0)
+        t.add(1, t.send(1, 64))
+        t.acknowledge(1)

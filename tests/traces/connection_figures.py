@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Counts what rocedrill check --json says of each connection once more, and compares.
+"""Computes the figures of each connection independently and compares them with rocedrill check --json.
 
     connection_figures.py --rocedrill PROGRAM [--hardware] [--gen-capture PROGRAM] [-v] CAPTURE...
 
---hardware: what hardware_traffic.py makes, too; --gen-capture: and what that program does. -v: every figure that was compared,
-how it was counted, and how often.
+--hardware adds the captures of hardware_traffic.py, --gen-capture those of that program. -v lists each compared
+figure, how it was computed, and how often.
 
-The fields come from tshark's built-in dissector (tshark_packets.py), the arithmetic is figure_model.py's: nothing of our codec,
-observer or plugin is in here. Captures are of Ethernet with RoCEv2 or RoCEv1. What is known to differ, and why, is KNOWN.
+The fields come from tshark's built-in dissector (tshark_packets.py), the arithmetic from figure_model.py. Nothing of
+our codec, analysis or plugin is used. Captures are Ethernet with RoCEv2 or RoCEv1. KNOWN lists the accepted
+differences with their reasons.
 
-Exit status 1 if any figure differs, 2 if nothing could be compared, 77 without tshark.
+Exit status 1 if a figure differs, 2 if nothing was compared, 77 without tshark.
 """
 import argparse
 import collections
@@ -28,15 +29,15 @@ import hardware_traffic
 import tshark_packets
 from tshark_packets import RD, UD
 
-# Quantiles are told to the bucket of a histogram, four an octave: up to an eighth off.
+# Quantiles are accurate to a histogram bucket, four per octave: an error of up to one eighth.
 QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
 SLACK = 0.125
 
-ATOMIC_WRITE = "tshark 4.0 knows no ATOMIC WRITE: its RETH is not shown"
-XRC = "tshark 4.0 knows no XRC: headers behind its BTH are not shown"
-COPY = "a copy before the sender's IPv4 identification was seen to change may be a repetition"
-PAIR = "no CM: what passed before the two directions were known to be one tells nothing of both"
-# (capture, figure): why the two do not agree. Patterns; each has to be of use where its capture is given.
+ATOMIC_WRITE = "tshark 4.0 does not decode ATOMIC WRITE: it shows no RETH"
+XRC = "tshark 4.0 does not decode XRC: it shows no headers after the BTH"
+COPY = "before the sender's IPv4 identification changes, a copy may be taken for a retransmission"
+PAIR = "no CM: packets before the directions were paired do not count for both"
+# (capture, figure): reason for a difference. Patterns. A row that explains no difference is a failure.
 KNOWN = {
     ("rc-atomic-write*.pcap", "regions"): ATOMIC_WRITE,
     ("rc-loss-atomic-write.pcap", "regions"): ATOMIC_WRITE,
@@ -46,8 +47,8 @@ KNOWN = {
     ("linux-6.12-rc-duplicates.pcap", "retransmissions.timeout.*"): COPY,
     ("linux-6.12-rc-duplicates.pcap", "timeout_m*_ns"): COPY,
     ("rc-reordering.pcap", "max_psns_in_flight"): PAIR,
-    ("a port a packet.pcap", "operations.write.latency_ns"): PAIR,
-    ("a port a packet.pcap", "ack_rtt_ns"): PAIR,
+    ("UDP source port per packet.pcap", "operations.write.latency_ns"): PAIR,
+    ("UDP source port per packet.pcap", "ack_rtt_ns"): PAIR,
 }
 
 
@@ -66,10 +67,10 @@ class Report:
                 self.known[key] += 1
                 return
         self.wrong += 1
-        print(f"{capture}{where}: {name}: counted {expected}, check says {actual}")
+        print(f"{capture}{where}: {name}: counted {expected}, check reports {actual}")
 
     def times(self, capture, where, name, how, expected, actual):
-        """Samples against count, min, max and quantiles."""
+        """Compares samples with count, minimum, maximum and quantiles."""
         expected = sorted(expected)
         if not expected or not actual:
             self.same(capture, where, name, how, len(expected), actual["count"] if actual else 0)
@@ -85,7 +86,7 @@ class Report:
 
 
 def judged(rocedrill, paths):
-    """{path: (connections, summary)}"""
+    """Returns {path: (connections, summaries)} of rocedrill check."""
     out = {path: ([], []) for path in paths}
     for at in range(0, len(paths), 100):
         done = subprocess.run([rocedrill, "check", "-q", "--json", "-", *paths[at:at + 100]], stdout=subprocess.PIPE,
@@ -100,7 +101,7 @@ def judged(rocedrill, paths):
 # ---- CM ------------------------------------------------------------------------------------------
 
 def cm_pairs(capture):
-    """What CM messages agreed on: {((address, QPN), (address, QPN)): facts}, active side first."""
+    """Returns {((address, QPN), (address, QPN)): facts} from CM messages; the active side is first."""
     requests, pairs = {}, {}
     for p in capture.packets:
         get = lambda name: tshark_packets.number(p.row["infiniband.cm." + name])
@@ -120,7 +121,7 @@ def cm_pairs(capture):
                 "responder_resources": of("responderres"), "initiator_depth": of("initdepth"),
                 "rep_responder_resources": get("rep.respres"), "rep_initiator_depth": get("rep.initdepth"),
                 "service_id": "0x%016x" % of("serviceid"), "mtu": 128 << of("pppmtu"),
-                "psn": (get("rep.startpsn"), of("startpsn"))})     # each names what the other begins with
+                "psn": (get("rep.startpsn"), of("startpsn"))})     # each message has the first PSN of the other side
     return pairs
 
 
@@ -131,7 +132,7 @@ def ends_of(conn):
 
 
 def ways_of(conn):
-    """The keys by which the packets of each side are found: {"a": key, "b": key}."""
+    """Returns the packet keys of both sides: {"a": key, "b": key}."""
     a, b = conn["a"], conn["b"]
     ways = {}
     for me, mine, its in (("a", a, b), ("b", b, a)):
@@ -150,7 +151,7 @@ def flat(side, name):
 
 
 def actual_of(side, name):
-    """The figure of check; causes that are told from responses are one here."""
+    """Returns the figure of check; retransmission causes known from responses are added up."""
     if name == "repetitions":
         return side["out_of_order"] + sum(r["packets"] for r in side["retransmissions"].values())
     if name.startswith("retransmissions.response."):
@@ -177,7 +178,7 @@ def compare_stateful(report, capture, where, conn, by_key, cm):
                  "psn": dict(zip("ba" if swap else "ab", known["psn"]))}
     if not known and conn["cm"] and conn["cm"]["req_frame"]:
         return
-    for me, name, how, expected in figure_model.talk(sides, facts):
+    for me, name, how, expected in figure_model.connection_figures(sides, facts):
         side = conn[me]
         if name.endswith("_ns") and isinstance(expected, list):
             report.times(capture.name, f"{where} {me}", name, how, expected, flat(side, name))
@@ -199,13 +200,13 @@ def compare_stateful(report, capture, where, conn, by_key, cm):
 
 
 def compare_cm(report, capture, conns, cm):
-    told = {}
+    found = {}
     for conn in conns:
         if conn["cm"] and conn["cm"]["req_frame"] and conn["cm"]["rep_frame"]:
             ends = ends_of(conn)
-            told[ends if conn["cm"]["active_side"] == "a" else ends[::-1]] = conn
+            found[ends if conn["cm"]["active_side"] == "a" else ends[::-1]] = conn
     for ends, facts in cm.items():
-        conn = told.get(ends)
+        conn = found.get(ends)
         report.same(capture.name, f" {ends}", "pairs by CM", "QPNs of REQ and REP", True, conn is not None)
         if conn:
             for name in facts:
@@ -234,10 +235,10 @@ def compare(report, capture, conns, summary):
             continue
         where = f" {key[0]} → {key[1]} QP 0x{key[2]:06x}"
         sides = [conn[me] for conn, me in owners.get(key, [])]
-        report.same(capture.name, where, "told", "each direction with a right packet is of a connection", True, bool(sides))
+        report.same(capture.name, where, "connection", "each direction with a good packet belongs to a connection", True, bool(sides))
         if not sides:
             continue
-        for name, how, expected in figure_model.plain(of):
+        for name, how, expected in figure_model.packet_sums(of):
             if len(sides) > 1 and (name in ("credits", "udp_sport") or name.endswith("_ns")):
                 continue
             actual = sides[0][name] if len(sides) == 1 else sum(s[name] for s in sides)
@@ -267,7 +268,7 @@ def compare(report, capture, conns, summary):
         p.row["infiniband.cm.rej.reason"] != "" for p in capture.packets if p.good is not False), summary["rejections"])
 
 
-# ---- captures that are made ----------------------------------------------------------------------
+# ---- generated captures --------------------------------------------------------------------------
 
 def hardware(folder):
     paths = []
@@ -296,7 +297,7 @@ def main():
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
     if not shutil.which("tshark"):
-        print("connection_figures: tshark is not here")
+        print("connection_figures: tshark not found")
         return 77
     report = Report()
     with tempfile.TemporaryDirectory() as folder:

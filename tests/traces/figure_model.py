@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What rocedrill check says of a connection, counted once more from the packets of tshark_packets.py. Each figure has
-the name that check --json gives it, of a side, and how it is counted here; nothing of our observer is in here.
+"""Computes the figures of rocedrill check independently, from the packets of tshark_packets.py.
 
-The packets of a side are those with its address, its peer's and the peer's QPN. A requester's PSNs are followed
-as a receiver would: what is not the next is missing, late or sent again."""
+Each figure has the name of `check --json`, a side, and a description of how it is computed here. Nothing of our
+analysis is used. The packets of a side are those with its address, its peer's address and the peer's QPN. The model
+tracks the PSNs of a requester as a receiver does: a packet that is not the next one is missing, out of order or
+retransmitted."""
 from tshark_packets import ATOMIC, CNP, OTHER, READ, SEND, UC, UD, WRITE
 
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
 MS = 10 ** 6
-COPY = 50000    # ns: without identifications, no requester repeats itself so soon without a NAK
-# Of AETH: limits by credit count, and RNR NAK timers in units of 10 us.
+COPY = 50000    # ns: without IP identification and NAK, a repetition this soon is a copy
+# AETH codes: credits by credit count, and RNR NAK timers in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
            4096, 6144, 8192, 12288, 16384, 24576, 32768, None]
 RNR_10US = [65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
@@ -18,13 +19,13 @@ RNR_10US = [65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 
 
 
 def diff(a, b):
-    """a - b on the circle of PSNs."""
+    """Returns a - b modulo 2^24, as a signed number."""
     d = (a - b) % ORDER
     return d if d < ORDER // 2 else d - ORDER
 
 
 def diff16(a, b):
-    """The same of IPv4 identifications, as text."""
+    """Returns a - b of two IPv4 identifications (text), as a signed number."""
     d = (int(a, 0) - int(b, 0)) % 65536
     return d if d < 32768 else d - 65536
 
@@ -34,17 +35,17 @@ def spread(values):
             "max": max(values)} if values else None
 
 
-def plain(packets):
-    """Figures of a side that are sums over its packets: (name, how, value)."""
+def packet_sums(packets):
+    """Yields the figures that are sums over the packets of a side: (name, how, value)."""
     good = [p for p in packets if p.good is not False]
     first = next((p.frame for p in good), None)
-    # What is damaged before the first right packet is of no connection.
+    # Damaged packets before the first good one belong to no connection.
     packets = [p for p in packets if first is not None and p.frame >= first]
     acks = [p for p in good if p.response and p.syndrome is not None]
     told = [p for p in acks if p.syndrome < 0x20]
     yield "packets", "frames with its addresses and destination QP", len(packets)
     yield "bytes", "frame.len of them", sum(p.wire for p in packets)
-    yield "bad_icrc", "zlib's CRC over the bytes is another", sum(p.good is False for p in packets)
+    yield "bad_icrc", "zlib's CRC over the bytes differs", sum(p.good is False for p in packets)
     yield "payload_sent", "udp.length less headers and pad, of requests", sum(
         p.payload for p in good if p.request or p.service == UD)
     yield "responses", "BTH opcodes 0x0d to 0x12", sum(p.response for p in good)
@@ -56,40 +57,40 @@ def plain(packets):
     yield "cnps", "opcode 0x81", sum(p.service == CNP for p in good)
     yield "fecn", "bit of the BTH, not of CNPs", sum(p.fecn for p in good if p.service != CNP)
     yield "becn", "bit of the BTH, not of CNPs", sum(p.becn for p in good if p.service != CNP)
-    yield "udp_sport", "of the first packet that is no CNP", next((p.sport or 0 for p in good if p.service != CNP), 0)
+    yield "udp_sport", "of the first packet that is not a CNP", next((p.sport or 0 for p in good if p.service != CNP), 0)
     cnps = [p.time for p in good if p.service == CNP]
     yield "cnp_gap_ns", "between CNPs less than 10 ms apart", spread(
         [b - a for a, b in zip(cnps, cnps[1:]) if 0 < b - a < 10 * MS])
 
 
 class Sent:
-    """A request packet that was seen: a READ has several PSNs."""
+    """A captured request packet; a READ has several PSNs."""
 
     def __init__(self, p, span):
         self.first, self.last, self.tries, self.span = p, p, 1, span
-        self.got, self.answered = set(), False     # of its responses those that came, in any order;
-        self.next, self.again = 0, False           # ... in order; it was asked for again
-        self.message, self.passed = None, False    # a later request was answered before
+        self.got, self.answered = set(), False     # captured responses; any response was captured
+        self.next, self.again = 0, False           # next response in order; the READ was repeated
+        self.message, self.passed = None, False    # its message; a later request was answered first
 
 
 class Message:
-    """By its last packet."""
+    """A message, created at its last packet."""
 
     def __init__(self, kind, p):
         self.kind, self.psn, self.length, self.end = kind, p.psn, p.length, None
 
 
 class Requester:
-    """What one side asked for, and what came of it."""
+    """Model of one requester: its requests and their completion."""
 
     def __init__(self, mtu, base, timeout, numbered):
         self.mtu, self.nxt, self.slow = mtu, base, timeout * 3 // 4 if timeout else MS
         self.una, self.known = base, base is not None
         self.first_psn, self.agreed = base, base is not None
         self.sent, self.order, self.open = {}, [], None
-        self.names, self.numbered = {}, numbered    # when it came last; IPv4's identifications differ
+        self.names, self.numbered = {}, numbered    # packet: its latest time; the sender's IPv4 identifications differ
         self.missing = self.again = self.copies = 0
-        self.ip_id, self.late = None, False       # the newest; one came behind a newer one
+        self.ip_id, self.late = None, False       # the newest identification; an older one was captured later
         self.messages = {k: [0, 0, 0, []] for k in KINDS}     # sent, completed, bytes, times
         self.pending, self.rtt = [], []
         self.most = {"max_psns_in_flight": 0, "max_reads_in_flight": 0}
@@ -145,7 +146,7 @@ class Requester:
             else:
                 self.add(p, span)
                 if not self.agreed and diff(p.psn, self.first_psn) < 0:
-                    self.first_psn = p.psn       # it was lost, or overtaken by the first
+                    self.first_psn = p.psn       # the first PSN was lost or reordered
             if self.going is not None:
                 self.going = (p.psn + span) % ORDER
         self.time = p.time
@@ -168,7 +169,7 @@ class Requester:
         self.link(p, span)
 
     def link(self, p, span):
-        """A message is done when its last packet is; it was begun by the First before that, if that was seen."""
+        """Adds a message at its last packet."""
         if p.place not in "LO":
             return
         m = self.sent[p.psn].message = Message(p.kind, p)
@@ -180,7 +181,7 @@ class Requester:
             self.pending.append(m)
 
     def parts(self, m):
-        """Its packets that were seen, last first, and whether they are all."""
+        """Returns the captured packets of a message, last first, and whether it is complete."""
         psn, out, whole = m.psn, [], True
         while diff(psn, self.first_psn) >= 0:
             s = self.sent.get(psn)
@@ -199,12 +200,12 @@ class Requester:
         self.messages[m.kind][1] += whole
         self.messages[m.kind][2] += sum(p.payload for p in parts) if whole else 0
 
-    # -- going back
+    # -- retransmission
 
     def go_back(self, p, e, span):
         idle = p.time - max(self.time, e.last.time if e else 0)
         lost = self.going is not None and diff(p.psn, self.going) > 0 and idle < self.slow and not (
-            self.nak and diff(self.nak[0], self.una) >= 0) and not self.rnr     # on the way here
+            self.nak and diff(self.nak[0], self.una) >= 0) and not self.rnr     # packets before it were lost before the capture point
         if self.going != p.psn and not lost:
             cause = "response"
             if self.rnr and (not self.nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
@@ -255,18 +256,18 @@ class Requester:
 
     @staticmethod
     def answered(m):
-        """Whether a response of its own completes it, not any acknowledgement."""
+        """Returns true if only its own response completes the message, not an ACK of a later PSN."""
         return m.kind in (READ, ATOMIC, OTHER)
 
     def complete(self, p):
-        """After response `p`, or at the end."""
+        """Completes messages after response `p`, or at the end of the capture."""
         left = []
         for m in self.pending:
             e, timed = self.sent[m.psn], True
             if self.answered(m):
                 done = e.next == e.span
                 if not done and len(e.got) == e.span and not e.again and (p is None or diff(self.una, m.end) > 0):
-                    done = True      # it takes them in any order; since when is known if the last was late
+                    done = True      # responses in any order; the time is known only if the last one completes it
                     timed = timed and e.passed
                 e.passed |= diff(self.una, m.end) > 0
             else:
@@ -284,7 +285,7 @@ class Requester:
 
 
 def delays(packets, side):
-    """From the latest marked packet that no CNP came for to the CNP of `side`."""
+    """Returns the times from the latest marked packet without CNP to the CNP of `side`."""
     marked, out = None, []
     for who, p in packets:
         if p.service == CNP and who == side:
@@ -297,14 +298,14 @@ def delays(packets, side):
 
 
 def mtu_of(packets, agreed):
-    """The largest payload of a packet that has to carry one, or what CM agreed on."""
+    """Returns the path MTU: the largest payload of First and Middle packets, else that of CM."""
     sizes = [p.payload for p in packets if p.place in ("F", "M") or (p.response and p.op in (0x0D, 0x0E))]
     return max(sizes, default=agreed)
 
 
-def talk(sides, cm):
-    """Both sides' figures: {"a": [(name, how, value)], "b": ...}. `sides` has the packets of each, `cm` the
-    first PSNs and the timeout that CM tells, or nothing."""
+def connection_figures(sides, cm):
+    """Yields the figures of both sides: (side, name, how, value). `sides`: the packets of each side; `cm`: first
+    PSNs and timeout from CM, if captured."""
     both = sorted(((who, p) for who in sides for p in sides[who] if p.good is not False),
                   key=lambda x: x[1].frame)
     mtu = mtu_of([p for _, p in both], cm.get("mtu"))
@@ -318,28 +319,28 @@ def talk(sides, cm):
             asks[other].response(p)
     for who, r in asks.items():
         r.complete(None)
-        yield who, "first_psn", "CM's starting PSN, else that of the first packet or of an earlier one that came later", r.first_psn
-        yield who, "missing_psns", "PSNs passed over", r.missing
-        yield who, "repetitions", "requests behind the next PSN, no copies", r.again
+        yield who, "first_psn", "starting PSN of CM, else the lowest PSN at the start", r.first_psn
+        yield who, "missing_psns", "PSNs that were skipped", r.missing
+        yield who, "repetitions", "requests before the next PSN that are not copies", r.again
         for kind in KINDS:
             sent, done, size, times = r.messages[kind]
-            yield who, f"operations.{kind}.messages", "Last and Only packets seen first", sent
-            yield who, f"operations.{kind}.completed", "acknowledged, or all of it answered", done
+            yield who, f"operations.{kind}.messages", "Last and Only packets, without retransmissions", sent
+            yield who, f"operations.{kind}.completed", "acknowledged, or completely answered", done
             yield who, f"operations.{kind}.bytes", "of those", size
             yield who, f"operations.{kind}.latency_ns", "first packet to completion", times
         yield who, "goodput_bytes", "of all operations", sum(r.messages[k][2] for k in KINDS)
-        yield who, "ack_rtt_ns", "request sent once to its first answer", r.rtt
-        # Which packets came late and which were sent again, IPv4's identifications tell, and not what came.
+        yield who, "ack_rtt_ns", "from a request that was sent once to its first response", r.rtt
+        # With reordering, IPv4 identifications distinguish retransmissions; the model does not.
         for cause in () if r.late else ("sequence_nak", "rnr_nak", "timeout", "response"):
             for name, value in zip(("episodes", "packets", "bytes"), r.retx.get(cause, (0, 0, 0))):
-                yield who, f"retransmissions.{cause}.{name}", "what came before it was sent again", value
+                yield who, f"retransmissions.{cause}.{name}", "event before the retransmission", value
         for name, value in r.most.items():
             yield who, name, "sent and not acknowledged", value
-        yield who, "regions", "RETH and AtomicETH of requests seen first", r.regions
+        yield who, "regions", "RETH and AtomicETH of requests, without retransmissions", r.regions
         yield who, "cnp_delay_ns", "since the latest marked packet", spread(delays(both, who))
         if r.late:
             continue
-        yield who, "rnr_advertised_ns", "timers of RNR NAKs that were obeyed", r.rnr_advertised
-        yield who, "rnr_waited_ns", "from them to the repetition", r.rnr_waited
-        yield who, "timeout_min_ns", "silence before a go-back without a NAK", min(r.timeouts, default=0)
-        yield who, "timeout_max_ns", "silence before a go-back without a NAK", max(r.timeouts, default=0)
+        yield who, "rnr_advertised_ns", "timers of RNR NAKs followed by a retransmission", r.rnr_advertised
+        yield who, "rnr_waited_ns", "from the RNR NAK to the retransmission", r.rnr_waited
+        yield who, "timeout_min_ns", "idle time before a retransmission without NAK", min(r.timeouts, default=0)
+        yield who, "timeout_max_ns", "idle time before a retransmission without NAK", max(r.timeouts, default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Other behaviours of RNICs, fabrics and the programs above them, and the table of all behaviours."""
+"""Behaviours of RNICs, fabrics and programs without loss, and the table of all behaviours."""
 import collections
 import struct
 
@@ -9,7 +9,7 @@ from loss_behaviours import (
     nak_again, cnp_without_mark, trimmed, trimmed_length, sprayed_and_lost, ack_lost, rnr, rnr_in_a_window,
     adaptive_retransmission, gives_up, read_partly_again, read_late_and_again, read_whole_again, page_faults,
     page_faults_without_end, shared_page_faults, unreliable)
-from connection_builder import US, MS, ATOMIC_ACK, CMP_SWAP, FETCH_ADD, UD_SEND, ACK_OK, NAK_ACCESS, Talk, again, plain
+from connection_builder import US, MS, ATOMIC_ACK, CMP_SWAP, FETCH_ADD, UD_SEND, ACK_OK, NAK_ACCESS, Connection, retransmission, plain
 
 
 def marked_for_adaptive_routing(t):
@@ -20,81 +20,81 @@ def marked_for_adaptive_routing(t):
 def coalesced(t):
     for _ in range(5):
         for _ in range(30):
-            t.all(0, t.write(0, 9000, ack=0))
-        t.all(0, t.write(0, 0, imm=True))
-        t.done(0)
+            t.add_all(0, t.write(0, 9000, ack=0))
+        t.add_all(0, t.write(0, 0, imm=True))
+        t.acknowledge(0)
 
 
 def unasked_acks(t):
     for _ in range(20):
-        t.all(0, t.write(0, 3000, ack=0))
-        t.put(1, t.ack(1, t.psn[0] - 1))
-        t.put(1, t.ack(1, t.psn[0] - 1))
+        t.add_all(0, t.write(0, 3000, ack=0))
+        t.add(1, t.ack(1, t.psn[0] - 1))
+        t.add(1, t.ack(1, t.psn[0] - 1))
 
 
 def nccl(t):
-    """Channels: WRITEs without request for an ACK, closed by one with immediate; small ready words back."""
+    """NCCL channels: WRITEs without AckReq, then one with immediate data; small WRITEs in the other direction."""
     for _ in range(6):
         for _ in range(4):
-            t.all(0, t.write(0, 131072 // 4, ack=0))
-        t.all(0, t.write(0, 0, imm=True))
-        t.done(0)
-        t.all(1, t.write(1, 32))
-        t.done(1)
+            t.add_all(0, t.write(0, 131072 // 4, ack=0))
+        t.add_all(0, t.write(0, 0, imm=True))
+        t.acknowledge(0)
+        t.add_all(1, t.write(1, 32))
+        t.acknowledge(1)
 
 
 def fences(t):
     for _ in range(10):
-        t.all(0, t.write(0, 8192))
+        t.add_all(0, t.write(0, 8192))
         psn, request = t.read(0, 0)
-        t.put(0, request)
-        t.all(1, t.responses(1, psn, 0))
-        t.put(0, t.send(0, 0))
-        t.done(0)
+        t.add(0, request)
+        t.add_all(1, t.responses(1, psn, 0))
+        t.add(0, t.send(0, 0))
+        t.acknowledge(0)
 
 
 def congested(t):
-    """The network marks, the receiver asks for less, 4 us apart."""
+    """The network marks packets CE; the receiver sends CNPs 4 us apart."""
     for i in range(40):
-        t.all(0, t.write(0, 40000, tos=0x6B if i % 3 else 0x6A))
+        t.add_all(0, t.write(0, 40000, tos=0x6B if i % 3 else 0x6A))
         if i % 3:
-            t.put(1, t.cnp(1))
-        t.done(0)
+            t.add(1, t.cnp(1))
+        t.acknowledge(0)
 
 
 def paused(t):
     for i in range(20):
         frames = t.write(0, 40000)
-        t.all(0, frames[:4])
-        t.put(0, frames[4], wait=(800 * US if i % 5 == 4 else t.step))
-        t.all(0, [again(t, f) for f in frames[5:]])
-        t.done(0)
+        t.add_all(0, frames[:4])
+        t.add(0, frames[4], wait=(800 * US if i % 5 == 4 else t.step))
+        t.add_all(0, [retransmission(t, f) for f in frames[5:]])
+        t.acknowledge(0)
 
 
 def flow_control_frames(t):
     pause = bytes.fromhex("0180c2000001020000000001880801010008") + bytes(6) + b"\xff\xff" + bytes(34)
     go_on = pause[:24] + bytes(36)
     for i in range(20):
-        t.all(0, t.write(0, 40000))
-        t.put(1, pause)
-        t.put(1, go_on)
-        t.done(0)
+        t.add_all(0, t.write(0, 40000))
+        t.add(1, pause)
+        t.add(1, go_on)
+        t.acknowledge(0)
 
 
 def manufacturer(t):
     for i in range(10):
-        t.put(0, t.send(0, 64))
-        t.put(0, t.frame(0, 0xC1 + i % 3, 5 + i, bytes(40)))
-        t.done(0)
+        t.add(0, t.send(0, 64))
+        t.add(0, t.frame(0, 0xC1 + i % 3, 5 + i, bytes(40)))
+        t.acknowledge(0)
 
 
 def dc(t):
-    """Dynamically connected transport, as a ConnectX sent it (tests/plugin/builtin_defects.py)."""
+    """Dynamically connected transport of a ConnectX adapter (tests/plugin/builtin_defects.py)."""
     head = bytes.fromhex("110090360071500100 61e24e0000c0dc00000000")
     back = bytes.fromhex("10807ff40071500100 61e24f0000c0db00000000")
     for i in range(10):
-        t.put(0, t.frame(0, 0x4A, 278780 + i, head + t.reth(8) + bytes(8), 1))
-        t.put(1, t.frame(1, 0x51, 278780 + i, back + struct.pack(">I", i)))
+        t.add(0, t.frame(0, 0x4A, 278780 + i, head + t.reth(8) + bytes(8), 1))
+        t.add(1, t.frame(1, 0x51, 278780 + i, back + struct.pack(">I", i)))
 
 
 def dc_large(t):
@@ -104,26 +104,26 @@ def dc_large(t):
         psn = 1000 + 10 * i
         for k in range(10):
             opcode = 0x46 if k == 0 else 0x48 if k == 9 else 0x47
-            t.put(0, t.frame(0, opcode, psn + k, head + (t.reth(40960) if k == 0 else b"") + bytes(4096), k == 9))
-        t.put(1, t.frame(1, 0x51, psn + 9, back + struct.pack(">I", i)))
+            t.add(0, t.frame(0, opcode, psn + k, head + (t.reth(40960) if k == 0 else b"") + bytes(4096), k == 9))
+        t.add(1, t.frame(1, 0x51, psn + 9, back + struct.pack(">I", i)))
 
 
 def datagrams(t):
-    """UD of an MPI: many peers' datagrams with one source QP."""
+    """UD traffic of an MPI library: datagrams from one source QP to many peers."""
     for i in range(30):
-        t.put(0, t.frame(0, UD_SEND, t.take(0), struct.pack(">II", 0x1EE7A330, t.qpn[0]) + bytes(256)))
+        t.add(0, t.frame(0, UD_SEND, t.use_psns(0), struct.pack(">II", 0x1EE7A330, t.qpn[0]) + bytes(256)))
         if i % 3 == 0:
-            t.put(1, t.frame(1, UD_SEND, t.take(1), struct.pack(">II", 0x1EE7A330, t.qpn[1]) + bytes(64)))
+            t.add(1, t.frame(1, UD_SEND, t.use_psns(1), struct.pack(">II", 0x1EE7A330, t.qpn[1]) + bytes(64)))
 
 
 def refused(t):
-    """A wrong key in a full window: what was under way still comes."""
+    """A wrong key while other requests are in flight: these still arrive after the NAK."""
     plain(t)
     frames = [f for _ in range(6) for f in t.write(0, 8192)]
     first = t.psn[0] - len(frames)
-    t.all(0, frames[:8])
-    t.put(1, t.ack(1, first + 2, NAK_ACCESS, t.msn[0] - 5))
-    t.all(0, frames[8:])
+    t.add_all(0, frames[:8])
+    t.add(1, t.ack(1, first + 2, NAK_ACCESS, t.msn[0] - 5))
+    t.add_all(0, frames[8:])
 
 
 def e810(t):
@@ -150,29 +150,29 @@ def no_ids(t):
 
 def atomics(t):
     for i in range(12):
-        psn = t.take(0)
+        psn = t.use_psns(0)
         t.msn[0] += 1
-        t.put(0, t.frame(0, FETCH_ADD if i % 2 else CMP_SWAP, psn, struct.pack(">QIQQ", 0x7F0000010000, 0x1C0DE, i, 1), 1))
-        t.put(1, t.frame(1, ATOMIC_ACK, psn, struct.pack(">IQ", ACK_OK << 24 | t.msn[0], 5)))
+        t.add(0, t.frame(0, FETCH_ADD if i % 2 else CMP_SWAP, psn, struct.pack(">QIQQ", 0x7F0000010000, 0x1C0DE, i, 1), 1))
+        t.add(1, t.frame(1, ATOMIC_ACK, psn, struct.pack(">IQ", ACK_OK << 24 | t.msn[0], 5)))
 
 
 def deep(t):
-    """64 READs and WRITEs outstanding."""
+    """64 READs outstanding."""
     for _ in range(2):
         responses = []
         for i in range(64):
             psn, request = t.read(0, 4096)
-            t.put(0, request)
+            t.add(0, request)
             responses += t.responses(1, psn, 4096)
-        t.all(1, responses)
+        t.add_all(1, responses)
 
 
 def many(t):
-    """24 QPs of two hosts at once."""
-    talks = [Talk(n, seed=n) for n in range(1, 25)]
-    for other in talks:
+    """24 QPs of two hosts at the same time."""
+    connections = [Connection(n, seed=n) for n in range(1, 25)]
+    for other in connections:
         nccl(other)
-    parts = [(time + 13 * other.n, data) for other in talks for time, data in other.frames]
+    parts = [(time + 13 * other.n, data) for other in connections for time, data in other.frames]
     t.frames += sorted(parts)
 
 
@@ -180,41 +180,41 @@ def kept_alive(t):
     plain(t)
     for _ in range(3):
         t.now += 10 ** 9
-        t.all(0, t.write(0, 0))
-        t.done(0)
+        t.add_all(0, t.write(0, 0))
+        t.acknowledge(0)
 
 
 def two_links(t):
-    """A bond: every other packet by another port's MAC."""
+    """A bond: every second packet has the MAC address of the other port."""
     plain(t)
     t.frames = [(time, data[:9] + bytes([i % 2]) + data[10:]) for i, (time, data) in enumerate(t.frames)]
 
 
 def nvme(t):
-    """Reads and writes of a block device: capsules by SEND, data by WRITE and READ, answers that invalidate."""
+    """NVMe: capsules by SEND, data by WRITE and READ, responses by SEND with invalidate."""
     t.mtu = 1024
     for i in range(12):
-        t.put(0, t.send(0, 64))
-        t.done(0)
+        t.add(0, t.send(0, 64))
+        t.acknowledge(0)
         if i % 2:
-            t.all(1, t.write(1, 4096, ack=0))
+            t.add_all(1, t.write(1, 4096, ack=0))
         else:
             psn, request = t.read(1, 4096)
-            t.put(1, request)
-            t.all(0, t.responses(0, psn, 4096))
-        psn = t.take(1)
+            t.add(1, request)
+            t.add_all(0, t.responses(0, psn, 4096))
+        psn = t.use_psns(1)
         t.msn[1] += 1
-        t.put(1, t.frame(1, 0x17, psn, struct.pack(">I", 0x1C0DE) + bytes(16), 1, 1))
-        t.done(1)
+        t.add(1, t.frame(1, 0x17, psn, struct.pack(">I", 0x1C0DE) + bytes(16), 1, 1))
+        t.acknowledge(1)
 
 
 def shared_receive(t):
-    """XRC: requests name the shared receive queue, answers are RC's form of it."""
+    """XRC: requests have an XRCETH, responses do not."""
     for _ in range(10):
-        psn = t.take(0)
+        psn = t.use_psns(0)
         t.msn[0] += 1
-        t.put(0, t.frame(0, 0xA4, psn, struct.pack(">I", 0x33) + bytes(64), 1))
-        t.put(1, t.frame(1, 0xB1, psn, struct.pack(">I", ACK_OK << 24 | t.msn[0])))
+        t.add(0, t.frame(0, 0xA4, psn, struct.pack(">I", 0x33) + bytes(64), 1))
+        t.add(1, t.frame(1, 0xB1, psn, struct.pack(">I", ACK_OK << 24 | t.msn[0])))
 
 
 def coarse_clock(t):
@@ -232,69 +232,69 @@ def migrated(t):
 
 
 def other_ports(t):
-    """Ultra Ethernet, Falcon and what uses UDP otherwise beside a talk."""
+    """Ultra Ethernet, Falcon and other UDP traffic beside a connection."""
     for port in (4792, 4793, 4794, 6343, 7777):
         frame = bytearray(t.send(0, 64))
         t.psn[0] -= 1
         t.msn[0] -= 1
         frame[36:38] = struct.pack(">H", port)
-        t.put(0, bytes(frame))
+        t.add(0, bytes(frame))
     plain(t)
 
 
-# name: (behaviour, source, rules that must be named of the whole, most lines of findings of the whole, what the
-# answer to "why is it slow, why did it fail" must be of the whole, ERRORs that are due: it is a deviation)
+# name: (behaviour, source, rules that must be reported, maximum lines of findings, text that the summary
+# must contain, ERRORs that are correct because the behaviour is a deviation). All for the complete capture.
 Row = collections.namedtuple("Row", "build source named most says errors", defaults=((), 8, "", ()))
 ROWS = {
-    "plain": Row(plain, "nothing odd", (), 0),
+    "normal": Row(plain, "normal traffic", (), 0),
     "marked for adaptive routing": Row(marked_for_adaptive_routing, "US 12328251: a reserved bit of the BTH", ("ALL-FMT-026",), 3),
     "sprayed WRITEs": Row(sprayed_writes, "NVIDIA: out-of-order data placement", ()),
     "sprayed messages": Row(sprayed_messages, "NVIDIA: out-of-order data placement", ()),
     "sprayed both ways": Row(sprayed_both, "adaptive routing of ACKs", ()),
     "sprayed READ responses": Row(sprayed_reads, "NVIDIA: out-of-order data placement", ()),
     "sprayed READs": Row(sprayed_reads_deep, "NVIDIA: out-of-order data placement", ()),
-    "a port a packet": Row(port_a_packet, "MRC, Pollara: entropy in the UDP source port", ("ALL-NET-012",)),
-    "a class a plane": Row(dscp_a_plane, "ROCE MULTIPATH_DSCP", ("ALL-NET-004",), 2),
+    "UDP source port per packet": Row(port_a_packet, "MRC, Pollara: entropy in the UDP source port", ("ALL-NET-012",)),
+    "DSCP per plane": Row(dscp_a_plane, "ROCE MULTIPATH_DSCP", ("ALL-NET-004",), 2),
     "selective repeat, sender": Row(selective_repeat, "ROCE_ACCL selective_repeat", (), says="all had passed the capture point"),
     "selective repeat, receiver": Row(selective_repeat_receiver, "ROCE_ACCL selective_repeat", (), says="5 never came to the capture point"),
     "go-back-N": Row(go_back, "vol. 1", ("RC-OBS-305", "RC-REQ-152")),
-    "late and asked for": Row(late_and_asked_for, "adaptive routing to a NIC without it", ("RC-OBS-302", "RC-OBS-305"), says="packets were overtaken by later ones, 5×"),
-    "NAK again": Row(nak_again, "vol. 1: once", ("RC-RSP-068",), errors=("RC-RSP-068",)),
+    "delayed packet NAKed": Row(late_and_asked_for, "adaptive routing to a NIC without it", ("RC-OBS-302", "RC-OBS-305"), says="packets were overtaken by later ones, 5×"),
+    "repeated NAK": Row(nak_again, "vol. 1: once", ("RC-RSP-068",), errors=("RC-RSP-068",)),
     "coalesced ACKs": Row(coalesced, "vol. 1", (), 0),
-    "unasked ACKs": Row(unasked_acks, "vol. 1", ()),
+    "unsolicited ACKs": Row(unasked_acks, "vol. 1", ()),
     "NCCL": Row(nccl, "NCCL net_ib", (), 0),
     "fences": Row(fences, "zero-length READ", (), 0),
     "RNR": Row(rnr, "vol. 1", ("RC-OBS-304", "RC-OBS-309"), says="had no receive ready 3×"),
     "adaptive retransmission": Row(adaptive_retransmission, "Lumina 6.2", ()),
-    "gives up": Row(gives_up, "Lumina 6.2", (), says="did not answer the request with PSN"),
-    "READ partly again": Row(read_partly_again, "vol. 1", (), says="to READs or atomics were missed 4×"),
-    "READ late and again": Row(read_late_and_again, "adaptive routing to a NIC without it", ("RC-OBS-302",), 8, "was overtaken by later data, 4×"),
-    "READ whole again": Row(read_whole_again, "vol. 1", ()),
+    "retry exhausted": Row(gives_up, "Lumina 6.2", (), says="did not answer the request with PSN"),
+    "READ restarted": Row(read_partly_again, "vol. 1", (), says="to READs or atomics were missed 4×"),
+    "READ reordered and restarted": Row(read_late_and_again, "adaptive routing to a NIC without it", ("RC-OBS-302",), 8, "was overtaken by later data, 4×"),
+    "READ repeated": Row(read_whole_again, "vol. 1", ()),
     "congested": Row(congested, "DCQCN; CNP of a ConnectX-4 Lx", ("ALL-OBS-311", "ALL-OBS-312"), 400),
     "CNP without a mark": Row(cnp_without_mark, "NVIDIA forum 270587", ("ALL-OBS-312",), 40),
     "paused": Row(paused, "PFC", (), 0),
     "flow control frames": Row(flow_control_frames, "IEEE 802.1Qbb", (), 0, "20 frames (PFC, PAUSE) stopped a sender"),
     "trimmed": Row(trimmed, "MRC, UEC: packet trimming", (), 40, says="4 with a wrong ICRC"),
-    "trimmed, new lengths": Row(trimmed_length, "MRC, UEC: packet trimming", (), 40, says="4 with a wrong ICRC"),
+    "trimmed with adjusted lengths": Row(trimmed_length, "MRC, UEC: packet trimming", (), 40, says="4 with a wrong ICRC"),
     "manufacturer's opcodes": Row(manufacturer, "vol. 1: 0xC0 on", ()),
     "DC": Row(dc, "ConnectX", (), 0, says="not judged: 20 packets of NVIDIA's dynamically connected transport"),
     "DC large": Row(dc_large, "ConnectX", (), 0),
     "datagrams": Row(datagrams, "UCX UD", (), 0),
-    "refused": Row(refused, "vol. 1", ("RC-OBS-306",), says="NAK, remote access error"),
+    "fatal NAK": Row(refused, "vol. 1", ("RC-OBS-306",), says="NAK, remote access error"),
     "MigReq 0": Row(e810, "Lumina 6.2.3: E810", ("ALL-FMT-044",), 40),
     "UDP checksum": Row(checksummed, "Annex 17", ("ALL-NET-015",), 2),
     "no IP identification": Row(no_ids, "capture of a virtual RNIC", (), 40),
     "atomics": Row(atomics, "vol. 1", (), 0),
-    "deep": Row(deep, "NVIDIA: max_rd_atomic above 16", (), 0),
+    "many READs outstanding": Row(deep, "NVIDIA: max_rd_atomic above 16", (), 0),
     "many QPs": Row(many, "NCCL", (), 0),
     "RNR in a window": Row(rnr_in_a_window, "vol. 1", ("RC-OBS-304", "RC-OBS-309"), says="had no receive ready 3×"),
     "page faults": Row(page_faults, "disni issue 39, rpma issue 1094: on-demand paging", ("RC-RSP-095", "RC-OBS-309"), 9,
                        "page faults, its memory is paged on demand (ODP): waited"),
-    "page faults without end": Row(page_faults_without_end, "disni issue 39", ("RC-RSP-095",), says="put off the request with PSN"),
+    "endless page faults": Row(page_faults_without_end, "disni issue 39", ("RC-RSP-095",), says="put off the request with PSN"),
     "shared receive queue, page faults": Row(shared_page_faults, "disni issue 39, Annex A14", ("RC-RSP-095",), says="page faults, its"),
-    "sprayed and lost": Row(sprayed_and_lost, "NVIDIA, MRC", ("RC-OBS-305",), 9, says="never came to the capture point"),
+    "sprayed with loss": Row(sprayed_and_lost, "NVIDIA, MRC", ("RC-OBS-305",), 9, says="never came to the capture point"),
     "ACK lost": Row(ack_lost, "vol. 1", ("RC-OBS-313",)),
-    "kept alive": Row(kept_alive, "MLX, UCX: empty WRITEs", (), 0),
+    "keep-alive": Row(kept_alive, "MLX, UCX: empty WRITEs", (), 0),
     "sprayed atomics": Row(sprayed_atomics, "adaptive routing of answers", ()),
     "two links": Row(two_links, "bond of two ports", (), 0),
     "NVMe": Row(nvme, "NVMe over RDMA: SEND with invalidate", (), 0),

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Traffic as hardware RNICs and their fabrics make it, of which no capture is in the repository.
+"""Builds the traffic of hardware RNICs and their fabrics, and runs rocedrill check on it.
 
     hardware_traffic.py --rocedrill PROGRAM [--keep DIR] [--only WORD] [--seed N]
 
-Each behaviour is public (NIC manuals, patents, papers, captures others published; hardware_behaviours.py names the source
-beside each) and built packet by packet (connection_builder.py). rocedrill check is asked of it as a whole and damaged the way captures are:
-thinned, sampled, cut, one direction, without its head, each packet twice. It must say no ERROR of what the
-specification allows, name what a row names, and no more lines than a row allows.
+The repository has no captures of hardware. Each behaviour is documented in public (NIC manuals, patents, papers,
+published captures; sources in hardware_behaviours.py) and built packet by packet (connection_builder.py). Each is
+checked complete and incomplete: frames missing, sampled, truncated, one direction, a late start, each packet
+twice. check must report no ERROR for allowed behaviour, must report the rules that the row names, and no more
+lines than the row allows.
 """
 import argparse
 import collections
@@ -19,14 +20,14 @@ import subprocess
 import sys
 import tempfile
 
-from connection_builder import Talk, folded
+from connection_builder import Connection, folded
 from hardware_behaviours import ROWS
 
 
 def build(row, seed=1):
-    talk = Talk(seed=seed)
-    row.build(talk)
-    return talk.frames
+    connection = Connection(seed=seed)
+    row.build(connection)
+    return connection.frames
 
 
 # ---- damage --------------------------------------------------------------------------------------
@@ -39,7 +40,7 @@ def pcap(frames, snaplen=262144):
 
 
 def routed(data):
-    """One hop on: another TTL and header checksum, other MACs."""
+    """Returns the frame after one hop: lower TTL, new header checksum, other MAC addresses."""
     if data[12:14] != b"\x08\x00":
         return data
     new = bytearray(data[6:12] + data[:6] + data[12:])
@@ -55,7 +56,7 @@ def erspan(data, size, number):
 
 
 def damaged(frames, rng):
-    """{name: pcap}"""
+    """Yields (name, pcap) of incomplete captures."""
     for size in (64, 96, 128):
         yield f"cut to {size}", pcap(frames, size)
     for side in (0, 1):
@@ -73,7 +74,7 @@ def damaged(frames, rng):
 # ---- judging -------------------------------------------------------------------------------------
 
 def check(program, paths):
-    """{path: (findings, connections)}"""
+    """Returns {path: (findings, connections)}."""
     out = {path: ([], []) for path in paths}
     for at in range(0, len(paths), 50):
         done = subprocess.run([program, "check", "-q", "--json", "-"] + paths[at:at + 50], capture_output=True, text=True, check=False)
@@ -119,12 +120,12 @@ def main():
             if any(severity == "error" and rule not in row.errors for severity, rule in said):
                 wrong.append("an ERROR")
             if damage == "whole":
-                wrong += [f"{rule} is not named" for rule in row.named if not any(r == rule for _, r in said)]
+                wrong += [f"{rule} is not reported" for rule in row.named if not any(r == rule for _, r in said)]
                 lines = len({(f["connection"], f["side"], f["rule"]) for f in findings})
                 if lines > row.most:
                     wrong.append(f"{lines} lines of findings, not at most {row.most}")
                 if row.says and row.says not in text(args.rocedrill, path):
-                    wrong.append(f"it is not said: {row.says}")
+                    wrong.append(f"missing text: {row.says}")
             if wrong:
                 failures += 1
                 print(f"{name}, {damage}: {'; '.join(wrong)}: {dict(said)}")

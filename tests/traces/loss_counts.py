@@ -1,28 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Counts what went wrong in each capture by other means, and compares with rocedrill check --json.
+"""Counts losses and retransmissions of each capture independently and compares with rocedrill check --json.
 
     loss_counts.py --rocedrill PROGRAM CAPTURE...
 
-Captures are pcap files of Ethernet, with RoCEv2 over IPv4. Each is counted as it is, and put into IPv6
-and into RoCEv1 (capture_variants.py).
+Captures are pcap files of Ethernet, with RoCEv2 over IPv4. Each is counted as it is, and converted to IPv6 and
+RoCEv1 (capture_variants.py).
 
-The fields come from tshark's built-in dissector (opcode, PSN, syndrome, READ length), the ICRC from
-zlib over the bytes of the frame; nothing of our codec or observer is in here. Per capture, over RC
-packets whose ICRC is right:
+The fields come from tshark's built-in dissector (opcode, PSN, syndrome, READ length), the ICRC from zlib over the
+bytes of the frame. Nothing of our codec or analysis is used. Counted per capture, over RC packets with a good ICRC:
 
-  nak, rnr, fatal    acknowledgements by their syndrome: 0x60, 0x20..0x3f, 0x61..0x63
-  copies             packets with PSN, opcode and IP identification of one before: copied on the wire.
-                     Before a sender's identification was seen to change, a copy cannot be told from a
-                     repetition: such a packet may be counted as either. IPv6 and RoCEv1 have
-                     none: there copies count as repetitions, and the sum of both is compared.
-                     RoCEv1 has no ports either: what was acknowledged before PSNs showed which
-                     directions belong together is not known, and duplicates may be fewer
-  repeats            requests that do not advance the PSN and are no copies: sent again, or late
-  duplicates         of these the ones that were answered before: acknowledged, or, for READs and
-                     atomics, all their responses seen in order
+  nak, rnr, fatal    acknowledgements by syndrome: 0x60, 0x20..0x3f, 0x61..0x63
+  copies             packets with the PSN, opcode and IP identification of an earlier packet: copied by the
+                     network. Until the identification of a sender changes, a copy cannot be distinguished
+                     from a retransmission; such a packet may be counted as either. IPv6 and RoCEv1 have no
+                     identification: copies count as retransmissions, and the sum of both is compared
+  repeats            requests that do not advance the PSN and are not copies: retransmitted or out-of-order
+  duplicates         repeats of requests that were already answered: acknowledged, or, for READs and
+                     atomics, with all their responses captured in order. RoCEv1 has no UDP ports, so
+                     directions are paired later and duplicates may be fewer
 
-Exit status 1 if any number differs, 2 if nothing could be compared.
+Exit status 1 if a number differs, 2 if nothing was compared.
 """
 import argparse
 import json
@@ -44,15 +42,15 @@ ORDER = 1 << 24
 READ = 0x0C
 RESPONSES = (0x0D, 0x0E, 0x0F, 0x10, 0x11, 0x12)
 ATOMIC_ACK = 0x12
-SAVED = (0x0C, 0x13, 0x14)    # READ, CmpSwap, FetchAdd: answered with data
+SAVED = (0x0C, 0x13, 0x14)    # READ, CmpSwap, FetchAdd: their responses carry data
 READ_RESPONSES = (0x0D, 0x0E, 0x0F, 0x10)
-# Bytes from BTH to ICRC without payload, of packets that carry exactly one path MTU.
+# Bytes from BTH to ICRC without payload, by opcode, of packets with exactly one path MTU of payload.
 FULL = {0x00: 16, 0x01: 16, 0x06: 32, 0x07: 16, 0x0D: 20, 0x0E: 16}
 NAMES = ["nak", "rnr", "fatal", "copies", "repeats", "duplicates"]
 
 
 def behind(psn, nxt):
-    """How far psn lies before nxt, modulo 2^24; <= 0 if it does not."""
+    """Returns nxt - psn modulo 2^24, as a signed number."""
     d = (nxt - psn) % ORDER
     return d if d < ORDER // 2 else d - ORDER
 
@@ -61,7 +59,7 @@ ETHERTYPES = {b"\x08\x00": "ip4", b"\x86\xdd": "ip6", b"\x89\x15": "v1"}
 
 
 def icrc_good(frame):
-    """Whether the ICRC of a RoCE packet is right; None for other frames."""
+    """Returns whether the ICRC of a RoCE packet is good; None for other frames."""
     off = 14
     while frame[off - 2:off] == b"\x81\x00":
         off += 4
@@ -84,7 +82,7 @@ def icrc_good(frame):
     if end > len(frame):
         return None
     p = bytearray(frame[off:end])
-    for at in variant + (bth + 4,):             # and of the BTH FECN, BECN, reserved
+    for at in variant + (bth + 4,):             # and BTH byte 4: FECN, BECN, reserved
         p[at] = 0xFF
     if net != "ip4":
         p[0] |= 0x0F
@@ -92,7 +90,7 @@ def icrc_good(frame):
 
 
 def rows(path):
-    """A dictionary a packet with a BTH, by tshark."""
+    """Yields a dictionary of fields for each packet with a BTH, from tshark."""
     command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E",
                "separator=/t", "-E", "occurrence=f"]
     for field in FIELDS:
@@ -105,7 +103,7 @@ def rows(path):
 
 
 def packet(row):
-    """What the count needs of a packet; None if it is not RC."""
+    """Returns the members of a packet that are needed; None if it is not RC."""
     src = row["ip.src"] or row["ipv6.src"] or row["grh.sgid"]
     dst = row["ip.dst"] or row["ipv6.dst"] or row["grh.dgid"]
     if not src or not row["bth.opcode"] or int(row["bth.opcode"], 0) >= 0x20:
@@ -120,8 +118,8 @@ def packet(row):
 
 
 def packets(made, folder):
-    """RC packets with a right ICRC of each of the captures in `made`, in the order of its frames.
-    One run of tshark, over all of them in one file: to start it takes longer than most captures."""
+    """Returns the RC packets with a good ICRC of each capture in `made`, in frame order.
+    Runs tshark once over all captures in one file, because starting it takes longer than most captures."""
     path = os.path.join(folder, "all.pcap")
     with open(path, "wb") as out:
         out.write(capture_variants.pcap([], capture_variants.ETHERNET))
@@ -146,12 +144,12 @@ def mtu_of(pkts):
 def independent(pkts):
     count = dict.fromkeys(NAMES, 0)
     mtu = mtu_of(pkts)
-    unsure = 0            # copies of a sender that used one identification so far
-    ids = {}              # flow: identifications
-    seen = set()          # what a copy repeats
+    unsure = 0            # copies of senders with only one identification so far
+    ids = {}              # flow: its IP identifications
+    seen = set()          # keys of captured packets
     reads = {}            # flow: READs and atomics as [first PSN, PSN after, next response in order]
     nxt = {}              # flow of requests: the PSN after the highest
-    acked = {}            # hosts of the requester: PSNs acknowledged, by destination QP unknown
+    acked = {}            # flow of requests: acknowledged PSN
     partner = {}          # flow of responses: the flow of requests it answers
     for p in pkts:
         key = (p["flow"], p["opcode"], p["psn"], p["ip_id"])
@@ -178,9 +176,9 @@ def independent(pkts):
             if p["opcode"] in READ_RESPONSES or p["opcode"] == ATOMIC_ACK:
                 for read in reads.get(flow, []):
                     read[2] = (read[2] + (read[2] == p["psn"] and read[2] != read[1])) % ORDER
-            if s is None or s < 0x20:      # acknowledges up to and with this PSN
+            if s is None or s < 0x20:      # acknowledges this PSN and all before
                 upto = (p["psn"] + 1) % ORDER
-            else:                          # a NAK: up to the one before
+            else:                          # a NAK acknowledges all PSNs before this one
                 upto = p["psn"]
             if flow not in acked or behind(acked[flow], upto) > 0:
                 acked[flow] = upto
@@ -205,7 +203,7 @@ def independent(pkts):
 
 
 def ours(rocedrill, paths):
-    """The counts of rocedrill check, by file."""
+    """Returns the counts of rocedrill check, by file."""
     out = subprocess.run([rocedrill, "check", "--json", "-", *paths], stdout=subprocess.PIPE,
                          check=False, text=True).stdout
     counts = {path: dict.fromkeys(NAMES, 0) for path in paths}
@@ -226,7 +224,7 @@ def ours(rocedrill, paths):
 
 
 def differences(network, expected, unsure, actual):
-    """What each number that differs is called, what it should be, and what it is."""
+    """Returns (name, expected, actual) of each number that differs."""
     if network == "ip4":
         ranges = {name: (expected[name], expected[name]) for name in NAMES}
         ranges["copies"] = (expected["copies"] - unsure, expected["copies"])
@@ -243,7 +241,7 @@ def differences(network, expected, unsure, actual):
 
 
 def forms_of(paths, folder):
-    """(name, path, frames as (time, bytes)) of each capture in each network."""
+    """Yields (name, path, frames as (time, bytes)) of each capture in each network."""
     made = []
     for path in paths:
         frames = capture_variants.read(path)
@@ -265,7 +263,7 @@ def main():
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
     if not shutil.which("tshark"):
-        print("loss_counts: tshark is not here")
+        print("loss_counts: tshark not found")
         return 77
     compared, wrong = dict.fromkeys(("ip4", "ip6", "v1"), 0), 0
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Captures as packets: the fields of each are those of tshark's built-in dissector, which names no length
-of a payload and no FECN, BECN and CRC: these come from the bytes. Nothing of our codec is in here."""
+"""Reads captures as packets, with the fields of tshark's built-in dissector.
+
+It has no fields for the payload length, FECN, BECN and the ICRC, so these are computed from the bytes. Nothing of our
+codec is used.
+"""
 import os
 import struct
 import subprocess
@@ -27,7 +30,7 @@ FIELDS = ["frame.number", "frame.time_epoch", "frame.len", "ip.src", "ip.dst", "
           "infiniband.cm.dreq.remotecommid"]
 RC, UC, RD, UD, CNP, XRC = 0, 1, 2, 3, 4, 5
 SEND, WRITE, READ, ATOMIC, OTHER = "send", "write", "read", "atomic", "other"
-# Of an opcode less its service: operation, extension headers in bytes, F(irst), M(iddle), L(ast), O(nly).
+# By opcode without its service bits: operation, extension headers in bytes, F(irst), M(iddle), L(ast), O(nly).
 REQUESTS = {
     0x00: (SEND, 0, "F"), 0x01: (SEND, 0, "M"), 0x02: (SEND, 0, "L"), 0x03: (SEND, 4, "L"),
     0x04: (SEND, 0, "O"), 0x05: (SEND, 4, "O"), 0x06: (WRITE, 16, "F"), 0x07: (WRITE, 0, "M"),
@@ -43,7 +46,7 @@ def number(text):
 
 
 class Packet:
-    """With a BTH. Times are nanoseconds, lengths bytes."""
+    """A packet with a BTH. Times are in nanoseconds, lengths in bytes."""
 
     def __init__(self, row, data):
         get = row.__getitem__
@@ -87,7 +90,7 @@ def ns(text):
 
 
 def bth_at(data):
-    """Where the BTH stands in an Ethernet frame; None if it is not captured."""
+    """Returns the offset of the BTH in an Ethernet frame; None if it is not captured."""
     off = 14
     while data[off - 2:off] in (b"\x81\x00", b"\x88\xa8"):
         off += 4
@@ -96,13 +99,13 @@ def bth_at(data):
 
 
 def is_short(data):
-    """Whether less of an IPv4 packet is there than its header says: a switch cut it off."""
+    """Returns true if an IPv4 packet is shorter than its header says: a switch trimmed it."""
     off = 18 if data[12:14] == b"\x81\x00" else 14
     return data[off - 2:off] == b"\x08\x00" and off + struct.unpack_from(">H", data, off + 2)[0] > len(data)
 
 
 class Capture:
-    """`name`, `path`; `frames`: how many; `packets`: those with a BTH; `pauses`: frames that stop a sender."""
+    """A capture. `frames`: their number; `packets`: those with a BTH; `pauses`: number of pause frames."""
 
     def __init__(self, path):
         self.path, self.name = path, os.path.basename(path)
@@ -111,7 +114,7 @@ class Capture:
 
 
 def frames_of(path, folder):
-    """Frames of a capture file, as (time, bytes, wire length); editcap knows the other forms."""
+    """Returns the frames of a capture file as (time, bytes, wire length). editcap converts other formats."""
     with open(path, "rb") as file:
         magic = file.read(4)
     if magic not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\xa1\xb2\x3c\x4d"):
@@ -123,7 +126,7 @@ def frames_of(path, folder):
 
 
 def read(paths, folder):
-    """The captures. One run of tshark, over all of them in one file: to start it takes longer than most."""
+    """Returns the captures, from one run of tshark over all of them in one file."""
     joined = os.path.join(folder, "joined.pcap")
     captures, owner = [], []
     with open(joined, "wb") as out:

@@ -12,7 +12,7 @@ typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roc
 RNIC_COMP_STEPS(X)
 #undef X
 
-/* Takes one step; returns the next one. */
+/* Runs one step and returns the next one. */
 static enum rnic_comp_step run_step(enum rnic_comp_step step, struct rnic_requester *req,
                                     const struct roce_pkt *pkt)
 {
@@ -33,7 +33,8 @@ enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struc
     enum rnic_comp_step last;
     rnic_pos una = req->una;
 
-    assert(pkt->op->svc == req->attr.svc && roce_opcode_is_response(pkt->op)); /* device sorts */
+    assert(pkt->op->svc == req->attr.svc &&
+           roce_opcode_is_response(pkt->op)); /* the device dispatches by service and direction */
     if (!req->started)
         return RNIC_COMP_IGNORE;
     req->response_time = now;
@@ -51,10 +52,8 @@ static const struct rnic_swqe *head_of(const struct rnic_requester *req)
     return rnic_sq_wqe(&req->sq, req->sq.head);
 }
 
-/*
- * Answers everything before `pos`: SEND and WRITE are complete with it (R138, R145, R069). False if
- * a READ or atomic stands before `pos` without its data, where the row ends (R139).
- */
+/* Acknowledges everything before `pos`; SENDs and WRITEs complete (R138, R145, R069). Returns false
+ * at a READ or atomic before `pos` whose data is missing (R139). */
 static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 {
     while (req->una < pos) {
@@ -65,10 +64,10 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* the next one was sent: there is nothing to settle yet */
+            continue; /* the next WQE was sent as well */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
-            return true; /* a local operation behind it failed */
+            return true; /* a local operation after it failed */
     }
     return true;
 }
@@ -76,7 +75,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 /* ---- checks ------------------------------------------------------------------------------------
  */
 
-/* 9.7.6: of a request that is outstanding, or an old one, or none (R137, R144). */
+/* Sorts the PSN (9.7.6): of an unacknowledged request, of an old one, or never sent (R137, R144).
+ */
 static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, req->una));
@@ -89,8 +89,8 @@ static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct ro
     return RNIC_COMP_CHECK_SYNDROME;
 }
 
-/* R135: the message number up to which the responder has receive WQEs; it never sinks. An XRC
- * target has none to count (R181). */
+/* Updates the SSN up to which the responder has receive WQEs (R135); it never decreases. An XRC
+ * target has no credits (R181). */
 static void update_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
 {
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
@@ -106,7 +106,7 @@ static void update_credits(struct rnic_requester *req, const struct roce_aeth *a
     req->limited = true;
 }
 
-/* 9.7.5.1.2: what the AETH says (R105, R108, R147). */
+/* Sorts by the syndrome of the AETH (9.7.5.1.2; R105, R108, R147). */
 static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     enum roce_syndrome_kind kind = ROCE_SYN_ACK;
@@ -130,7 +130,8 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
     return RNIC_COMP_IGNORE;
 }
 
-/* R064, R138; one that reaches into a READ or atomic says that its answer was lost (R139). */
+/* Acknowledges all requests up to this one (R064, R138). An ACK beyond a READ or atomic without
+ * data is an implied NAK (R139). */
 static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -139,15 +140,15 @@ static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct 
     return complete_before(req, req->response_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
-/* Whether the oldest WQE is the one that this response is for. */
+/* Returns whether the response belongs to the oldest WQE. */
 static bool is_for_head_wqe(const struct rnic_requester *req)
 {
     return req->response_pos >= head_of(req)->pos &&
            req->response_pos < rnic_swqe_end(head_of(req));
 }
 
-/* Everything before the request that this response is for (R069, R139, R140, R145). A NAK may stand
- * for any packet of a READ. */
+/* Acknowledges all requests before the one of this response (R069, R139, R140, R145). A NAK may
+ * carry the PSN of any packet of a READ. */
 static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                const struct roce_pkt *pkt)
 {
@@ -165,7 +166,7 @@ static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                                       : RNIC_COMP_NAK_FATAL;
 }
 
-/* R143: data for a request that asked for that kind of it. */
+/* Checks that the response has the kind that the request asked for (R143). */
 static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     uint8_t opcode = head_of(req)->opcode;
@@ -177,8 +178,8 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
     return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
 }
 
-/* R141: First or Only where the READ begins, or where it was asked for again; Middle or Last behind
- * that. */
+/* Checks the order of READ responses (R141): First or Only at the start of the READ or of its
+ * retransmission, Middle or Last after that. */
 static enum rnic_comp_step check_order(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
@@ -188,7 +189,8 @@ static enum rnic_comp_step check_order(struct rnic_requester *req, const struct 
     return fits ? RNIC_COMP_CHECK_LENGTH : RNIC_COMP_BAD_RESPONSE;
 }
 
-/* R142: every packet full and the last one as long as what is missing, no more and no fewer. */
+/* Checks the length of a READ response (R142): every packet is full, except the last, which has the
+ * rest. */
 static enum rnic_comp_step check_length(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
@@ -216,7 +218,7 @@ static enum rnic_comp_step place_read(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* R122, R125: the value before, in the host's order; placed once, because the answer completes the
+/* Writes the original value in host order (R122, R125), once, because the response completes the
  * WQE. */
 static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
@@ -231,7 +233,7 @@ static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct
     return RNIC_COMP_DONE;
 }
 
-/* A19: FLUSH and ATOMIC WRITE are answered by READ Response Only, without data. */
+/* Completes FLUSH and ATOMIC WRITE (A19): READ Response Only, without data. */
 static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (!roce_opcode_starts(pkt->op) || !roce_opcode_ends(pkt->op))
@@ -245,7 +247,7 @@ static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct
 /* ---- refusals ----------------------------------------------------------------------------------
  */
 
-/* Whether going back would only repeat what was just done, or what is about to be (R161). */
+/* Returns whether the requester already went back, or will (R161). */
 static bool restart_pending(const struct rnic_requester *req)
 {
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
@@ -263,7 +265,8 @@ static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct 
     return RNIC_COMP_DONE;
 }
 
-/* R156, R157, R159: whatever the request was. A second one during the wait says nothing new. */
+/* Starts the RNR wait, for any request (R156, R157, R159). A second RNR NAK during the wait is
+ * ignored. */
 static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (req->retry.wait == RNIC_RETRY_RNR)
@@ -275,7 +278,7 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
     }
-    req->restarted = false; /* what comes after the wait is a new attempt */
+    req->restarted = false; /* after the wait a NAK counts again */
     rnic_requester_go_back(req);
     return RNIC_COMP_DONE;
 }
@@ -307,7 +310,7 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
 /* ---- what goes wrong ---------------------------------------------------------------------------
  */
 
-/* R139, R140: the READ or atomic at una is asked for again, a READ from the first missing byte. */
+/* Retransmits the READ or atomic at una, a READ from its first missing byte (R139, R140). */
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -345,7 +348,7 @@ static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* R144, R161. The newest acknowledgement again may bring credits (R137). */
+/* Counts a duplicate response (R144, R161). A repeated newest ACK may bring credits (R137). */
 static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     rnic_pos newest = req->una - 1;
@@ -358,7 +361,7 @@ static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const str
     return RNIC_COMP_DONE;
 }
 
-/* R137: of nothing that was sent. */
+/* Counts a response to a PSN that was never sent (R137). */
 static enum rnic_comp_step count_ghost(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Completer: takes the responses of an RC QP: acknowledgements, NAKs, READ data, atomic results,
- * and moves its requester on. IBTA vol. 1 ch. 9, section numbers refer to release 1.x of it; R001..
- * are the rules of rnic/rules.md.
+ * Completer: processes the responses to the requests of an RC QP (ACK, NAK, READ response, Atomic
+ * ACK) and advances its requester.
  *
- * A response walks through named steps, as a request does in responder.h. What is wrong with one is
- * a retry, a completion in error, or nothing, never an error code.
+ * How it is called:
+ *   1. The device calls rnic_completer_input() for each response packet of the QP.
+ *   2. The packet passes the steps below; each step returns the next one, as in responder.h.
+ *   3. A bad response causes a retry, a completion in error, or nothing. It is never an error code.
+ *   4. Afterwards the device asks rnic_requester_ready() and req->retry.deadline again.
  *
- * Choices where the specification leaves one: reserved syndromes and an AETH that refuses where it
- * should answer are ignored (R147; as hfi1 does); one restart for each position, until the
- * responder moves on or the timer fires (R161); a NAK "sequence error" during the wait for an RNR
- * timer is ignored, because Linux rxe sends one with it (rxe-6.1 D8); a READ asked for again may be
+ * The memory belongs to struct rnic_requester. Section numbers are those of IBTA vol. 1 ch. 9,
+ * release 1.x; R001.. are the rules of rnic/rules.md.
+ *
+ * Choices where the specification leaves one: reserved syndromes, and an AETH with a NAK in a READ
+ * response, are ignored (R147; as hfi1 does). There is one restart for each position until the
+ * responder advances or the timer expires (R161). A NAK "sequence error" during an RNR wait is
+ * ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). A retransmitted READ may be
  * answered from its First or its Middle packet on, because rxe does the latter (D4).
  */
 #ifndef RNIC_COMPLETER_H
@@ -18,7 +23,7 @@
 
 #include "transport/requester.h"
 
-/* The steps: the way of a good response, by kind, then refusals, then what goes wrong. */
+/* Steps of a good response by kind, then NAKs, then errors. */
 #define RNIC_COMP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \
@@ -48,11 +53,9 @@ enum rnic_comp_step {
         RNIC_COMP_DONE
 };
 
-/*
- * A response packet of the RC service arrived whose form, ICRC, addresses, P_Key and QP state are
- * right; its payload is whole. Returns the last step it took. Afterwards the requester may have
- * something to send, another deadline, or be stopped.
- */
+/* Processes a response packet of the RC service. The caller has checked its form, ICRC, addresses,
+ * P_Key and the QP state. Returns the last step. Afterwards the requester may have packets to send,
+ * another deadline, or be stopped. */
 enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struct roce_pkt *pkt,
                                          uint64_t now);
 

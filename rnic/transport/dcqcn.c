@@ -61,7 +61,7 @@ enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
     return least > attr->rpg_threshold ? RNIC_DCQCN_HYPER : RNIC_DCQCN_ADDITIVE;
 }
 
-/* What an increase now adds to the target. */
+/* Returns what an increase adds to the target in the current phase. */
 static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     switch (rnic_dcqcn_phase(dc, attr)) {
@@ -72,8 +72,8 @@ static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcq
     return 0;
 }
 
-/* One increase: the target by the phase's step, and the rate half way to it. Rounded up, so that
- * the rate gets there. */
+/* Increases once: the target by the step of the phase, the rate halfway to it, rounded up so that
+ * it arrives. */
 static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     dc->target += increase_step(dc, attr);
@@ -84,10 +84,8 @@ static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *a
         dc->limited = false;
 }
 
-/*
- * The timed increases up to `now`. When the phase does not change any more and the rate follows the
- * target by one step, rate and target rise by that step each time: done at once, for a pause may be
- * long.
+/* Applies the timed increases up to `now`. In the last phase, when the rate is one step below the
+ * target, both rise by that step each time. This is computed at once, because a pause may be long.
  */
 static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr,
                                   uint64_t now)
@@ -115,7 +113,7 @@ static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn
     }
 }
 
-/* The updates of alpha up to `now`: the first sees whether a CNP came, the others saw none. */
+/* Applies the updates of alpha up to `now`. A CNP counts for the first of them. */
 static void update_alpha(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     const uint64_t period = attr->dce_tcp_rtt * US;
@@ -152,7 +150,7 @@ static void cut_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
     dc->cut_due = false;
 }
 
-/* Makes up for everything that time has done. */
+/* Applies all timer events up to `now`. */
 static void catch_up(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     if (!dc->limited)
@@ -168,7 +166,7 @@ static void catch_up(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
     apply_timed_increases(dc, attr, now);
 }
 
-/* The first CNP of a QP that sends as fast as it can. */
+/* Handles the first CNP of a QP without a limit. */
 static void start_limiting(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     rnic_dcqcn_init(dc);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * DCQCN: the reaction point: how fast a QP may send after CNPs named it (CA17-45, CA17-46, R218).
- * The algorithm is that of Zhu et al., "Congestion Control for Large-Scale RDMA Deployments",
- * SIGCOMM 2015, section 5; its parameters have the names, units and defaults that operators know
- * from vendor tools (NVIDIA: "DCQCN CC Parameters", mlxconfig, mlx5 debugfs cc_params).
+ * DCQCN: the reaction point, which limits the rate of a QP after CNPs (CA17-45, CA17-46, R218). The
+ * algorithm is that of Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
+ * 2015, section 5. Parameters have the names, units and defaults of vendor tools (NVIDIA: "DCQCN CC
+ * Parameters", mlxconfig, mlx5 debugfs cc_params).
  *
- * Pure arithmetic on the caller's time and bytes, in integers: the same calls give the same rates.
- * Nothing happens between calls: each makes up for the timer events that are past, so a QP that is
- * not sending costs nothing.
+ * How it is called, for each QP:
+ *   1. rnic_dcqcn_init() once: no limit.
+ *   2. rnic_dcqcn_cnp() for each CNP.
+ *   3. rnic_dcqcn_next() before a packet is sent: the earliest time for it.
+ *   4. rnic_dcqcn_sent() after it was sent.
  *
- * Where paper and products differ, the parameters decide: clamp_tgt_rate 1 takes the target from
- * the current rate at each cut, as the paper does; alpha is updated once each dce_tcp_rtt whether a
- * CNP came or not, as products do, which is the paper's where CNPs are at least so far apart. In
+ * All is integer arithmetic on the caller's time and bytes, so the same calls give the same rates.
+ * There is no timer: each call applies the timer events since the last one, so an idle QP costs
+ * nothing.
+ *
+ * Where paper and products differ, parameters decide. clamp_tgt_rate 1 sets the target to the
+ * current rate at each cut, as the paper does. Alpha is updated once each dce_tcp_rtt, with or
+ * without a CNP, as products do; this equals the paper where CNPs are at least that far apart. In
  * hyper increase each event adds rpg_hai_rate, as products do.
  */
 #ifndef RNIC_DCQCN_H
@@ -20,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Type, name, default, least, greatest, unit and meaning. */
+/* Name, default, minimum, maximum, unit and meaning. */
 /* clang-format off */
 #define RNIC_DCQCN_PARAMS(X)                                                                                        \
     X(rpg_max_rate,                  100000, 1,    4000000,   "Mb/s: rate of a QP that is not held back")           \
@@ -48,47 +54,47 @@ struct rnic_dcqcn_attr {
 #undef X
 };
 
-/* What the vendor documents; rpg_max_rate should be the rate of the link. */
+/* Sets the vendor's defaults; rpg_max_rate should be the rate of the link. */
 void rnic_dcqcn_defaults(struct rnic_dcqcn_attr *attr);
 
-/* Whether each parameter is in its range, and the least rate not above the greatest. */
+/* Returns whether each parameter is in its range, and the minimum rate is not above the maximum. */
 bool rnic_dcqcn_valid(const struct rnic_dcqcn_attr *attr);
 
-/* The phases of increase. */
+/* Phases of the rate increase. */
 enum rnic_dcqcn_phase {
-    RNIC_DCQCN_RECOVERY, /* half way back to the target */
+    RNIC_DCQCN_RECOVERY, /* halfway back to the target */
     RNIC_DCQCN_ADDITIVE,
     RNIC_DCQCN_HYPER,
 };
 
-/* State of one QP. Times are the caller's nanoseconds, rates bits a second. */
+/* State of one QP. Times are nanoseconds of the caller's clock, rates are bits per second. */
 struct rnic_dcqcn {
-    uint64_t rate;            /* R_C; while `limited` */
-    uint64_t target;          /* R_T */
-    uint64_t next;            /* when the next packet may be sent */
-    uint64_t timer_at;        /* next timed increase */
-    uint64_t alpha_at;        /* next update of alpha */
-    uint64_t cut_at;          /* last cut, or the one that is due */
-    uint32_t bytes;           /* sent since the last increase by bytes or the last cut */
-    uint32_t alpha;           /* in 2^-20 */
-    uint32_t timer_increases; /* T: increases by time since the last cut */
-    uint32_t byte_increases;  /* BC: increases by bytes */
-    bool limited;             /* CNPs came, and the rate is not back at the greatest */
-    bool cnp_seen;            /* since the last update of alpha */
-    bool cut_due;             /* at cut_at */
+    uint64_t rate;            /* current rate (R_C); valid while `limited` */
+    uint64_t target;          /* target rate (R_T) */
+    uint64_t next;            /* earliest time of the next packet */
+    uint64_t timer_at;        /* time of the next timed increase */
+    uint64_t alpha_at;        /* time of the next update of alpha */
+    uint64_t cut_at;          /* time of the last cut, or of the pending one */
+    uint32_t bytes;           /* bytes sent since the last increase by bytes or the last cut */
+    uint32_t alpha;           /* alpha, in units of 2^-20 */
+    uint32_t timer_increases; /* increases by timer since the last cut (T) */
+    uint32_t byte_increases;  /* increases by bytes since the last cut (BC) */
+    bool limited;             /* a CNP came, and the rate is below the maximum */
+    bool cnp_seen;            /* a CNP came since the last update of alpha */
+    bool cut_due;             /* a cut is pending at cut_at */
 };
 
-/* Not held back. */
+/* Starts without a limit. */
 void rnic_dcqcn_init(struct rnic_dcqcn *dc);
 
-/* A CNP for this QP. */
+/* Records a CNP for this QP. */
 void rnic_dcqcn_cnp(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now);
 
-/* A packet of `len` bytes was sent. */
+/* Records that a packet of `len` bytes was sent. */
 void rnic_dcqcn_sent(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint32_t len,
                      uint64_t now);
 
-/* When the next packet may be sent: at most `now` if at once. */
+/* Returns the earliest time of the next packet; a time up to `now` means at once. */
 uint64_t rnic_dcqcn_next(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now);
 
 enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,

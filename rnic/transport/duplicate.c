@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Duplicate: requests that come again. Section numbers and rules as in responder.h. */
+/* Duplicate requests. Section numbers and rules as in responder.h. */
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 
-/*
- * 9.7.5.1.4, C9-105: nothing is executed again, a message that is arriving is not touched (R118),
- * and what is wrong with a duplicate is not NAKed (R117).
- */
+/* Handles a duplicate (9.7.5.1.4, C9-105): it is not executed again, does not affect a message in
+ * progress (R118), and causes no NAK (R117). */
 enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
     resp->counters->duplicate_request++;
-    /* A PSN from before this connection was never received: to acknowledge it would be a ghost of
-     * the connection that had this QPN before (R252). */
+    /* The PSN is from before this connection. An ACK would be a ghost ACK for an earlier connection
+     * with this QPN (R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
     switch (pkt->op->kind) {
@@ -28,7 +26,7 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     }
 }
 
-/* The position of a PSN behind the expected one. */
+/* Returns the position of a PSN before the expected one. */
 static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -36,7 +34,7 @@ static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct ro
     return resp->epos - (rnic_pos)-ahead;
 }
 
-/* R111-R113, R116. The key is looked at when the packets are made. */
+/* Repeats a READ (R111-R113, R116). The key is checked when the packets are built. */
 enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -51,8 +49,8 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* R114-R116: the value of then, whatever the duplicate's operands are: Linux rxe repeats FLUSH and
- * ATOMIC WRITE with another address (D17). */
+/* Repeats the stored value (R114-R116) and ignores the operands of the duplicate: Linux rxe repeats
+ * FLUSH and ATOMIC WRITE with another address (D17). */
 enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
                                                const struct roce_pkt *pkt)
 {
@@ -68,11 +66,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/*
- * R109, R110: the newest acknowledgement again. The newest packet gets it unasked: its sender does
- * not know that it arrived, and where nothing behind it ever finds room in a queue, nothing would
- * ever ask.
- */
+/* Repeats the newest ACK (R109, R110). The newest packet is acknowledged even without AckReq: its
+ * sender has no other way to learn that it arrived when later packets are lost. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

@@ -48,7 +48,7 @@ static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
     case ROCE_PAYLOAD_ANY: return pkt->payload_len <= path_mtu;
     case ROCE_PAYLOAD_NONE:
     case ROCE_PAYLOAD_8:
-    case ROCE_PAYLOAD_FREE: return true; /* the parser checked, or the opcode was refused */
+    case ROCE_PAYLOAD_FREE: return true; /* the parser checked it, or the opcode is refused */
     }
     return false;
 }
@@ -68,9 +68,9 @@ enum rnic_fit rnic_message_fits(const struct rnic_message *msg, const struct roc
     }
     dma_len = msg->open ? msg->dma_len : pkt->reth.dma_len;
     if (dma_len > RNIC_MESSAGE_MAX || pkt->payload_len > dma_len - done)
-        return RNIC_FIT_INVALID; /* R081; R080 too many */
+        return RNIC_FIT_INVALID; /* R081; too many bytes (R080) */
     if (roce_opcode_ends(pkt->op) && pkt->payload_len != dma_len - done)
-        return RNIC_FIT_INVALID; /* R080 too few */
+        return RNIC_FIT_INVALID; /* too few bytes (R080) */
     return RNIC_FIT_OK;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Refusal: requests that end in a NAK, or in nothing. The classes of errors are those of
+/* NAK: steps that refuse a request with a NAK or drop it. The error classes are those of
  * rnic/rules.md (R089, R090). */
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 #include "wire/codes.h"
 
-/* Class B: R067. */
+/* Class B: a request is missing (R067). */
 enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -14,7 +14,8 @@ enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const str
     return RNIC_RESP_DONE;
 }
 
-/* Class B: R093, R094, R096, R097; the packets in flight behind it are dropped (R070). */
+/* Class B: there is no receive WQE (R093, R094, R096, R097). Packets in flight after it are dropped
+ * (R070). */
 enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -29,7 +30,7 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
 }
 
 /* Class C: R072, R073, R075, R076, R079-R081, R120, R126. A receive WQE in use completes with the
- * status that hfi1 gives here; the REM_ statuses belong to the requester. */
+ * status that hfi1 uses; the REM_ statuses are for the requester. */
 enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {
@@ -41,7 +42,7 @@ enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Class C: R180. */
+/* Class C: the XRC SRQ number is wrong (R180). */
 enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -59,7 +60,7 @@ enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const st
     return RNIC_RESP_DONE;
 }
 
-/* Class C: R083, R088. */
+/* Class C: the memory may not be accessed (R083, R088). */
 enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -70,8 +71,8 @@ enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const stru
     return RNIC_RESP_DONE;
 }
 
-/* Class J: R204. NAK 0x62 and this status are what google/rdma-unit-test expects of hardware
- * (SendWithInvalidateBadRkey). */
+/* Class J: the key to invalidate is wrong (R204). google/rdma-unit-test expects NAK 0x62 and this
+ * status of hardware (SendWithInvalidateBadRkey). */
 enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -81,7 +82,7 @@ enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Class A: R090. */
+/* Class A: the responder's own memory fails (R090). */
 enum rnic_resp_step rnic_resp_nak_operational(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {

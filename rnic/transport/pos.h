@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Position: a place in the request stream of one connection: PSNs consumed before it since the
- * connection began. 64 bits, so that nothing that works with positions ever wraps or is ambiguous
- * (R062); only what stands on the wire is a PSN.
- */
+/* Position: number of PSNs that a connection consumed before a packet. It has 64 bits, so it never
+ * wraps and is never ambiguous (R062). Only packets carry PSNs. */
 #ifndef RNIC_POS_H
 #define RNIC_POS_H
 
@@ -11,7 +8,7 @@
 
 typedef uint64_t rnic_pos;
 
-/* The PSN at `pos` of a connection whose first is `first`. */
+/* Returns the PSN at `pos` of a connection whose first PSN is `first`. */
 static inline roce_psn rnic_pos_psn(roce_psn first, rnic_pos pos)
 {
     return roce_psn_add(first, (int32_t)(pos & ROCE_PSN_MASK));

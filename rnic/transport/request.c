@@ -3,7 +3,7 @@
 
 #include "transport/fault.h"
 
-/* R127: the opcodes of a message's packets, as RC has them; READ and atomics have one packet, local
+/* Opcodes of the packets of a message, for RC (R127). READ and atomics have one packet, local
  * operations none. */
 /* clang-format off */
 static const struct {
@@ -28,13 +28,13 @@ static const struct {
 bool rnic_request_in_service(enum roce_svc svc, enum rnic_wr_opcode opcode)
 {
     if ((unsigned)opcode >= sizeof(opcodes) / sizeof(opcodes[0]))
-        return true; /* rnic_sq_post() refuses it */
+        return true; /* rnic_sq_post() refuses the opcode */
     return rnic_wr_is_local(opcode) ||
            roce_opcode_in(opcodes[opcode].only, svc)->kind != ROCE_KIND_RESERVED;
 }
 
-/* What all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only a reliable service
- * asks for acknowledgements (R042). */
+/* Fills in the fields that all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only
+ * a reliable service sets AckReq (R042). */
 static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt,
                           const struct rnic_swqe *wqe, uint8_t opcode, bool ackreq)
 {
@@ -54,7 +54,7 @@ static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt
     pkt->payload_len = 0;
 }
 
-/* A READ from nxt on: all of it, or what is still missing (R058, R112, R140). */
+/* Builds a READ request from nxt on: the whole READ, or its missing rest (R058, R112, R140). */
 static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe)
 {
     uint32_t off = (uint32_t)(req->nxt - wqe->pos) * req->attr.path_mtu;
@@ -82,14 +82,14 @@ static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
         pkt->atomiceth.compare = wqe->swap_add;
     }
     if (wqe->opcode == RNIC_WR_FETCH_ADD)
-        pkt->atomiceth.compare = 0; /* means nothing there */
+        pkt->atomiceth.compare = 0; /* undefined for FETCH_ADD */
     req->fetch_cnt++;
     req->fetch_psns++;
     req->nxt++;
 }
 
-/* A19: R126. The data of an ATOMIC WRITE is taken as that of a WRITE: false if it may not be read.
- */
+/* Builds FLUSH and ATOMIC WRITE (A19, R126). Returns false if the data of an ATOMIC WRITE may not
+ * be read. */
 static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                     uint8_t *scratch)
 {
@@ -124,8 +124,8 @@ static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
                                             : opcodes[wqe->opcode].middle;
 }
 
-/* Whether the First of a message asks for an ACK because credits are limited: decided when it is
- * sent for the first time, and the same ever after (R153). */
+/* Returns whether the First of a message has AckReq because credits are limited. This is decided
+ * when it is sent for the first time, and does not change (R153). */
 static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe *wqe)
 {
     if (req->nxt == req->max && req->limited && rnic_wr_uses_rq(wqe->opcode))
@@ -133,8 +133,8 @@ static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe 
     return (wqe->flags & RNIC_SWQE_FIRST_ACKREQ) != 0;
 }
 
-/* A packet of a SEND or WRITE (R027, R038, R041, R127, R128); false if the memory that it would
- * carry may not be read. */
+/* Builds a packet of a SEND or WRITE (R027, R038, R041, R127, R128). Returns false if its data may
+ * not be read. */
 static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                      uint8_t *scratch)
 {

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Request: the packets of the requester, as response_tx.h has those of the responder. The requester
- * says when one is sent and which; this says what is in it. This header is for the requester's own
- * files.
- */
+/* Request: builds the request packets of a requester, as response_tx.h does for the responder.
+ * requester.c decides when a packet is sent and which one. Private to requester.c and request.c. */
 #ifndef RNIC_REQUEST_H
 #define RNIC_REQUEST_H
 
 #include "transport/requester.h"
 
-/* Whether the service has the packets of an operation; a local one has none and is in each. True
- * also for what is no operation. */
+/* Returns whether the service has packets for an operation. Also true for local operations, which
+ * have no packets, and for unknown opcodes, which rnic_sq_post() refuses. */
 bool rnic_request_in_service(enum roce_svc svc, enum rnic_wr_opcode opcode);
 
-/*
- * The packet at req->nxt, which lies in `wqe`: fills in *pkt from the BTH on, as
- * rnic_requester_output(), and moves nxt behind it. False, with the WQE's status set, if the memory
- * that it would carry may not be read (R198).
- */
+/* Builds the packet at position req->nxt, which belongs to `wqe`: fills in *pkt from the BTH on,
+ * and advances nxt. Returns false and sets the WQE's status if the memory of the payload may not be
+ * read (R198). */
 bool rnic_request_put(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                       uint8_t *scratch);
 

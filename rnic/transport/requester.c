@@ -5,7 +5,7 @@
 #include <string.h>
 #include "transport/request.h"
 
-/* As what a work request completes. */
+/* Completion opcode of each work request opcode. */
 /* clang-format off */
 static const uint8_t wc_opcodes[] = {
     [RNIC_WR_WRITE]        = RNIC_WC_RDMA_WRITE,
@@ -31,7 +31,8 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
     req->ops = ops;
     req->qp = qp;
     req->counters = counters;
-    req->attr.path_mtu = 256; /* to count PSNs with that are flushed anyway */
+    req->attr.path_mtu =
+        256; /* for the PSN count of requests posted before the start, which are flushed */
     req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);
@@ -42,7 +43,7 @@ void rnic_requester_free(struct rnic_requester *req)
     rnic_sq_free(&req->sq);
 }
 
-/* An empty queue at the beginning of a connection. */
+/* Resets the positions for a new connection. */
 static void reset_positions(struct rnic_requester *req)
 {
     rnic_sq_clear(&req->sq);
@@ -144,7 +145,7 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
     if (req->nxt < pos)
-        req->nxt = pos; /* answered before it was sent again */
+        req->nxt = pos; /* acknowledged before it was retransmitted */
     req->restarted = false;
     rnic_retry_progress(&req->retry);
     if (pos == rnic_swqe_end(wqe)) {
@@ -155,7 +156,7 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     }
 }
 
-/* A local operation whose turn it is: R132, R211. */
+/* Executes a local operation whose turn it is (R132, R211). */
 static enum rnic_wc_status execute_local_wqe(struct rnic_requester *req,
                                              const struct rnic_swqe *wqe)
 {
@@ -172,16 +173,14 @@ static enum rnic_wc_status execute_local_wqe(struct rnic_requester *req,
     return req->ops->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
 }
 
-/*
- * What the oldest WQE can do without the network: a local operation has waited for all before it
- * (R132), and a WQE that cannot be sent is the oldest now (R198).
- */
+/* Executes what the oldest WQE can do without the network: a local operation, which waited for all
+ * earlier ones (R132), or the completion of a WQE that cannot be sent (R198). */
 static void execute_local_wqes(struct rnic_requester *req)
 {
     while (req->started && req->cur != req->sq.tail) {
         struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
 
-        /* A queue that may have none outstanding can never send it. */
+        /* With max_rd_atomic 0 it can never be sent. */
         if (rnic_wr_is_fetch(wqe->opcode) && req->attr.max_rd_atomic == 0 && !req->draining)
             wqe->status = RNIC_WC_LOC_QP_OP_ERR;
         if (req->cur != req->sq.head)
@@ -265,7 +264,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
     case RNIC_RETRY_RNR: break; /* nxt was set when the RNR NAK came */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
-        req->restarted = false; /* the network has lost what answered the last restart */
+        req->restarted = false; /* the response to the last restart was lost */
         rnic_requester_retry(req);
         break;
     }
@@ -274,12 +273,11 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 /* ---- output ------------------------------------------------------------------------------------
  */
 
-/*
- * R134, R135: a message that uses a receive WQE is begun when a credit for it is there; one more
- * may send its first packet, to ask, and goes on when that is acknowledged. With nothing
- * outstanding there is always one to ask, so that a wrong MSN cannot stop the queue for ever. What
- * was sent before credits were limited is sent again, and goes on, as it began (R153).
- */
+/* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
+ * receive WQE needs a credit. One message more may send its first packet, with AckReq, and
+ * continues after the ACK. With nothing in flight one message may always do so, so that a wrong MSN
+ * cannot stop the queue forever. Packets sent before credits were limited are retransmitted without
+ * a credit (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;
@@ -337,7 +335,7 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* What the packet up to nxt, of the WQE at cur, was to who watches. */
+/* Reports the packet before nxt, of the WQE at cur, to ops->step(). */
 static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
                                bool again, bool first)
 {

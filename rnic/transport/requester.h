@@ -1,27 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requester: the sending half of an RC or UC QP, or an XRC initiator. Work requests go in; request
- * packets come out one at a time, when the device has room to send; completer.h takes the
- * responses. IBTA vol. 1 ch. 9, section numbers refer to release 1.x of it; R001.. are the rules of
- * rnic/rules.md.
+ * Requester: the sending half of an RC or UC QP, or of an XRC initiator.
  *
- * The request stream is a row of positions (pos.h). Three of them say it all:
+ * Who calls it, in this order (the device, device/qp_io.c):
+ *   1. rnic_requester_init() when the QP is created, rnic_requester_start() at RTS.
+ *   2. rnic_requester_post() for each work request.
+ *   3. rnic_requester_output() while rnic_requester_ready(): builds request packets one by one.
+ *   4. rnic_completer_input() (completer.h) for each response: acknowledges, completes, goes back.
+ *   5. rnic_requester_expire() at req->retry.deadline: retransmits after a timeout.
+ *   6. rnic_requester_flush() in the error state, rnic_requester_reset() and
+ *      rnic_requester_free() at the end.
+ *
+ * The requester owns its send queue. One thread at a time calls it. Errors of a request are its
+ * completion; calls only fail for invalid work requests or a full queue.
+ *
+ * The request stream is a row of positions (pos.h), divided by three of them:
  *
  *       una            nxt                      max
- *        |  sent,       |  to be sent again, or  |  never sent
- *        |  unanswered  |  for the first time    |  (nxt == max when nothing is repeated)
+ *        |  sent, not   |  to retransmit, or to |  never sent
+ *        | acknowledged |  send the first time  |  (nxt == max unless something is retransmitted)
  *
- * Go-back-N is `nxt = una` (R152): una lies in the oldest WQE, for everything before it is
- * complete. The packet at a position is always the same one, AckReq included (R153).
+ * Go-back-N is `nxt = una` (R152). una is in the oldest WQE, because all earlier ones are complete.
+ * A position always has the same packet, AckReq included (R153).
  *
- * UC has no responses: a packet counts as answered when it is sent, so that nothing is ever
- * outstanding and a WQE completes with its last packet (R167). A WQE that fails leaves no PSN that
- * was not sent: what is posted after the queue starts again follows what was sent last.
+ * UC has no responses: a packet counts as acknowledged when it is sent, and a WQE completes with
+ * its last packet (R167). A WQE that fails leaves no unsent PSNs: later WQEs continue after the
+ * last packet sent.
  *
- * Choices where the specification leaves one: AckReq in every Last and Only, and in the middle of a
- * message every RNIC_ACK_EVERY positions (R133); credits are not limited until the responder gives
- * a valid code (R134); a local protection error is met when the packet is made, stops the sending
- * there, and completes after everything before it (R198).
+ * Choices where the specification leaves one: AckReq is set in every Last and Only, and in the
+ * middle of a message at every RNIC_ACK_EVERY-th position (R133). Credits do not limit until the
+ * responder sends a valid code (R134). A local protection error is detected when the packet is
+ * built; it stops sending, and completes after all earlier WQEs (R198). Section numbers are those
+ * of IBTA vol. 1 ch. 9, release 1.x; R001.. are the rules of rnic/rules.md.
  */
 #ifndef RNIC_REQUESTER_H
 #define RNIC_REQUESTER_H
@@ -30,20 +40,19 @@
 #include "transport/sq.h"
 #include "wire/pkt.h"
 
-/* Positions that may be unanswered at a time: half the circle, else old and new look alike (R060).
- * Only READs come near it, whose request is one packet. */
+/* Maximum of unacknowledged positions: half of the PSN space, so that old and new PSNs differ
+ * (R060). Only READs come near it, because a READ request is one packet. */
 #define RNIC_PSN_SPAN (UINT64_C(1) << 23)
 
-/* SEND and WRITE packets that may be unanswered at a time unless the user says otherwise: 1 MiB at
- * a path MTU of 4096, more than any local path holds, and what a receiver loses at worst when it
- * cannot keep up. */
+/* Default maximum of unacknowledged SEND and WRITE packets: 1 MiB at a path MTU of 4096. This is
+ * more than a local path holds in flight, and limits what an overloaded receiver can lose. */
 #define RNIC_WINDOW 256u
 
-/* Two packets that ask for an acknowledgement are never further apart: a quarter of the window, so
- * that it never runs dry. */
+/* Maximum distance of two packets with AckReq: a quarter of the window, so that the window never
+ * runs empty. */
 #define RNIC_ACK_EVERY 64u
 
-/* Whether a request packet can be sent now, or what it waits for. */
+/* Whether a request packet can be sent now, or the reason why not. */
 #define RNIC_REQ_GATES(X)                                                                          \
     X(OPEN, "a packet can be sent")                                                                \
     X(STOPPED, "not in a state to send")                                                           \
@@ -63,116 +72,113 @@ enum rnic_req_gate {
 #undef X
 };
 
-/* What a QP must know of its peer to be RTS. */
+/* Attributes of a QP in RTS. */
 struct rnic_requester_attr {
     enum roce_svc svc; /* RC, UC or XRC */
-    uint32_t path_mtu; /* bytes */
+    uint32_t path_mtu; /* path MTU, bytes */
     uint32_t dest_qpn;
     uint16_t pkey;
-    uint32_t qpn;          /* UD, GSI: the own one, for the DETH (R169) */
-    uint32_t qkey;         /* UD, GSI: the QP's own (R169) */
-    roce_psn sq_psn;       /* of the first request */
+    uint32_t qpn;          /* UD, GSI: own QPN, sent in the DETH (R169) */
+    uint32_t qkey;         /* UD, GSI: Q_Key of the QP (R169) */
+    roce_psn sq_psn;       /* PSN of the first request */
     uint8_t max_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX (R130) */
-    uint8_t timeout;       /* code 0..31 (R149) */
+    uint8_t timeout;       /* ACK timeout code 0..31 (R149) */
     uint8_t retry_cnt;     /* 0..7 (R154) */
     uint8_t rnr_retry;     /* 0..7 (R157) */
 };
 
-#define RNIC_WQE_NUMBER 0x80000000u /* set in the numbers of WQEs that the host hears */
+#define RNIC_WQE_NUMBER 0x80000000u /* set in all WQE numbers that the device sees */
 
 struct rnic_requester {
     const struct rnic_transport_ops *ops;
-    void *qp; /* the host's */
+    void *qp; /* context for ops */
     struct rnic_transport_counters *counters;
     struct rnic_requester_attr attr;
-    uint32_t window; /* SEND and WRITE packets unanswered at a time; set by the host before it
-                        starts */
-    uint32_t lsn;    /* limited: messages up to this SSN may be sent (R135), 24 bit */
+    uint32_t window; /* maximum of unacknowledged SEND and WRITE packets; the device sets it before
+                        the start */
+    uint32_t lsn;    /* while `limited`: last SSN that credits allow (R135), 24 bit */
     struct rnic_retry retry;
 
-    rnic_pos una; /* oldest position not answered */
-    rnic_pos nxt; /* next one to send, una <= nxt <= max */
-    rnic_pos max; /* after the last one ever sent */
+    rnic_pos una; /* oldest unacknowledged position */
+    rnic_pos nxt; /* position to send next, una <= nxt <= max */
+    rnic_pos max; /* position after the last one ever sent */
 
-    /* The response in hand, for the steps of completer.c. */
+    /* Response packet being processed, for the steps of completer.c. */
     rnic_pos response_pos;
     uint64_t response_time;
 
-    /* Of the WQEs from sq.head up to, not including, cur: */
-    rnic_pos
-        fetch_psns;     /* positions of those READs not answered: they take no room in the window */
-    uint32_t fetch_cnt; /* READs and atomics */
+    /* Count over the WQEs from sq.head up to, but without, cur: */
+    rnic_pos fetch_psns; /* unacknowledged positions of READs, which the window does not count */
+    uint32_t fetch_cnt;  /* READs, atomics, FLUSH and ATOMIC WRITE */
 
     struct rnic_sq sq;
-    uint32_t cur; /* WQE in which nxt lies, or the first behind it; sq.tail if there is none */
+    uint32_t cur; /* WQE of position nxt, or the next WQE; sq.tail if there is none */
     bool started;
-    bool draining;       /* SQD */
-    bool watched;        /* the host hears of each step; set by the host at any time */
-    bool restarted;      /* a NAK or implied NAK at una was acted on (R161) */
-    bool limited;        /* the responder gives credits */
-    bool ignore_credits; /* credits are not heeded; set by the host before it starts */
+    bool draining;  /* the QP is in SQD */
+    bool watched;   /* ops->step() is called for each step; the device may change it at any time */
+    bool restarted; /* the requester already went back for a NAK or implied NAK at una (R161) */
+    bool limited;   /* the responder sends credits */
+    bool ignore_credits; /* credits are ignored; the device sets it before the start */
 };
 
-/* `counters` and `ops` outlive the requester. Send queue as rnic_sq_init(); false without memory.
- * The requester is stopped. */
+/* Initializes a stopped requester. `counters` and `ops` must outlive it. The send queue has the
+ * limits of rnic_sq_init(). Returns false without memory. */
 bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport_ops *ops, void *qp,
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline);
 
-/* A zeroed requester is fine. */
+/* Frees the queue; a zeroed requester is allowed. */
 void rnic_requester_free(struct rnic_requester *req);
 
-/* Begins a connection; the queue is empty. The caller has checked the ranges of *attr. */
+/* Starts a connection; the queue is empty. The caller has checked the ranges of *attr. */
 void rnic_requester_start(struct rnic_requester *req, const struct rnic_requester_attr *attr);
 
-/* Forgets the connection; WQEs are dropped without completions (R190). */
+/* Resets the connection; WQEs are dropped without completions (R190). */
 void rnic_requester_reset(struct rnic_requester *req);
 
-/* Completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). The requester is stopped. */
+/* Stops the requester and completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). */
 void rnic_requester_flush(struct rnic_requester *req);
 
-/* SQE to RTS: sends again, beginning with the next PSN. The queue is empty. */
+/* Moves from SQE to RTS: sending continues with the next PSN. The queue is empty. */
 void rnic_requester_resume(struct rnic_requester *req);
 
-/* SQD and back: no message is begun while draining (R191). A local operation that waited for the
- * end of it is done before this returns, and the host may be told of a failure. */
+/* Enters or leaves SQD: while draining no message is begun (R191). A local operation that waited
+ * for the end of draining is executed before this returns; ops->failed() may be called. */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
-/* Draining, and every message begun is complete. */
+/* Returns whether the QP is draining, and every message that was begun is complete. */
 bool rnic_requester_drained(const struct rnic_requester *req);
 
-/* As rnic_sq_post(); INVALID also for an operation that the service does not have. A local
- * operation that need not wait is done, and completes, at once. The host may be told of a failure
- * before this returns. */
+/* Posts a request, as rnic_sq_post(). INVALID also for an operation that the service does not have.
+ * A local operation that need not wait is executed and completed at once; ops->failed() may be
+ * called. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Whether that is not INVALID. */
+/* Returns whether rnic_requester_post() would not return INVALID. */
 bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);
 
-/* Whether rnic_requester_output() is worth calling. */
+/* Returns whether rnic_requester_output() has a packet to send. */
 static inline bool rnic_requester_ready(const struct rnic_requester *req)
 {
     return rnic_requester_gate(req) == RNIC_REQ_OPEN;
 }
 
-/* Whether the packet that could be sent now is the whole of a WRITE without immediate data, never
- * sent before: nothing completes at the peer with it. */
+/* Returns whether the next packet is a whole WRITE without immediate data that was never sent
+ * before, so that the peer's program gets no completion for it. */
 bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 
-/*
- * The next request packet: fills in *pkt from the BTH on and returns true, or false if none can be
- * sent. The envelope in *pkt stays as it is. Its payload points into registered memory, the queue,
- * or `scratch` (path MTU bytes), and is to be copied before any other call.
- */
+/* Builds the next request packet: fills in *pkt from the BTH on and returns true, or returns false
+ * if none can be sent. The envelope in *pkt does not change. The payload points into registered
+ * memory, the queue, or `scratch` (path MTU bytes); the caller copies it before any other call. */
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
                            uint64_t now);
 
-/* Lets the timer fire if it is due. When that is: req->retry.deadline. */
+/* Handles the timer if it is due, at req->retry.deadline. */
 void rnic_requester_expire(struct rnic_requester *req, uint64_t now);
 
-/* The PSN of the next request that was never sent. */
+/* Returns the PSN of the next request that was never sent. */
 static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
 {
     return rnic_pos_psn(req->attr.sq_psn, req->max);
@@ -181,17 +187,17 @@ static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
 /* ---- for completer.c ---------------------------------------------------------------------------
  */
 
-/* What is sent next is una again (R152). */
+/* Go-back-N: sending continues at una (R152). */
 void rnic_requester_go_back(struct rnic_requester *req);
 
-/* A retry for a timeout, a sequence NAK or an implied NAK: goes back, or fails the oldest WQE if
- * none is left (R154). */
+/* Uses one retry after a timeout, a sequence NAK or an implied NAK: goes back to una, or fails the
+ * oldest WQE if no retry is left (R154). */
 void rnic_requester_retry(struct rnic_requester *req);
 
-/* The oldest WQE is answered up to `pos`, at most its end, where it is complete (R138). */
+/* Acknowledges the oldest WQE up to `pos`; it completes when `pos` is its end (R138). */
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
 
-/* Tells the host, if it watches, what happened to the WQE of this index. */
+/* Reports a step of the WQE with this index to ops->step(), if the requester is watched. */
 static inline void rnic_requester_report_step(const struct rnic_requester *req, uint32_t idx,
                                               enum rnic_wr_step step)
 {
@@ -199,13 +205,13 @@ static inline void rnic_requester_report_step(const struct rnic_requester *req, 
         req->ops->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
 }
 
-/* The oldest WQE is done; an unsignaled one only tells of errors (R198). */
+/* Completes the oldest WQE. An unsignaled WQE gets a completion only for an error (R198). */
 void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status);
 
-/* The oldest WQE ends with `status`, and with it the connection (R146, R189). */
+/* Completes the oldest WQE with `status` and stops the requester (R146, R189). */
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status);
 
-/* After responses were dealt with: local operations whose turn it is, and the timer (R151). */
+/* Executes local operations that waited for a response, and updates the ACK timer (R151). */
 void rnic_requester_after_response(struct rnic_requester *req, uint64_t now);
 
 #endif

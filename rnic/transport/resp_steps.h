@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The steps of RNIC_RESP_STEPS as functions: each looks at the request packet in hand and returns
- * the step that follows. Good requests walk through responder.c, duplicates through duplicate.c,
- * and what is refused ends in nak.c. This header is for these files.
- */
+/* Steps of RNIC_RESP_STEPS as functions: each processes the request packet and returns the next
+ * step. responder.c has the steps of good requests, duplicate.c those of duplicates, nak.c those
+ * that refuse a request. Private to these files. */
 #ifndef RNIC_RESP_STEPS_H
 #define RNIC_RESP_STEPS_H
 

@@ -6,9 +6,9 @@
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 
-#define ATOMIC_LEN 8u /* bytes an atomic works on (R120) */
+#define ATOMIC_LEN 8u /* bytes of an atomic operand (R120) */
 
-/* Takes one step; returns the next one. A switch, because what a compiler sees it can inline. */
+/* Runs one step and returns the next one. A switch, so that the compiler can inline the steps. */
 static enum rnic_resp_step run_step(enum rnic_resp_step step, struct rnic_responder *resp,
                                     const struct roce_pkt *pkt)
 {
@@ -34,8 +34,8 @@ bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transpor
     return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
 }
 
-/* The WQE of a message that will not end: lost with it, as R190 has it for its own queue, so that
- * an SRQ has room for another. */
+/* Returns the WQE of a message that will not end without a completion (R190), so that an SRQ has
+ * room for another. */
 static void return_open_wqe(struct rnic_responder *resp)
 {
     if (resp->msg.wqe)
@@ -104,11 +104,11 @@ void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *
     if (resp->recv_queue != shared)
         return;
     return_open_wqe(resp);
-    rnic_message_end(&resp->msg); /* what else comes of it is refused (R072) */
+    rnic_message_end(&resp->msg); /* later packets of the message are refused (R072) */
     resp->recv_queue = &resp->rq;
 }
 
-/* 9.7.7.2: of an ACK only the credits are new: it repeats the newest acknowledgement. */
+/* Repeats the newest ACK with the new credits (9.7.7.2). */
 void rnic_responder_posted(struct rnic_responder *resp)
 {
     bool idle = !rnic_responder_ready(resp);
@@ -127,7 +127,7 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
     enum rnic_resp_step step = RNIC_RESP_CHECK_PSN;
     enum rnic_resp_step last;
 
-    assert(pkt->op->svc == resp->attr.svc); /* because the device sorts by service (R030) */
+    assert(pkt->op->svc == resp->attr.svc); /* the device dispatches by service (R030) */
     if (resp->failed)
         return RNIC_RESP_DROP;
     do {
@@ -162,16 +162,16 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* A request at `pos` is dropped because others are missing before it. */
+/* Records that the request at `pos` is dropped because an earlier one is missing. */
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)
-        resp->gap_end = 0; /* that one was another */
+        resp->gap_end = 0; /* the recorded gap is an older one */
     if (resp->gap_end <= pos)
         resp->gap_end = pos + 1;
 }
 
-/* 9.7.3: at, behind or ahead of the expected PSN (R061). */
+/* Compares the PSN with the expected one (9.7.3; R061). */
 enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -192,7 +192,8 @@ enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struc
     return RNIC_RESP_CHECK_OP_SEQ;
 }
 
-/* 9.7.4.1.2: First (Middle ...) Last of one operation, or Only (R072-R074). */
+/* Checks the order of opcodes (9.7.4.1.2): First, Middle, Last of one operation, or Only
+ * (R072-R074). */
 enum rnic_resp_step rnic_resp_check_op_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     bool continues = !roce_opcode_starts(pkt->op);
@@ -202,7 +203,7 @@ enum rnic_resp_step rnic_resp_check_op_seq(struct rnic_responder *resp, const st
     return RNIC_RESP_CHECK_OP_VALID;
 }
 
-/* A19: the rights that a FLUSH needs, of the QP and of the memory. */
+/* Returns the rights that a FLUSH needs of the QP and of the memory (A19). */
 static unsigned flush_access(const struct roce_pkt *pkt)
 {
     unsigned access = 0;
@@ -214,14 +215,15 @@ static unsigned flush_access(const struct roce_pkt *pkt)
     return access;
 }
 
-/* Whether a request takes a responder resource, and is answered from it (R101; A19). */
+/* Returns whether a request uses a responder resource, from which it is answered (R101; A19). */
 static bool takes_resource(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_READ || op->kind == ROCE_KIND_FLUSH ||
            op->kind == ROCE_KIND_ATOMIC_WRITE || roce_opcode_is_atomic(op);
 }
 
-/* 9.7.4.1.3: an operation that this device has (R031, R126) and the QP allows (R075, R121). */
+/* Checks that the device has the operation (R031, R126) and the QP allows it (9.7.4.1.3; R075,
+ * R121). */
 enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -247,21 +249,22 @@ enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
     return resp->attr.svc == ROCE_SVC_XRC ? RNIC_RESP_CHECK_SRQ : RNIC_RESP_CHECK_RESOURCE;
 }
 
-/* Annex A14, R180: the SRQ exists in the domain of this QP, and is that of the message. */
+/* Checks that the SRQ exists in the XRC domain of this QP, and does not change within a message
+ * (Annex A14, R180). */
 enum rnic_resp_step rnic_resp_check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_rq *rq = resp->ops->srq(resp->qp, pkt->xrceth.srqn);
 
     if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
         return RNIC_RESP_NAK_XRCETH;
-    assert(!resp->msg.wqe || resp->recv_queue == rq); /* because only an open message holds one */
+    assert(!resp->msg.wqe || resp->recv_queue == rq); /* only an open message has a WQE */
     resp->recv_queue = rq;
     resp->srqn = pkt->xrceth.srqn;
     return RNIC_RESP_CHECK_RESOURCE;
 }
 
-/* 9.7.4.1.4: a responder resource for READ and atomics (R076); a receive WQE for a SEND, from its
- * first packet on (R093), and for the packet with immediate of a WRITE (R094). */
+/* Checks for a responder resource for READ and atomics (9.7.4.1.4; R076). Takes a receive WQE for
+ * the first packet of a SEND (R093) and for the packet with immediate of a WRITE (R094). */
 enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -276,8 +279,8 @@ enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
     return RNIC_RESP_CHECK_LENGTH;
 }
 
-/* 9.7.4.1.5 and 9.7.4.1.6: lengths of the packet and of the message (R079-R082), and the alignment
- * of an atomic (R120). */
+/* Checks the lengths of the packet and of the message (9.7.4.1.5, 9.7.4.1.6; R079-R082), and the
+ * alignment of an atomic (R120). */
 enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     switch (pkt->op->kind) {
@@ -314,8 +317,8 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
     return RNIC_RESP_CHECK_RKEY;
 }
 
-/* 9.7.4.1.7: R_Key, rights and range (R083, R084, R208). Nothing to check where nothing is touched
- * (R085; C9-88). A SEND has its WQE. */
+/* Checks R_Key, rights and range (9.7.4.1.7; R083, R084, R208). Length 0 needs no check (R085;
+ * C9-88). A SEND uses its receive WQE. */
 enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_range range = {pkt->reth.va, pkt->reth.dma_len, pkt->reth.rkey};
@@ -340,7 +343,7 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
     case ROCE_KIND_FLUSH:
         access = flush_access(pkt);
         next = RNIC_RESP_EXECUTE_FLUSH;
-        /* The key counts even where no range does. */
+        /* The key is checked even without a range. */
         if (pkt->feth.sel == RNIC_FLUSH_MR || range.len == 0)
             return resp->ops->check_whole_mr(resp->qp, range.rkey, access) == RNIC_MEM_OK
                        ? next
@@ -387,7 +390,8 @@ enum rnic_resp_step rnic_resp_execute_write(struct rnic_responder *resp, const s
     return RNIC_RESP_ADVANCE;
 }
 
-/* Only a promise: the data is read when each response packet is made (R063, R086, R208). */
+/* Assigns a responder resource. The data is read when each response packet is built (R063, R086,
+ * R208). */
 enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -403,8 +407,9 @@ enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const st
     return RNIC_RESP_ADVANCE;
 }
 
-/* 9.4.5: compare and swap, fetch and add modulo 2^64 (R122). The device runs one packet at a time,
- * so atomics of its QPs exclude each other (R123). Operands in memory are in the host's order. */
+/* Executes compare and swap, or fetch and add modulo 2^64 (9.4.5; R122). The device processes one
+ * packet at a time, so atomics of its QPs do not overlap (R123). Operands in memory are in host
+ * order. */
 enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -426,7 +431,7 @@ enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
     return RNIC_RESP_ADVANCE;
 }
 
-/* A19: eight bytes as they came, never seen half written. */
+/* Writes eight bytes in one store (A19). */
 enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
                                                    const struct roce_pkt *pkt)
 {
@@ -437,15 +442,15 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
     memcpy(&value, pkt->payload, sizeof(value));
     if ((uintptr_t)resp->mem % sizeof(value) == 0)
         __atomic_store_n((uint64_t *)(void *)resp->mem, value, __ATOMIC_RELEASE);
-    else /* a region whose addresses are not aligned as its bytes are */
+    else /* the iova is aligned, the memory is not */
         memcpy(resp->mem, &value, sizeof(value));
     resp->counters->rx_atomic_write_requests++;
     return RNIC_RESP_ADVANCE;
 }
 
-/* A19: requests are executed where they arrive, by stores of this processor, so that what is left
- * to do is to order them before whatever tells of the answer. Persistence is what the owner of the
- * memory vouched for when he granted it. */
+/* Executes FLUSH (A19). Earlier requests were executed by stores of this processor, so a fence
+ * before the response is enough. The owner of the memory vouched for persistence when granting the
+ * right. */
 enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -456,7 +461,7 @@ enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const s
     return RNIC_RESP_ADVANCE;
 }
 
-/* SEND with Invalidate: the key goes before the completion tells (R203). */
+/* Invalidates the key before the completion is written (R203). */
 enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (!RNIC_FAULT(INVALIDATE) && !resp->ops->invalidate(resp->qp, pkt->ieth.rkey))
@@ -464,8 +469,7 @@ enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const stru
     return RNIC_RESP_ADVANCE;
 }
 
-/* The request was executed: the next PSN is expected, and a message that ended counts (R058, R059,
- * R102). */
+/* Advances the ePSN after execution, and the MSN at the end of a message (R058, R059, R102). */
 enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_pos pos = resp->epos;
@@ -474,7 +478,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
         pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, resp->attr.path_mtu) : 1;
     if (RNIC_FAULT(READ_SPAN) && pkt->op->kind == ROCE_KIND_READ)
         resp->epos = pos + 1;
-    if (RNIC_FAULT(GAP_TAKEN)) /* it stands where the packet says */
+    if (RNIC_FAULT(GAP_TAKEN)) /* continue at the PSN of the packet */
         resp->epos += (rnic_pos)roce_psn_diff(
             roce_pkt_psn(pkt), roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)));
     if (RNIC_FAULT(MSN_PACKET) && !roce_opcode_ends(pkt->op))
@@ -486,7 +490,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
     if (takes_resource(pkt->op)) {
-        /* The response is the acknowledgement, asked for or not (R101). */
+        /* The response is the acknowledgement, with or without AckReq (R101). */
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
 
@@ -497,7 +501,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
     return resp->msg.wqe ? RNIC_RESP_COMPLETE : RNIC_RESP_ACKNOWLEDGE;
 }
 
-/* The receive WQE of the message is done (R087, R202, R203). */
+/* Completes the receive WQE of the message (R087, R202, R203). */
 enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_wc wc = rnic_message_wc(&resp->msg, pkt);
@@ -506,7 +510,7 @@ enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct
     return RNIC_RESP_ACKNOWLEDGE;
 }
 
-/* 9.7.5.1: only when asked, which is always allowed (R099). */
+/* Queues an ACK only for AckReq, which is always allowed (9.7.5.1; R099). */
 enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))

@@ -13,7 +13,7 @@ static bool is_aeth(const struct rnic_queued_response *response)
 static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
                          struct rnic_queued_response response)
 {
-    /* Because no two acknowledgements are neighbours and each resource is there once. */
+    /* No two acknowledgements are adjacent, and each resource is queued once. */
     assert(queue->cnt < RNIC_RESPONSE_QUEUE_MAX);
     memmove(&queue->entry[idx + 1], &queue->entry[idx], (queue->cnt - idx) * sizeof(response));
     queue->entry[idx] = response;
@@ -45,14 +45,14 @@ void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos po
         *last = response;
 }
 
-/* The answer of resource `res`, if owed, is not wanted any more. */
+/* Removes the response of resource `res`, if it is queued. */
 static void cancel_resource(struct rnic_response_queue *queue, uint8_t res)
 {
     for (uint8_t i = 0; i < queue->cnt; i++) {
         if (queue->entry[i].res != res)
             continue;
         erase_entry(queue, i);
-        /* Two acknowledgements that are neighbours now: the later one says both. */
+        /* Two acknowledgements are adjacent now: the later one is enough. */
         if (i > 0 && i < queue->cnt && is_aeth(&queue->entry[i - 1]) && is_aeth(&queue->entry[i]))
             erase_entry(queue, (uint8_t)(i - 1));
         return;
@@ -74,7 +74,7 @@ void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue)
 {
     struct rnic_queued_response *last = rnic_response_queue_last(queue);
 
-    if (last->pos == 0) { /* nothing is before it */
+    if (last->pos == 0) { /* there is no request before it */
         queue->cnt--;
         return;
     }

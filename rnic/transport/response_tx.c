@@ -4,11 +4,9 @@
 #include "transport/fault.h"
 #include "wire/codes.h"
 
-/*
- * The syndrome of an ACK as it is sent: the receive WQEs that are there beyond the messages its MSN
- * counts, rounded down to what the code can say (R107); "not valid" from a queue that others share
- * (R106, R181), or by choice. An ACK of an earlier MSN tells less than there is, never more.
- */
+/* Returns the syndrome of an ACK when it is sent: the number of free receive WQEs, rounded down to
+ * a credit code (R107). It is "not valid" for a shared queue (R106, R181), or if credits are off.
+ * An ACK with an earlier MSN reports fewer credits than there are, never more. */
 static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;
@@ -20,15 +18,14 @@ static uint8_t ack_syndrome(struct rnic_responder *resp)
     return ROCE_SYNDROME_ACK | code;
 }
 
-/* What it says of credits is decided when it is sent. */
+/* The credits are set when it is sent. */
 void rnic_responder_queue_ack(struct rnic_responder *resp)
 {
     rnic_response_queue_put_aeth(&resp->responses, resp->epos - 1,
                                  ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, resp->msn);
 }
 
-/* A NAK carries the PSN of the request it refuses, which is the expected one: so it acknowledges
- * all before it (R069, R093). */
+/* A NAK carries the expected PSN and so acknowledges all earlier requests (R069, R093). */
 void rnic_responder_queue_nak(struct rnic_responder *resp, uint8_t syndrome)
 {
     rnic_response_queue_put_aeth(&resp->responses, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome,
@@ -41,11 +38,11 @@ void rnic_responder_update_seq_nak(struct rnic_responder *resp)
 
     if (!last || last->res != RNIC_RESPONSE_AETH ||
         last->syndrome != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)) {
-        resp->gap_end = 0; /* it went out */
+        resp->gap_end = 0; /* the NAK was sent */
     } else if (resp->epos < resp->gap_end) {
         last->pos = resp->epos;
         last->msn = resp->msn;
-        resp->nak = RNIC_NAK_SEQ; /* and is that of the gap there, too (R068) */
+        resp->nak = RNIC_NAK_SEQ; /* no second NAK for this gap (R068) */
     } else {
         rnic_response_queue_nak_to_ack(&resp->responses);
         resp->gap_end = 0;
@@ -59,7 +56,7 @@ void rnic_responder_queue_resource(struct rnic_responder *resp, const struct rni
                                      resp->msn);
 }
 
-/* Everything from the BTH on that all responses share (R041, R043-R045, R179). */
+/* Fills in the fields that all responses share (R041, R043-R045, R179). */
 static void begin_response(const struct rnic_responder *resp, struct roce_pkt *pkt, uint8_t opcode,
                            rnic_pos pos)
 {
@@ -102,7 +99,8 @@ static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
     rnic_response_queue_pop(&resp->responses);
 }
 
-/* R122; FLUSH and ATOMIC WRITE have a READ response without data (A19). */
+/* Builds an Atomic ACK (R122), or the READ response without data of FLUSH and ATOMIC WRITE (A19).
+ */
 static void put_single_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                                 const struct rnic_queued_response *response,
                                 struct rnic_respres *res)
@@ -126,11 +124,9 @@ static uint8_t read_response_opcode(const struct rnic_respres *res, bool ends)
     return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
 }
 
-/*
- * The next packet of a READ (R039, R063), or false if its key does not hold any more (R208). A
- * first answer then ends in a NAK in place of that packet, and the connection with it; a replay
- * just ends (R113, R117).
- */
+/* Builds the next packet of a READ response (R039, R063). Returns false if the key is not valid any
+ * more (R208). A first response then becomes a NAK in place of that packet, which ends the
+ * connection; a replay ends silently (R113, R117). */
 static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                               struct rnic_queued_response *response, struct rnic_respres *res)
 {
@@ -141,7 +137,7 @@ static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
 
     if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->response_sent))
         va = res->va;
-    resp->srqn = res->srqn; /* of the request this answers */
+    resp->srqn = res->srqn; /* SRQ of the request that is answered */
     if (len && resp->ops->translate(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
                    RNIC_MEM_OK) {
         rnic_pos pos = response->pos;
@@ -150,7 +146,7 @@ static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
         res->response_queued = false;
         rnic_response_queue_pop(&resp->responses);
         if (!res->response_sent) {
-            resp->responses.cnt = 0; /* what came after it is not answered any more */
+            resp->responses.cnt = 0; /* later requests are not answered */
             rnic_response_queue_put_aeth(&resp->responses, pos,
                                          ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
             if (!resp->failed)
@@ -177,7 +173,8 @@ bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
 {
     struct rnic_queued_response *response;
 
-    /* Ends: each turn sends a packet or takes an entry away, but for the NAK put in their place. */
+    /* Terminates: each iteration builds a packet or removes an entry, except once for the NAK in
+     * its place. */
     while ((response = rnic_response_queue_first(&resp->responses)) != NULL) {
         struct rnic_respres *res;
 

@@ -5,11 +5,11 @@
 #include "transport/fault.h"
 #include "wire/codes.h"
 
-#define TIMEOUT_CODE_MAX 31u /* 5 bits */
+#define TIMEOUT_CODE_MAX 31u /* 5-bit code */
 
 _Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
 
-/* `ns` after `now`, without passing the end of time. */
+/* Returns now + ns, at most RNIC_RETRY_NEVER. */
 static uint64_t add_capped(uint64_t now, uint64_t ns)
 {
     return ns > RNIC_RETRY_NEVER - now ? RNIC_RETRY_NEVER : now + ns;
@@ -52,7 +52,7 @@ void rnic_retry_progress(struct rnic_retry *retry)
 
 void rnic_retry_arm(struct rnic_retry *retry, uint64_t now)
 {
-    assert(retry->wait != RNIC_RETRY_RNR); /* because nothing is sent then */
+    assert(retry->wait != RNIC_RETRY_RNR); /* nothing is sent during an RNR wait */
     if (retry->timeout_ns == RNIC_RETRY_NEVER)
         return;
     retry->wait = RNIC_RETRY_ACK;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Retry: how long a requester waits and how often it tries again: the local ACK timeout, the wait
- * after an RNR NAK, and the two retry counters (R149-R158; IBTA vol. 1 9.7.6, C9-140). It says
- * when; what is sent again is the requester's business. Times are nanoseconds of the caller's
- * clock.
+ * Retry: timers and retry counters of a requester: the local ACK timeout, the wait after an RNR
+ * NAK, and the two retry counters (R149-R158; IBTA vol. 1 9.7.6, C9-140). The requester decides
+ * what to retransmit. Times are nanoseconds of the caller's clock.
  *
- * The specification lets the timer expire anywhere from T to 4T after the last event (R150). This
- * one means T, so that what the network lost is soon sent again; once it has fired, and until there
- * is progress, 2T: a peer that is only slow (its process has no CPU for half a second) finds the
- * retries not used up. More than 2T it must not mean: the device's timers fire late by up to as
- * much again (device/timer.h).
+ * The specification allows the timer to expire between T and 4T after the last event (R150). Here
+ * it is T, so that lost packets are soon retransmitted. After an expiry it is 2T until there is
+ * progress, so that a slow peer (a process without a CPU for half a second) does not exhaust the
+ * retries. It cannot be more than 2T, because timers of the device may expire late by the same time
+ * (device/timer.h).
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H
@@ -17,60 +16,61 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_RETRY_MAX         7u /* 3 bits in the CM's REQ (R239) */
-#define RNIC_RNR_RETRY_FOREVER 7u /* of rnr_retry only; a retry_cnt of 7 is seven (R154, R157) */
-#define RNIC_RETRY_NEVER       UINT64_MAX
+#define RNIC_RETRY_MAX 7u /* maximum of retry_cnt: 3 bits in the CM's REQ (R239) */
+#define RNIC_RNR_RETRY_FOREVER                                                                     \
+    7u /* rnr_retry only: no limit; a retry_cnt of 7 means seven retries (R154, R157) */
+#define RNIC_RETRY_NEVER UINT64_MAX
 
 enum rnic_retry_wait {
-    RNIC_RETRY_IDLE, /* no timer runs */
-    RNIC_RETRY_ACK,  /* until a response is missed */
-    RNIC_RETRY_RNR,  /* until the responder may be asked again: nothing is sent (R156) */
+    RNIC_RETRY_IDLE, /* no timer is running */
+    RNIC_RETRY_ACK,  /* waiting for a response (ACK timer) */
+    RNIC_RETRY_RNR,  /* waiting after an RNR NAK; nothing is sent (R156) */
 };
 
 struct rnic_retry {
-    uint64_t timeout_ns; /* T, or RNIC_RETRY_NEVER for timeout code 0 (R149) */
-    uint64_t deadline;   /* when the timer fires; RNIC_RETRY_NEVER while IDLE */
+    uint64_t timeout_ns; /* ACK timeout T, ns; RNIC_RETRY_NEVER for timeout code 0 (R149) */
+    uint64_t deadline;   /* time of expiry, ns; RNIC_RETRY_NEVER while IDLE */
     enum rnic_retry_wait wait;
-    uint8_t wait_code;    /* timeout code or RNR timer code of the wait: its duration */
-    uint8_t timeout;      /* code 0..31 */
+    uint8_t wait_code;    /* timeout code or RNR timer code of the current wait */
+    uint8_t timeout;      /* ACK timeout code 0..31 */
     uint8_t retry_cnt;    /* as configured, 0..7 */
     uint8_t rnr_retry;    /* as configured, 0..7 */
-    uint8_t retries_left; /* timeout, sequence NAK, implied NAK (R154) */
-    uint8_t rnr_left;     /* RNR NAK; counted apart (R158) */
-    bool double_timeout;  /* the response timer fired since the last progress */
+    uint8_t retries_left; /* retries left after timeout, sequence NAK or implied NAK (R154) */
+    uint8_t rnr_left;     /* retries left after an RNR NAK, counted separately (R158) */
+    bool double_timeout;  /* the ACK timer expired since the last progress: wait 2T */
 };
 
-/* All counters full, no timer. */
+/* Sets all counters to their maximum, without a timer. */
 void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                      uint8_t rnr_retry);
 
-/* Other values in the middle of a connection: both counters are full; a timer that runs goes on. */
+/* Changes the values during a connection: both counters are reset; a running timer continues. */
 void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                        uint8_t rnr_retry);
 
-/* A new acknowledgement came: both counters are full again (R155), an RNR wait is over. */
+/* Handles a new acknowledgement: resets both counters (R155) and ends an RNR wait. */
 void rnic_retry_progress(struct rnic_retry *retry);
 
-/* A packet that wants a response was sent, or progress was made while others are outstanding: the
- * response timer starts anew (R151), for T, or for 2T if it fired since the last progress. Not to
- * be called during an RNR wait. */
+/* Starts or restarts the ACK timer (R151), for T, or for 2T if it expired since the last progress.
+ * Call it when a request was sent, or after progress while other requests are unacknowledged; not
+ * during an RNR wait. */
 void rnic_retry_arm(struct rnic_retry *retry, uint64_t now);
 
-/* Nothing is outstanding (R151), or everything will be sent again: no timer. An RNR wait goes on.
- */
+/* Stops the ACK timer: nothing is unacknowledged (R151), or everything will be retransmitted. An
+ * RNR wait continues. */
 void rnic_retry_disarm(struct rnic_retry *retry);
 
-/* No timer at all. */
+/* Stops any timer. */
 void rnic_retry_stop(struct rnic_retry *retry);
 
-/* Takes one retry; false if none is left, and the request has failed (R154). */
+/* Uses one retry. Returns false if none is left: the request failed (R154). */
 bool rnic_retry_use_one(struct rnic_retry *retry);
 
-/* An RNR NAK with this timer code: takes one RNR retry and begins the wait; false if none is left
- * (R156, R157). */
+/* Handles an RNR NAK with this timer code: uses one RNR retry and starts the wait. Returns false if
+ * no retry is left (R156, R157). */
 bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now);
 
-/* What fires at `now`: the wait that is over, or IDLE if none is. It runs no more. */
+/* Returns the wait that ends at `now` and stops its timer; IDLE if none ends. */
 enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now);
 
 #endif

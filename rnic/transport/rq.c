@@ -18,12 +18,12 @@ size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge)
 static void lay_out_block(struct rnic_rq *rq)
 {
     if (rq->cap == 0)
-        return; /* no block */
+        return; /* no block was allocated */
     rq->free = (uint16_t *)(void *)(rq->wqe + (size_t)rq->cap * rq->wqe_len);
     rq->fifo = rq->free + rq->cap;
 }
 
-/* One block for `cap` WQEs, none in use. */
+/* Allocates one block for `cap` WQEs. */
 static bool allocate_block(struct rnic_rq *rq, uint32_t cap)
 {
     rq->cap = cap;
@@ -71,12 +71,12 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
-/* A WQE keeps its index in the larger block, so that whoever took one can find it. */
+/* A WQE keeps its index in the larger block, so that its user can find it. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
 
-    assert(!rq->external_block); /* because only SRQs are resized, whose memory is their own */
+    assert(!rq->external_block); /* only SRQs are resized, which have blocks of their own */
     *old = NULL;
     if (max < rnic_rq_used(rq))
         return false;
@@ -146,7 +146,7 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
     rq->fifo_head = (rq->fifo_head + 1) % rq->cap;
     rq->fifo_cnt--;
     if (rq->fifo_cnt < rq->limit) {
-        rq->limit = 0; /* tells once (R196) */
+        rq->limit = 0; /* the event is reported once (R196) */
         rq->low = true;
     }
     return wqe_at(rq, idx);
@@ -154,15 +154,14 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
 
 void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 {
-    assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* because this one is neither */
+    assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* this WQE is neither free nor posted */
     rq->free[rq->free_cnt++] = (uint16_t)(((uint8_t *)wqe - rq->wqe) / rq->wqe_len);
 }
 
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->cap; i++)
-        rq->free[i] =
-            (uint16_t)(rq->cap - 1 - i); /* so that the first posted is the first in memory */
+        rq->free[i] = (uint16_t)(rq->cap - 1 - i); /* the first WQE posted is the first in memory */
     rq->free_cnt = rq->cap;
     rq->fifo_head = 0;
     rq->fifo_cnt = 0;
@@ -178,7 +177,7 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         uint8_t *dst;
         enum rnic_mem mem;
 
-        assert(at->idx < wqe->sge_cnt); /* because the caller checked that the bytes fit */
+        assert(at->idx < wqe->sge_cnt); /* the caller checked that the bytes fit */
         room = sge->len - at->off;
         if (room == 0) {
             at->idx++;
@@ -187,7 +186,8 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         }
         if (room > len)
             room = len;
-        /* addr + off may pass 2^64 only for an SGE that no region can hold: mem() refuses it. */
+        /* addr + off may exceed 2^64 only for an SGE that fits no region: translate_recv() refuses
+         * it. */
         mem = ops->translate_recv(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Send: the send work request and its words, beside those of work.h. Enumerations have the numbers
- * of their ibv_* counterparts (rdma-core, infiniband/verbs.h).
- */
+/* Send: the send work request and its constants; work.h has the others. Enumerations have the
+ * numbers of their ibv_* counterparts (rdma-core, infiniband/verbs.h). */
 #ifndef RNIC_SEND_H
 #define RNIC_SEND_H
 
@@ -26,37 +24,37 @@ enum rnic_wr_opcode {
     RNIC_WR_ATOMIC_WRITE = 15,
 };
 
-/* FLUSH: until where the data has to come, a set (numbers of enum ib_flush_type of the kernel; the
- * FETH's placement type). */
+/* FLUSH: placement type, a set. Numbers of the kernel's enum ib_flush_type and of the FETH. */
 enum rnic_flush_type { RNIC_FLUSH_GLOBAL = 1u << 0, RNIC_FLUSH_PERSISTENT = 1u << 1 };
 
-/* FLUSH: of what (enum ib_selectivity_level of the kernel; the FETH's selectivity level). */
+/* FLUSH: selectivity level. Numbers of the kernel's enum ib_selectivity_level and of the FETH. */
 enum rnic_flush_level {
-    RNIC_FLUSH_RANGE = 0, /* remote_addr, and flush.len bytes */
+    RNIC_FLUSH_RANGE = 0, /* flush.len bytes at remote_addr */
     RNIC_FLUSH_MR = 1,    /* all of the region or window */
 };
 
 struct rnic_mr;
 struct rnic_mw;
 
-/* BIND_MW: what the window shall open. The transport looks at the keys only. */
+/* BIND_MW: memory that the window opens. The transport uses only the keys. */
 struct rnic_mw_bind {
     struct rnic_mw *mw;
     struct rnic_mr *mr; /* may be NULL if len is 0 */
     uint64_t addr;      /* first byte, in the MR's iova space */
     uint64_t len;       /* bytes; 0 unbinds a type 1 window and is an error for type 2 */
     unsigned access;    /* enum rnic_access: remote rights, ZERO_BASED (type 2) */
-    uint32_t rkey;      /* type 2: the new key; only its low 8 bits may be new (R212). Type 1: the
-                           device chooses and this is not looked at */
-    uint32_t mr_key;    /* the device's: of `mr` */
+    uint32_t rkey;   /* type 2: the new key, of which only the low 8 bits may change (R212); type 1:
+                        ignored, the device chooses */
+    uint32_t mr_key; /* key of `mr`; set by the device */
 };
 
 /* Numbers of enum ibv_send_flags. */
 enum rnic_send_flags {
-    RNIC_SEND_FENCE = 1u << 0,     /* not before all earlier READs and atomics are done (R131) */
-    RNIC_SEND_SIGNALED = 1u << 1,  /* complete with an entry in the CQ even on success (R198) */
-    RNIC_SEND_SOLICITED = 1u << 2, /* SEND and WRITE with immediate: SE at the responder (R041) */
-    RNIC_SEND_INLINE = 1u << 3,    /* SEND, WRITE, ATOMIC_WRITE: the post copies the data (R136) */
+    RNIC_SEND_FENCE = 1u << 0,    /* wait until all earlier READs and atomics are complete (R131) */
+    RNIC_SEND_SIGNALED = 1u << 1, /* write a completion to the CQ also on success (R198) */
+    RNIC_SEND_SOLICITED =
+        1u << 2,                /* SEND and WRITE with immediate: set SE for the responder (R041) */
+    RNIC_SEND_INLINE = 1u << 3, /* SEND, WRITE, ATOMIC_WRITE: copy the data when posting (R136) */
 };
 #define RNIC_SEND_FLAGS 0xFu
 
@@ -66,18 +64,17 @@ struct rnic_send_wr {
     uint64_t wr_id;
     enum rnic_wr_opcode opcode;
     unsigned flags; /* enum rnic_send_flags */
-    /* The data sent, or where what is read goes; 8 bytes in one SGE for an atomic (R124), 8 bytes
-     * for ATOMIC_WRITE (A19), none for LOCAL_INV, BIND_MW and FLUSH. Copied; the caller's again
-     * after the call. With INLINE each addr is that of memory of the caller, uintptr_t, and lkey
-     * means nothing. */
+    /* Data to send, or the place for data that is read: 8 bytes in one SGE for an atomic (R124), 8
+     * bytes for ATOMIC_WRITE (A19), none for LOCAL_INV, BIND_MW and FLUSH. The list is copied. With
+     * INLINE each addr is a pointer of the caller (uintptr_t), and lkey is ignored. */
     const struct rnic_sge *sge;
     uint32_t sge_cnt;
     uint32_t imm;            /* WRITE_IMM, SEND_IMM */
-    uint32_t invalidate_key; /* SEND_INV: the peer's; LOCAL_INV: the key of an own region */
+    uint32_t invalidate_key; /* SEND_INV: key of the peer; LOCAL_INV: key of an own region */
     uint64_t remote_addr;    /* WRITE, READ, atomics, ATOMIC_WRITE, FLUSH of a range */
     uint32_t rkey;
-    uint64_t compare_add;   /* CMP_SWAP: compare with; FETCH_ADD: add */
-    uint64_t swap;          /* CMP_SWAP */
+    uint64_t compare_add;   /* CMP_SWAP: value to compare; FETCH_ADD: value to add */
+    uint64_t swap;          /* CMP_SWAP: new value */
     struct rnic_mw_bind mw; /* BIND_MW */
     struct {
         uint32_t len;  /* RANGE: bytes at remote_addr, 0..2^31 */
@@ -85,10 +82,10 @@ struct rnic_send_wr {
         enum rnic_flush_level level;
     } flush; /* FLUSH */
     /* UD, GSI: SEND and SEND_IMM */
-    const struct rnic_ah *ah; /* of the QP's PD; not looked at after the post */
-    uint32_t remote_qpn;      /* of a multicast address handle not looked at (R048) */
-    uint32_t remote_qkey;     /* bit 31 set: the QP's own is sent (R169) */
-    uint32_t srqn;            /* XRC: number of the SRQ at the other side, 24 bit */
+    const struct rnic_ah *ah; /* address handle in the QP's PD; not used after the post */
+    uint32_t remote_qpn;      /* ignored for a multicast address handle (R048) */
+    uint32_t remote_qkey;     /* with bit 31 set the QP's own Q_Key is sent (R169) */
+    uint32_t srqn;            /* XRC: SRQ number of the peer, 24 bit */
 };
 
 static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)
@@ -96,27 +93,28 @@ static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)
     return opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
 }
 
-/* Those of annex A19 that are answered by a READ response without data. */
+/* Returns whether the operation is one of annex A19, answered by a READ response without data. */
 static inline bool rnic_wr_is_a19(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_FLUSH || opcode == RNIC_WR_ATOMIC_WRITE;
 }
 
-/* Those that max_rd_atomic counts (R130) and a fence waits for (R131): answered by a response of
- * their own, which takes a responder resource; FLUSH and ATOMIC WRITE too (A19; Linux rxe's
- * responder takes one for each). */
+/* Returns whether max_rd_atomic counts the operation (R130) and a fence waits for it (R131): it has
+ * its own response and uses a responder resource. FLUSH and ATOMIC WRITE count, too (A19; Linux rxe
+ * uses one resource for each). */
 static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);
 }
 
-/* Those that no packet carries: done here, in their turn. */
+/* Returns whether the operation is executed locally, without a packet. */
 static inline bool rnic_wr_is_local(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_LOCAL_INV || opcode == RNIC_WR_BIND_MW;
 }
 
-/* Those that use a receive WQE of the responder and so need a credit (R134). */
+/* Returns whether the operation uses a receive WQE of the responder and so needs a credit (R134).
+ */
 static inline bool rnic_wr_uses_rq(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_SEND || opcode == RNIC_WR_SEND_IMM || opcode == RNIC_WR_SEND_INV ||

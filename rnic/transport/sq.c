@@ -23,7 +23,7 @@ size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline)
                                         max_sge * sizeof(struct rnic_sge) + max_inline);
 }
 
-/* One block: what belongs to a queue lies together. */
+/* Places the arrays of the queue in one block, for locality. */
 static void lay_out_block(struct rnic_sq *sq)
 {
     size_t cap = (size_t)sq->mask + 1;
@@ -121,7 +121,7 @@ static bool flush_valid(const struct rnic_send_wr *wr)
            wr->flush.len <= RNIC_MESSAGE_MAX;
 }
 
-/* Whether the request makes sense at all; its length goes to *len. */
+/* Returns whether the request is valid; its length is returned in *len. */
 static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, uint64_t *len)
 {
     *len = 0;
@@ -136,7 +136,7 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* inline whatever max_inline is: the WQE has room for it */
+        return *len == ATOMIC_LEN; /* always inline: the WQE has room for it */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
         return false;
     if (wr->flags & RNIC_SEND_INLINE)
@@ -144,7 +144,7 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
     return *len <= RNIC_MESSAGE_MAX;
 }
 
-/* R136: the data as it is now. */
+/* Copies the inline data at the time of the post (R136). */
 static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
 {
     for (uint32_t i = 0; i < wr->sge_cnt; i++) {
@@ -156,7 +156,7 @@ static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
     }
 }
 
-/* What the operations that are no SEND, WRITE, READ or atomic keep in members of other names. */
+/* Fills in members that other operations use with another meaning. */
 static void fill_special(struct rnic_swqe *wqe, const struct rnic_send_wr *wr)
 {
     switch (wr->opcode) {
@@ -226,11 +226,11 @@ bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
 
 void rnic_sq_pop(struct rnic_sq *sq)
 {
-    assert(!rnic_sq_empty(sq)); /* because the caller completed one */
+    assert(!rnic_sq_empty(sq)); /* the caller completed one */
     sq->head++;
 }
 
-/* The SGE in which byte *off of the message lies; *off becomes its place in that SGE. */
+/* Returns the SGE of byte *off of the message; *off becomes the offset in that SGE. */
 static const struct rnic_sge *find_sge(const struct rnic_sq *sq, const struct rnic_swqe *wqe,
                                        uint32_t *off)
 {
@@ -251,7 +251,7 @@ enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *w
     enum rnic_mem mem = RNIC_MEM_OK;
     uint8_t *src;
 
-    assert(len > 0 && len <= wqe->len - off); /* because the caller cuts the message */
+    assert(len > 0 && len <= wqe->len - off); /* the caller splits the message into packets */
     if (wqe->flags & RNIC_SEND_INLINE) {
         *out = wqe->opcode == RNIC_WR_ATOMIC_WRITE ? wqe->operand : wqe_data(sq, wqe) + off;
         return RNIC_MEM_OK;
@@ -284,7 +284,7 @@ enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *
 {
     const struct rnic_sge *sge;
 
-    assert(len > 0 && len <= wqe->len - off); /* because the caller checked the length */
+    assert(len > 0 && len <= wqe->len - off); /* the caller checked the length */
     for (sge = find_sge(sq, wqe, &off); len; sge++, off = 0) {
         uint32_t part = sge->len - off < len ? sge->len - off : len;
         enum rnic_mem mem;

@@ -26,7 +26,8 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
     enum rnic_uc_step step = RNIC_UC_CHECK_PSN;
     enum rnic_uc_step last;
 
-    assert(pkt->op->svc == ROCE_SVC_UC && resp->attr.svc == ROCE_SVC_UC); /* the device sorts */
+    assert(pkt->op->svc == ROCE_SVC_UC &&
+           resp->attr.svc == ROCE_SVC_UC); /* the device dispatches by service */
     if (resp->failed)
         return RNIC_UC_DROP;
     do {
@@ -38,8 +39,8 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* R065: whatever PSN it is, the next one is expected after it; one that is not as expected says
- * that the message in hand will never be whole (R163). */
+/* After any PSN the next one is expected. An unexpected PSN ends the message in progress, which
+ * cannot become complete (R065, R163). */
 static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -54,8 +55,7 @@ static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roc
     return RNIC_UC_CHECK_OP_SEQ;
 }
 
-/* R164: First and Only begin a message whatever was before; the others continue the one that is
- * open. */
+/* First and Only begin a message at any time; Middle and Last continue the open one (R164). */
 static enum rnic_uc_step check_op_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_starts(pkt->op))
@@ -65,7 +65,7 @@ static enum rnic_uc_step check_op_seq(struct rnic_responder *resp, const struct 
     return RNIC_UC_CHECK_OP_VALID;
 }
 
-/* R162, R165 (R075): SEND, and WRITE if the QP allows it. */
+/* Accepts SEND, and WRITE if the QP allows it (R162, R165, R075). */
 static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->op->kind == ROCE_KIND_SEND)
@@ -75,7 +75,7 @@ static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struc
     return RNIC_UC_DROP;
 }
 
-/* R165: a receive WQE, or the message is dropped; the one that a broken message left comes first
+/* Takes a receive WQE, or drops the message (R165). The WQE of a broken message is used first
  * (R163). */
 static enum rnic_uc_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -137,7 +137,7 @@ static enum rnic_uc_step advance(struct rnic_responder *resp, const struct roce_
 {
     if (!roce_opcode_ends(pkt->op))
         return RNIC_UC_DONE;
-    resp->msn = (resp->msn + 1) & ROCE_PSN_MASK; /* nobody is told; for people */
+    resp->msn = (resp->msn + 1) & ROCE_PSN_MASK; /* for statistics only; UC sends no MSN */
     rnic_message_end(&resp->msg);
     return roce_opcode_uses_rq(pkt->op) ? RNIC_UC_COMPLETE : RNIC_UC_DONE;
 }
@@ -160,7 +160,7 @@ static enum rnic_uc_step fail_request(struct rnic_responder *resp, const struct 
     return RNIC_UC_DONE;
 }
 
-/* R163, R165: the message is dropped, its WQE stays for the next one. */
+/* Drops the message; its WQE stays for the next one (R163, R165). */
 static enum rnic_uc_step drop_message(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;

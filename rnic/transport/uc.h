@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * UC: the receiving half of a QP of the unreliable connection service (IBTA vol. 1 ch. 9; R065,
- * R162-R166 of rnic/rules.md). Nothing is ever answered. A message arrives whole and in order, or
- * it is dropped without a word and without harm to the next one; what a WRITE had put in memory
- * until then stays there (R166). The sending half is the requester, which takes every packet as
- * answered when it is sent (R167).
+ * R162-R166 of rnic/rules.md). The device calls rnic_uc_input() for each packet, in place of
+ * rnic_responder_input(). There are no responses. A message arrives completely and in order, or it
+ * is dropped and does not affect the next one. Bytes that a dropped WRITE already wrote stay in
+ * memory (R166). The requester is the sending half; it counts each packet as acknowledged when it
+ * is sent (R167).
  *
- * The PSN only tells that something is missing (R065): whatever comes is followed by its successor.
- * A First or Only packet always begins a message, also one that the network repeats or delays (as
- * hfi1 and rxe do; UC knows no duplicates).
+ * The PSN only shows that a packet is missing (R065): after any packet, the next PSN is expected. A
+ * First or Only packet always begins a message, also one that the network duplicates or delays (as
+ * hfi1 and rxe do; UC has no duplicates).
  *
- * A broken SEND keeps its receive WQE for the next message of the QP (R163), also one of an SRQ (as
- * hfi1 does; rxe completes it with an error). A receive WQE whose memory may not be written is a
- * fault of this side, not of the packet: it completes with LOC_PROT_ERR and the QP goes to ERR (as
- * hfi1 does; C9-220 says it of RC).
+ * A broken SEND leaves its receive WQE for the next message of the QP (R163), also a WQE of an SRQ
+ * (as hfi1 does; rxe completes it with an error). A receive WQE whose memory may not be written is
+ * a local error: it completes with LOC_PROT_ERR and the QP goes to ERR (as hfi1 does; C9-220
+ * requires it for RC).
  */
 #ifndef RNIC_UC_H
 #define RNIC_UC_H
@@ -41,8 +42,9 @@ enum rnic_uc_step {
         RNIC_UC_DONE
 };
 
-/* A packet of the UC service arrived whose form, ICRC, addresses, P_Key and QP state are right; its
- * payload is whole. The responder was started with that service. Returns the last step it took. */
+/* Processes a packet of the UC service. The caller has checked its form, ICRC, addresses, P_Key and
+ * the QP state; the payload is complete. The responder was started with that service. Returns the
+ * last step. */
 enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "wire/mad.h"
 
-#define QKEY_OWN UINT32_C(0x80000000) /* of a work request: the QP's own is meant (R169) */
+#define QKEY_OWN UINT32_C(0x80000000) /* of a work request: use the QP's own Q_Key (R169) */
 
 /* ---- requester --------------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
 
     if (!is_ud_opcode(wr->opcode))
         return RNIC_SQ_INVALID;
-    posted = rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* one PSN, however long it is */
+    posted = rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* one PSN for any length */
     if (posted != RNIC_SQ_POSTED)
         return posted;
     wqe = rnic_sq_wqe(sq, sq->tail - 1);
@@ -42,7 +42,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
     return RNIC_SQ_POSTED;
 }
 
-/* R038, R041-R044, R168, R169. */
+/* Fills in the headers (R038, R041-R044, R168, R169). */
 static void fill_headers(const struct rnic_requester *req, struct roce_pkt *pkt,
                          const struct rnic_swqe *wqe, const struct rnic_dest *dest)
 {
@@ -72,7 +72,8 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
         const struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
         const uint8_t *payload = NULL;
 
-        if (wqe->psn_cnt == 0) { /* C10-93.1.1: nothing is sent, and it is no error (R168) */
+        if (wqe->psn_cnt ==
+            0) { /* too long: nothing is sent, without an error (C10-93.1.1; R168) */
             req->counters->tx_too_long++;
             rnic_requester_complete(req, RNIC_WC_SUCCESS);
             continue;
@@ -90,7 +91,7 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
         rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_FIRST);
         rnic_requester_report_step(req, req->cur, RNIC_WR_STEP_LAST);
         req->cur++;
-        rnic_requester_answered(req, req->max); /* sent is done */
+        rnic_requester_answered(req, req->max); /* a datagram is complete when it is sent */
         return true;
     }
     return false;
@@ -99,7 +100,7 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
 /* ---- responder --------------------------------------------------------------------------------
  */
 
-/* R172; A17.4.5.2: the network header as it came. Returns its type. */
+/* Copies the received network header (R172; A17.4.5.2) and returns its type. */
 static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_AREA],
                                           const struct roce_pkt *pkt)
 {
@@ -166,7 +167,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     }
     if (RNIC_UD_HEADER_AREA + pkt->payload_len > first->len) {
         resp->counters->rx_datagram_too_long++;
-        return RNIC_UD_BUFFER; /* the WQE stays where it is, also that of an SRQ */
+        return RNIC_UD_BUFFER; /* the WQE stays posted, also in an SRQ */
     }
     resp->msg.wqe = rnic_rq_take(resp->recv_queue);
     type = copy_header(header_area, pkt);

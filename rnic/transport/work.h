@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Work: the words that the transport and the device above it share: scatter lists, receive work
- * requests, completions, access rights, asynchronous events, counters. device/rnic.h includes this
- * file, so that a user of the device needs no other.
+ * Work: types that the transport and the device share: scatter lists, receive work requests,
+ * completions, access rights, asynchronous events, counters. device/rnic.h includes this file, so
+ * users of the device need no other.
  *
  * Enumerations have the numbers of their ibv_* counterparts (rdma-core, infiniband/verbs.h). All
- * numbers are in host order. Rule numbers R001.. are those of rnic/rules.md.
+ * numbers are in host order. R001.. are the rules of rnic/rules.md.
  */
 #ifndef RNIC_WORK_H
 #define RNIC_WORK_H
@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_SGE_MAX       32u                 /* SGEs of one work request */
-#define RNIC_WR_MAX        32768u              /* work requests of one queue */
-#define RNIC_RD_ATOMIC_MAX 16u                 /* responder resources of one QP (R076) */
-#define RNIC_MESSAGE_MAX   (UINT32_C(1) << 31) /* bytes; C9-94, R081 */
+#define RNIC_SGE_MAX       32u                 /* maximum of SGEs of one work request */
+#define RNIC_WR_MAX        32768u              /* maximum of work requests of one queue */
+#define RNIC_RD_ATOMIC_MAX 16u                 /* maximum of responder resources of one QP (R076) */
+#define RNIC_MESSAGE_MAX   (UINT32_C(1) << 31) /* maximum message length, bytes; C9-94, R081 */
 
 /* Numbers of enum ibv_access_flags. */
 enum rnic_access {
@@ -24,37 +24,38 @@ enum rnic_access {
     RNIC_ACCESS_REMOTE_WRITE = 1u << 1,
     RNIC_ACCESS_REMOTE_READ = 1u << 2,
     RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
-    RNIC_ACCESS_MW_BIND = 1u << 4,          /* MR: windows may be bound to it (C10-73, R211) */
-    RNIC_ACCESS_ZERO_BASED = 1u << 5,       /* MR, type 2 window: addresses count from 0 (R209) */
-    RNIC_ACCESS_ON_DEMAND = 1u << 6,        /* means nothing here: memory is the process's own */
-    RNIC_ACCESS_HUGETLB = 1u << 7,          /* likewise */
-    RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8,     /* FLUSH until other agents of the host see it (A19) */
-    RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH until it survives power loss (A19) */
+    RNIC_ACCESS_MW_BIND = 1u << 4,    /* MR: windows may be bound to it (C10-73, R211) */
+    RNIC_ACCESS_ZERO_BASED = 1u << 5, /* MR, type 2 window: addresses count from 0 (R209) */
+    RNIC_ACCESS_ON_DEMAND =
+        1u << 6, /* no effect: the device accesses the memory of the process itself */
+    RNIC_ACCESS_HUGETLB = 1u << 7,      /* no effect */
+    RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8, /* FLUSH until all agents of the host see the data (A19) */
+    RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH until the data survives power loss (A19) */
 };
 #define RNIC_ACCESS_ALL 0x31Fu /* every right */
 
-/* What may be said: the rights, ways of addressing, and hints, IBV_ACCESS_OPTIONAL_RANGE. */
+/* All accepted flags: rights, addressing, and the hints of IBV_ACCESS_OPTIONAL_RANGE. */
 #define RNIC_ACCESS_FLAGS 0x3FF003FFu
 
-/* The rights of a peer. */
+/* Rights that can be granted to a peer. */
 #define RNIC_ACCESS_REMOTE                                                                         \
     (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_READ | RNIC_ACCESS_REMOTE_ATOMIC |              \
      RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT)
 
 struct rnic_sge {
-    uint64_t addr; /* in the MR's iova space */
+    uint64_t addr; /* address in the MR's iova space */
     uint32_t len;
     uint32_t lkey;
 };
 
 struct rnic_recv_wr {
     uint64_t wr_id;
-    const struct rnic_sge *sge; /* copied; the caller's again after the call */
+    const struct rnic_sge *sge; /* copied by the call */
     uint32_t sge_cnt;           /* 0..max_recv_sge */
 };
 
-/* Numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md says which are for what, and which are
- * never produced and why. */
+/* Numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md lists the use of each, and which are
+ * never produced. */
 #define RNIC_WC_STATUSES(X)                                                                        \
     X(SUCCESS, 0)                                                                                  \
     X(LOC_LEN_ERR, 1)                                                                              \
@@ -102,12 +103,12 @@ enum rnic_wc_opcode {
 
 /* Numbers of enum ibv_wc_flags. */
 enum rnic_wc_flags {
-    RNIC_WC_GRH = 1u << 0, /* the network header stands before the payload (R172) */
+    RNIC_WC_GRH = 1u << 0, /* the network header precedes the payload (R172) */
     RNIC_WC_WITH_IMM = 1u << 1,
     RNIC_WC_WITH_INV = 1u << 3,
 };
 
-/* What the network header of a datagram is; numbers of the kernel's enum rdma_network_type. */
+/* Type of a datagram's network header; numbers of the kernel's enum rdma_network_type. */
 enum rnic_network_type { RNIC_NETWORK_V1 = 0, RNIC_NETWORK_IP4 = 1, RNIC_NETWORK_IP6 = 2 };
 
 #define RNIC_VLAN_NONE 0xFFFFu
@@ -116,32 +117,31 @@ struct rnic_wc {
     uint64_t wr_id;
     enum rnic_wc_status status; /* after an error only wr_id, status and qpn are valid (R199) */
     enum rnic_wc_opcode opcode;
-    unsigned flags;           /* enum rnic_wc_flags */
-    uint32_t byte_len;        /* of the message; of a WRITE with immediate as its RETH says (R202),
-                                 of a datagram 40 more than its payload (R172) */
-    uint32_t imm;             /* RNIC_WC_WITH_IMM */
-    uint32_t invalidated_key; /* RNIC_WC_WITH_INV */
+    unsigned flags;    /* enum rnic_wc_flags */
+    uint32_t byte_len; /* message length, bytes; WRITE with immediate: length in its RETH (R202);
+                          datagram: payload + 40 (R172) */
+    uint32_t imm;      /* valid with RNIC_WC_WITH_IMM */
+    uint32_t invalidated_key; /* valid with RNIC_WC_WITH_INV */
     uint32_t qpn;
-    uint32_t wqe;   /* of a watched send request (rnic_watch()): its number there; else 0 */
-    bool solicited; /* the message asked for a solicited event (R201) */
-    /* Receive of UD and GSI (R173); of other services zero. */
+    uint32_t wqe;   /* number of a watched send request (rnic_watch()), else 0 */
+    bool solicited; /* the message had the solicited event bit (R201) */
+    /* Receive completions of UD and GSI (R173); zero for other services. */
     uint32_t src_qp;
-    uint16_t pkey_index; /* into rnic_attr.pkey */
-    uint16_t vlan;       /* identifier, or RNIC_VLAN_NONE */
+    uint16_t pkey_index; /* index into rnic_attr.pkey */
+    uint16_t vlan;       /* VLAN identifier, or RNIC_VLAN_NONE */
     uint8_t smac[6];
     uint8_t network_hdr_type; /* enum rnic_network_type */
 };
 
-/* What happens to a send request, for who watches; in this order, except that what is sent again
- * comes any number of times. */
+/* Steps of a send request, in this order; RESENT may occur any number of times. */
 enum rnic_wr_step {
-    RNIC_WR_STEP_POSTED,    /* the send queue has it */
-    RNIC_WR_STEP_FIRST,     /* its first packet was given out for the first time */
-    RNIC_WR_STEP_LAST,      /* its last packet was given out; again each time it is sent again */
-    RNIC_WR_STEP_RESENT,    /* one of its packets was given out once more */
-    RNIC_WR_STEP_ANSWERED,  /* all of it was acknowledged, or answered; UC and UD: sent */
-    RNIC_WR_STEP_DONE,      /* complete without a completion: unsignaled */
-    RNIC_WR_STEP_COMPLETED, /* its completion goes to the CQ now */
+    RNIC_WR_STEP_POSTED,    /* the request is in the send queue */
+    RNIC_WR_STEP_FIRST,     /* its first packet was built for the first time */
+    RNIC_WR_STEP_LAST,      /* its last packet was built; repeated for each retransmission */
+    RNIC_WR_STEP_RESENT,    /* one of its packets was retransmitted */
+    RNIC_WR_STEP_ANSWERED,  /* it was acknowledged or answered completely; UC and UD: it was sent */
+    RNIC_WR_STEP_DONE,      /* it is complete without a completion (unsignaled) */
+    RNIC_WR_STEP_COMPLETED, /* its completion is being written to the CQ */
 };
 
 /* Asynchronous events; numbers of enum ibv_event_type. */
@@ -157,7 +157,7 @@ enum rnic_event_type {
     RNIC_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
-/* What the transport counts; each counts packets. Names as operators know them. */
+/* Counters of the transport, in packets, with the names that operators know. */
 #define RNIC_TRANSPORT_COUNTERS(X)                                                                 \
     X(rx_send_requests, "SEND request packets executed")                                           \
     X(rx_write_requests, "WRITE request packets executed")                                         \

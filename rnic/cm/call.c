@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Call: what the user of an id does with it. */
+/* Calls of the user on an id. */
 #include <string.h>
 #include "cm/engine.h"
 #include "wire/bytes.h"
@@ -59,7 +59,7 @@ int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
     roce_cm_msg_init(&msg, ROCE_CM_REQ, id->tid);
     msg.req = id->req;
     cm_enter(id, RNIC_CM_REQ_SENT);
-    /* The peer's time to answer, and twice the packet lifetime (12.9.8.2; R237). */
+    /* Response timeout of the peer, plus twice the packet lifetime (12.9.8.2; R237). */
     cm_send(id, &msg, 2 * life + cm_code_ns(req->remote_cm_timeout), req->max_cm_retries, now);
     return RNIC_OK;
 }
@@ -78,7 +78,7 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     id->rep = *rep;
     id->rep.local_comm_id = id->local;
     id->rep.remote_comm_id = id->remote;
-    /* What the one issues the other answers: the words cross over (R238). */
+    /* Responder resources of one side limit the initiator depth of the other (R238). */
     id->rep.responder_resources = min_u8(rep->responder_resources, id->req.initiator_depth);
     id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
     id->local_qpn = roce_cm_rep_qpn(rep);
@@ -132,7 +132,7 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* whose id it was: the peer may not have answered yet */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* names the sender: the peer may not know our id yet */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }
@@ -146,7 +146,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* it is said again to who asks again */
+    cm_enter_timewait(id, now); /* the REJ is repeated for a repeated request */
     return RNIC_OK;
 }
 
@@ -226,8 +226,8 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- giving an id up ------------------------------------------------------------------------- */
 
-/* Takes the events of `id` out of the queue; requests that nobody took for the listener `id` come
- * back one by one. */
+/* Discards the events of `id`. Returns one untaken request for the listener `id`, or NULL if there
+ * is none left. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "wire/gid.h"
 
-#define LID_PERMISSIVE 0xFFFFu /* of a port without LIDs; R227 */
+#define LID_PERMISSIVE 0xFFFFu /* LID of a port without LIDs (R227) */
 #define PKEY_DEFAULT   0xFFFFu
 
 void rnic_cm_path_defaults(struct rnic_cm_path *path)
@@ -13,8 +13,8 @@ void rnic_cm_path_defaults(struct rnic_cm_path *path)
         .packet_life_time = 14, .cm_timeout = 18, .max_cm_retries = 15, .ack_delay = 12};
 }
 
-/* delay + 2 * lifetime, in codes: powers of two, so that the greater one counts, and one more if
- * they are about the same. */
+/* Computes delay + 2 * lifetime in codes (powers of two): the greater one, plus one if they are
+ * about equal. */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
     unsigned both = packet_life_time + 1u;
@@ -27,7 +27,7 @@ uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
     return (uint8_t)(code < 31 ? code : 31);
 }
 
-/* The header counts IPv4 addresses in the last 4 bytes, the others zero (R242). */
+/* The RDMA-IP header has an IPv4 address in the last 4 bytes; the others are zero (R242). */
 static void put_rdmaip_address(uint8_t to[16], const uint8_t gid[16])
 {
     memset(to, 0, 16);
@@ -103,10 +103,10 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
         return RNIC_ERR_INVALID;
     *rep = (struct roce_cm_rep){
         .local_qpn = xrc ? 0 : param->qpn,
-        .local_eecn = xrc ? param->qpn : 0, /* where Annex A14 has the target's QPN */
+        .local_eecn = xrc ? param->qpn : 0, /* Annex A14 has the target's QPN here */
         .starting_psn = param->starting_psn,
         .responder_resources = param->responder_resources,
-        .initiator_depth = xrc ? 0 : param->initiator_depth, /* a target asks for nothing */
+        .initiator_depth = xrc ? 0 : param->initiator_depth, /* an XRC target sends no requests */
         .target_ack_delay = path->ack_delay,
         .flow_control = param->flow_control,
         .rnr_retry_count = param->rnr_retry_count & 7u,
@@ -193,7 +193,7 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_dest_rd_atomic = rep_known ? rep->responder_resources : req->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(ack_delay, life);
     }
-    /* More than a device has: an answer may say that though nobody offered it (R238). */
+    /* A reply may exceed the limits of the device, though the request did not offer it (R238). */
     out->max_rd_atomic = clamp_rd_atomic(out->max_rd_atomic);
     out->max_dest_rd_atomic = clamp_rd_atomic(out->max_dest_rd_atomic);
 }

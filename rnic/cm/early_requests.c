@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Held: requests for a service that nobody has yet, while a program may still begin to listen. */
+/* Early requests: requests for a service without a listener. They wait a moment, because a program
+ * may be about to listen. */
 #include <string.h>
 #include "cm/engine.h"
 
@@ -8,7 +9,7 @@ static uint64_t service_of(const struct roce_cm_msg *msg)
     return msg->kind == ROCE_CM_REQ ? msg->req.service_id : msg->sidr_req.service_id;
 }
 
-/* Whether one is the other's repetition. */
+/* Returns whether the message repeats a kept request. */
 static bool is_repetition(const struct cm_early_request *early, const struct roce_cm_msg *msg,
                           const struct rnic_cm_addr *addr)
 {
@@ -19,7 +20,8 @@ static bool is_repetition(const struct cm_early_request *early, const struct roc
                                      : early->msg.sidr_req.request_id == msg->sidr_req.request_id);
 }
 
-/* The asker's patience is what a REQ says it is (12.7.1.2, Remote CM Response Timeout). */
+/* Returns how long a request waits: up to half of the Remote CM Response Timeout of a REQ
+ * (12.7.1.2). */
 static uint64_t wait_for_listener_ns(const struct rnic_cm *cm, const struct roce_cm_msg *msg)
 {
     uint64_t half = cm_code_ns(msg->req.remote_cm_timeout) / 2;

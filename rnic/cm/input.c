@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Input: what messages do to the exchanges they belong to. */
+/* Input: processes received messages. */
 #include <string.h>
 #include "cm/engine.h"
 #include "wire/bytes.h"
@@ -20,7 +20,7 @@ static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     cm_send_once(cm, &rej, addr);
 }
 
-enum { OF_REQ = 0, OF_REP = 1 }; /* R235; in an MRA likewise */
+enum { OF_REQ = 0, OF_REP = 1 }; /* values of REJ.message and MRA.message (R235) */
 
 static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
 {
@@ -41,8 +41,8 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
 
-/* The exchange that a message names, of the peer it is with. Before the peer's id is known any
- * will do. */
+/* Returns the id of the exchange that a message names, if it is from the same peer. Any remote id
+ * matches before the peer's id is known. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
                                   const struct rnic_cm_addr *addr)
 {
@@ -80,11 +80,11 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
             send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
                           ROCE_CM_REJ_STALE);
         break;
-    default: break; /* later than it could ask for */
+    default: break; /* the exchange is past this message */
     }
 }
 
-/* What a REQ may not ask for, as the reason it is rejected with; 0: nothing. */
+/* Returns the reason to reject a REQ, or 0. */
 static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
 {
     const struct roce_cm_req *req = &msg->req;
@@ -96,7 +96,7 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
-        return ROCE_CM_REJ_CONSUMER; /* R243; the reason Linux gives */
+        return ROCE_CM_REJ_CONSUMER; /* R243; Linux uses this reason */
     return (enum roce_cm_rej_reason)0;
 }
 
@@ -167,7 +167,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 {
     struct rnic_cm_id *id = find_id(cm, msg->rej.remote_comm_id, msg->rej.local_comm_id, addr);
 
-    /* Who timed out without ever having seen our id says who it is. */
+    /* A peer that timed out before it got our id sends its CA GUID. */
     if (!id && msg->rej.reason == ROCE_CM_REJ_TIMEOUT && msg->rej.info_len >= 8)
         id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
                             addr);
@@ -184,7 +184,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_IDLE);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
-    case RNIC_CM_CONNECTED: /* our RTUs were lost, and the peer gave up */
+    case RNIC_CM_CONNECTED: /* our RTUs were lost, and the peer timed out */
         cm_enter_timewait(id, now);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
@@ -278,7 +278,7 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_DREQ_RCVD);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
-    case RNIC_CM_DREQ_SENT: /* both at once */
+    case RNIC_CM_DREQ_SENT: /* both sides disconnect at once */
         id->tid = msg->mad.tid;
         cm_send_drep(id, NULL, 0, now);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
@@ -415,6 +415,6 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     case ROCE_CM_DREP: return on_drep(cm, &msg, addr, now);
     case ROCE_CM_SIDR_REP: return on_sidr_rep(cm, &msg, addr, now);
     case ROCE_CM_LAP: return on_lap(cm, &msg, addr, now);
-    default: return false; /* an APR answers what is never asked */
+    default: return false; /* APR: never requested */
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Timers: retransmission of CM messages, the end of TIMEWAIT, and requests that waited for a
- * listener. The top of this folder: it calls all the other files. */
+ * listener. */
 #include "cm/engine.h"
 
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
@@ -11,7 +11,7 @@ rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
     return first && first->at < early ? first->at : early;
 }
 
-/* No answer came to the last repetition. */
+/* Ends an exchange after the last retransmission had no answer. */
 static void give_up_exchange(struct rnic_cm_id *id, rnic_time now)
 {
     switch (id->state) {

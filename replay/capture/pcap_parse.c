@@ -2,41 +2,23 @@
 #include "capture/pcap_parse.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "wire/bytes.h"
 
-#define MAGIC_US    0xA1B2C3D4u
-#define MAGIC_NS    0xA1B23C4Du
-#define MAGIC_NG    0x0A0D0D0Au /* the same in both byte orders */
-#define MAGIC_ORDER 0x1A2B3C4Du
-#define FILE_LEN    24u
-#define RECORD_LEN  16u
-#define BLOCK_MIN   12u /* type, length, length again */
-#define NS          UINT64_C(1000000000)
-#define UNIT_US     UINT64_C(1000000)
-
-enum { SECTION = MAGIC_NG, INTERFACE = 1, PACKET = 2, SIMPLE = 3, ENHANCED = 6 };
-enum { SECTION_LEN = 28, INTERFACE_LEN = 20, PACKET_LEN = 32, SIMPLE_LEN = 16 };
-enum { OPT_END = 0, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
-
-uint16_t pcap_parser_u16(bool big, const uint8_t *p)
-{
-    return big ? (uint16_t)roce_bits_get(p, 0, 0, 16) : roce_le16_get(p);
-}
-
-uint32_t pcap_parser_u32(bool big, const uint8_t *p)
-{
-    return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
-}
+#define MAGIC_US   0xA1B2C3D4u
+#define MAGIC_NS   0xA1B23C4Du
+#define FILE_LEN   24u
+#define RECORD_LEN 16u
+#define NS         UINT64_C(1000000000)
+#define UNIT_US    UINT64_C(1000000)
 
 static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *unit_ns)
 {
     for (int i = 0; i < 4; i++) {
         uint32_t magic = i & 1 ? MAGIC_NS : MAGIC_US;
 
-        if (pcap_parser_u32(i >> 1, p) != magic)
+        if (pcapng_u32(i >> 1, p) != magic)
             continue;
         *big = i >> 1;
         *unit_ns = i & 1 ? 1 : NS / UNIT_US;
@@ -50,28 +32,21 @@ bool pcap_parser_knows(const uint8_t head[8])
     uint64_t unit_ns;
     bool big;
 
-    if (roce_le32_get(head) == MAGIC_NG)
+    if (roce_le32_get(head) == PCAPNG_SECTION)
         return true;
     /* Version 2.4 alone: before it the lengths of records were in another order in places. */
-    return pcap_magic(head, &big, &unit_ns) && pcap_parser_u16(big, head + 4) == 2 &&
-           pcap_parser_u16(big, head + 6) == 4;
-}
-
-/* The byte order of a section by its header; false if that has no mark of one. */
-static bool section_order(const uint8_t *p, bool *big)
-{
-    *big = pcap_parser_u32(true, p + 8) == MAGIC_ORDER;
-    return *big || pcap_parser_u32(false, p + 8) == MAGIC_ORDER;
+    return pcap_magic(head, &big, &unit_ns) && pcapng_u16(big, head + 4) == 2 &&
+           pcapng_u16(big, head + 6) == 4;
 }
 
 /* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
  * there would be a record of no bytes in the year 2055, or a block of a length that none has. */
-static bool joined(const uint8_t p[BLOCK_MIN], struct error *error)
+static bool joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;
 
-    if (!pcap_parser_knows(p) ||
-        !(roce_le32_get(p) == MAGIC_NG ? section_order(p, &big) : roce_le32_get(p + 8) == 0))
+    if (!pcap_parser_knows(p) || !(roce_le32_get(p) == PCAPNG_SECTION ? pcapng_byte_order(p, &big)
+                                                                      : roce_le32_get(p + 8) == 0))
         return false;
     error_set(error, "another capture begins here: mergecap joins captures, cat does not");
     return true;
@@ -98,7 +73,7 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
     p = read_buffer_peek(&cap->buf, 4);
     if (!p)
         return short_of(cap, "file header", 4, error);
-    cap->pcapng = roce_le32_get(p) == MAGIC_NG;
+    cap->pcapng = roce_le32_get(p) == PCAPNG_SECTION;
     if (cap->pcapng)
         return 0;
     p = read_buffer_peek(&cap->buf, FILE_LEN);
@@ -106,12 +81,12 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
         return short_of(cap, "file header", FILE_LEN, error);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
         return error_set(error, "unknown file format (what Wireshark can read, editcap converts)");
-    cap->snaplen = pcap_parser_u32(cap->big, p + 16);
+    cap->snaplen = pcapng_u32(cap->big, p + 16);
     cap->plain = !cap->big;
     /* The upper six bits say how long a frame check sequence is. */
-    cap->linktype = pcap_parser_u32(cap->big, p + 20) & 0x03FFFFFF;
-    if (cap->snaplen == 0 || cap->snaplen > PCAP_RECORD_MAX)
-        cap->snaplen = PCAP_RECORD_MAX;
+    cap->linktype = pcapng_u32(cap->big, p + 20) & 0x03FFFFFF;
+    if (cap->snaplen == 0 || cap->snaplen > PCAPNG_RECORD_MAX)
+        cap->snaplen = PCAPNG_RECORD_MAX;
     read_buffer_take(&cap->buf, FILE_LEN);
     return 0;
 }
@@ -138,7 +113,7 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 static bool may_be_joined(uint32_t word)
 {
     switch (word) {
-    case MAGIC_NG:
+    case PCAPNG_SECTION:
     case MAGIC_US:
     case MAGIC_NS: return true;
     default: return word == __builtin_bswap32(MAGIC_US) || word == __builtin_bswap32(MAGIC_NS);
@@ -185,21 +160,21 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
     }
     if (joined(p, error))
         return -1;
-    cap_len = pcap_parser_u32(cap->big, p + 8);
-    if (cap_len > PCAP_RECORD_MAX)
+    cap_len = pcapng_u32(cap->big, p + 8);
+    if (cap_len > PCAPNG_RECORD_MAX)
         return error_set(error, "invalid packet capture length %u, bigger than maximum of %u",
-                         cap_len, PCAP_RECORD_MAX);
+                         cap_len, PCAPNG_RECORD_MAX);
     p = read_buffer_peek(buf, RECORD_LEN + cap_len);
     if (!p) {
         read_buffer_take(buf, RECORD_LEN);
         return short_of(cap, "captured", cap_len, error);
     }
-    fraction = pcap_parser_u32(cap->big, p + 4);
+    fraction = pcapng_u32(cap->big, p + 4);
     *out = (struct pcap_record){
-        .time = pcap_parser_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
+        .time = pcapng_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
         .linktype = cap->linktype,
         .cap_len = cap_len < cap->snaplen ? cap_len : cap->snaplen,
-        .wire_len = pcap_parser_u32(cap->big, p + 12),
+        .wire_len = pcapng_u32(cap->big, p + 12),
         .data = p + RECORD_LEN,
     };
     read_buffer_take(buf, RECORD_LEN + cap_len);
@@ -209,87 +184,16 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
 /* ---- pcapng ------------------------------------------------------------------------------------
  */
 
-/* if_tsresol: a negative power of ten, or of two where the top bit is set. 0 is no usable one. */
-static uint64_t units_of(uint8_t resolution)
-{
-    unsigned power = resolution & 0x7F;
-    uint64_t units = 1;
-
-    if (resolution & 0x80)
-        return power < 64 ? UINT64_C(1) << power : 0;
-    if (power > 19)
-        return 0;
-    while (power--)
-        units *= 10;
-    return units;
-}
-
-/* Time stamp to nanoseconds; time before 1970 or beyond 64 bits is garbage and becomes 0. */
-static uint64_t ns_of(const struct pcap_iface *iface, uint64_t stamp)
-{
-    uint64_t seconds = stamp / iface->units, part = stamp % iface->units;
-    uint64_t ns = iface->units <= NS
-                      ? part * (NS / iface->units)
-                      : (uint64_t)((double)part * ((double)NS / (double)iface->units));
-
-    if (iface->units < NS && NS % iface->units != 0) /* a power of two */
-        ns = part * NS / iface->units;
-    if (iface->offset < 0 && seconds < (uint64_t)-iface->offset)
-        return 0;
-    seconds += (uint64_t)iface->offset;
-    return seconds >= UINT64_MAX / NS ? 0 : seconds * NS + ns;
-}
-
-static int read_iface_options(struct pcap_parser *cap, struct pcap_iface *iface, const uint8_t *p,
-                              uint32_t len, struct error *error)
-{
-    while (len >= 4) {
-        uint16_t code = pcap_parser_u16(cap->big, p);
-        uint32_t size = pcap_parser_u16(cap->big, p + 2);
-        uint32_t padded = (size + 3) & ~3u;
-
-        if (code == OPT_END)
-            return 0;
-        if (padded > len - 4)
-            return error_set(error, "an interface has an option of %u bytes in %u", size, len - 4);
-        if (code == OPT_TSRESOL && size == 1) {
-            iface->units = units_of(p[4]);
-            if (iface->units == 0)
-                return error_set(error,
-                                 "an interface has the time resolution 0x%02x, which is not "
-                                 "supported",
-                                 p[4]);
-        }
-        if (code == OPT_TSOFFSET && size == 8) {
-            uint64_t low = pcap_parser_u32(cap->big, p + (cap->big ? 8 : 4));
-            uint64_t high = pcap_parser_u32(cap->big, p + (cap->big ? 4 : 8));
-
-            iface->offset = (int64_t)(high << 32 | low);
-            /* Sums with a time of 64 bits in seconds must not overflow. */
-            if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
-                return error_set(error, "an interface has a time offset of %" PRId64 " s",
-                                 iface->offset);
-        }
-        p += 4 + padded;
-        len -= 4 + padded;
-    }
-    return 0;
-}
-
 static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len,
                      struct error *error)
 {
-    struct pcap_iface iface = {.units = UNIT_US};
+    struct pcapng_iface iface;
 
-    if (len < INTERFACE_LEN)
-        return error_set(error, "an interface description of %u bytes is too short", len);
-    iface.linktype = pcap_parser_u16(cap->big, block + 8);
-    iface.snaplen = pcap_parser_u32(cap->big, block + 12);
-    if (read_iface_options(cap, &iface, block + 16, len - INTERFACE_LEN, error) != 0)
+    if (pcapng_read_iface(&iface, cap->big, block, len, error) != 0)
         return -1;
     if (cap->iface_cnt == cap->iface_cap) {
         uint32_t grown = cap->iface_cap ? cap->iface_cap * 2 : 4;
-        struct pcap_iface *p = NULL;
+        struct pcapng_iface *p = NULL;
 
         if (grown <= PCAPNG_IFACES_MAX)
             p = realloc(cap->iface, grown * sizeof(*p));
@@ -299,7 +203,7 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
         cap->iface_cap = grown;
     }
     if (cap->iface_cnt == 0)
-        cap->snaplen = iface.snaplen ? iface.snaplen : PCAP_RECORD_MAX;
+        cap->snaplen = iface.snaplen ? iface.snaplen : PCAPNG_RECORD_MAX;
     cap->iface[cap->iface_cnt++] = iface;
     return 0;
 }
@@ -310,98 +214,81 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
                       struct error *error)
 {
     struct read_buffer *buf = &cap->buf;
-    const uint8_t *p = read_buffer_peek(buf, BLOCK_MIN);
+    const uint8_t *p = read_buffer_peek(buf, PCAPNG_BLOCK_MIN);
 
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return short_of(cap, "block header", BLOCK_MIN, error);
+        return short_of(cap, "block header", PCAPNG_BLOCK_MIN, error);
     }
-    if (roce_le32_get(p) == MAGIC_NG) {
-        if (!section_order(p, &cap->big))
+    if (roce_le32_get(p) == PCAPNG_SECTION) {
+        if (!pcapng_byte_order(p, &cap->big))
             return error_set(error, "a section header has the byte order mark 0x%08x",
                              roce_le32_get(p + 8));
     } else if (joined(p, error)) {
         return -1;
     }
-    *len = pcap_parser_u32(cap->big, p + 4);
-    if (*len < BLOCK_MIN || *len % 4 != 0 || *len > PCAPNG_BLOCK_MAX)
+    *len = pcapng_u32(cap->big, p + 4);
+    if (*len < PCAPNG_BLOCK_MIN || *len % 4 != 0 || *len > PCAPNG_BLOCK_MAX)
         return error_set(error,
                          "a block has the length %u, which is not a multiple of 4 from %u to "
                          "%u",
-                         *len, BLOCK_MIN, PCAPNG_BLOCK_MAX);
+                         *len, PCAPNG_BLOCK_MIN, PCAPNG_BLOCK_MAX);
     p = read_buffer_peek(buf, *len);
     if (!p)
         return short_of(cap, "block", *len, error);
     /* Of a section header libpcap does not look at the second length. */
-    if (roce_le32_get(p) != MAGIC_NG && pcap_parser_u32(cap->big, p + *len - 4) != *len)
+    if (roce_le32_get(p) != PCAPNG_SECTION && pcapng_u32(cap->big, p + *len - 4) != *len)
         return error_set(error, "a block has the length %u in front and %u behind", *len,
-                         pcap_parser_u32(cap->big, p + *len - 4));
+                         pcapng_u32(cap->big, p + *len - 4));
     *block = p;
     return 1;
 }
 
-static bool is_packet(uint32_t type)
-{
-    return type == ENHANCED || type == SIMPLE || type == PACKET;
-}
-
-/* A packet block: `out` from it. */
+/* Fills `out` from a packet block. 1, or -1 and an error. */
 static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
                        struct pcap_record *out, struct error *error)
 {
-    uint32_t type = pcap_parser_u32(cap->big, p), number = 0;
-    uint32_t head = type == SIMPLE ? SIMPLE_LEN : PACKET_LEN, data_off, room;
-    const struct pcap_iface *iface;
+    const struct pcapng_iface *iface;
+    struct pcapng_packet packet;
 
-    if (len < head)
-        return error_set(error, "a packet block of %u bytes is too short", len);
-    if (type == ENHANCED)
-        number = pcap_parser_u32(cap->big, p + 8);
-    else if (type == PACKET)
-        number = pcap_parser_u16(cap->big, p + 8);
-    if (number >= cap->iface_cnt)
+    if (pcapng_read_packet(&packet, cap->big, p, len, error) != 0)
+        return -1;
+    if (packet.iface >= cap->iface_cnt)
         return error_set(error,
                          "a packet arrived on interface %u, but there's no Interface "
                          "Description Block for that interface",
-                         number);
-    iface = &cap->iface[number];
-    data_off = head - 4;
-    room = len - head;
+                         packet.iface);
+    iface = &cap->iface[packet.iface];
     *out = (struct pcap_record){
-        .linktype = iface->linktype, .data = p + data_off, .block = p, .block_len = len};
-    if (type == SIMPLE) {
-        /* Its captured length is the least of three: original, snapshot, block. */
-        out->wire_len = pcap_parser_u32(cap->big, p + 8);
-        out->cap_len = out->wire_len < room ? out->wire_len : room;
-        if (iface->snaplen && out->cap_len > iface->snaplen)
-            out->cap_len = iface->snaplen;
-        return 1;
-    }
-    out->time = ns_of(iface, (uint64_t)pcap_parser_u32(cap->big, p + 12) << 32 |
-                                 pcap_parser_u32(cap->big, p + 16));
-    out->cap_len = pcap_parser_u32(cap->big, p + 20);
-    out->wire_len = pcap_parser_u32(cap->big, p + 24);
-    if (out->cap_len > room)
-        return error_set(error, "a packet has %u captured bytes in a block of %u", out->cap_len,
-                         len);
-    out->options_off = data_off + ((out->cap_len + 3) & ~3u);
+        .linktype = iface->linktype,
+        .cap_len = packet.cap_len,
+        .wire_len = packet.wire_len,
+        .data = p + packet.data_off,
+        .block = p,
+        .block_len = len,
+        .options_off = packet.options_off,
+    };
+    if (packet.options_off)
+        out->time = pcapng_time(iface, packet.stamp);
+    else if (iface->snaplen && out->cap_len > iface->snaplen)
+        out->cap_len = iface->snaplen;
     return 1;
 }
 
 /* A block that is no packet. */
 static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct error *error)
 {
-    uint32_t type = pcap_parser_u32(cap->big, p);
+    uint32_t type = pcapng_u32(cap->big, p);
 
-    if (type == SECTION) {
-        if (len < SECTION_LEN)
+    if (type == PCAPNG_SECTION) {
+        if (len < PCAPNG_SECTION_MIN)
             return error_set(error, "a section header of %u bytes is too short", len);
-        if (pcap_parser_u16(cap->big, p + 12) != 1)
+        if (pcapng_u16(cap->big, p + 12) != 1)
             return error_set(error, "unsupported pcapng savefile version %u.%u",
-                             pcap_parser_u16(cap->big, p + 12), pcap_parser_u16(cap->big, p + 14));
+                             pcapng_u16(cap->big, p + 12), pcapng_u16(cap->big, p + 14));
         cap->iface_cnt = 0;
-    } else if (type == INTERFACE && add_iface(cap, p, len, error) != 0) {
+    } else if (type == PCAPNG_INTERFACE && add_iface(cap, p, len, error) != 0) {
         return -1;
     }
     if (cap->on_block)
@@ -416,7 +303,7 @@ static int seek_packet(struct pcap_parser *cap, const uint8_t **p, uint32_t *len
     int rc;
 
     while ((rc = peek_block(cap, p, len, error)) == 1 &&
-           !is_packet(pcap_parser_u32(cap->big, *p))) {
+           !pcapng_is_packet(pcapng_u32(cap->big, *p))) {
         if (read_other(cap, *p, *len, error) != 0)
             return -1;
         read_buffer_take(&cap->buf, *len);
@@ -455,10 +342,10 @@ bool pcap_parser_ready(const struct pcap_parser *cap)
         return false;
     p = read_buffer_here(buf);
     if (!cap->pcapng) {
-        uint32_t cap_len = pcap_parser_u32(cap->big, p + 8);
+        uint32_t cap_len = pcapng_u32(cap->big, p + 8);
 
-        return cap_len <= PCAP_RECORD_MAX && read_buffer_has(buf, RECORD_LEN + cap_len);
+        return cap_len <= PCAPNG_RECORD_MAX && read_buffer_has(buf, RECORD_LEN + cap_len);
     }
-    return is_packet(pcap_parser_u32(cap->big, p)) &&
-           read_buffer_has(buf, pcap_parser_u32(cap->big, p + 4));
+    return pcapng_is_packet(pcapng_u32(cap->big, p)) &&
+           read_buffer_has(buf, pcapng_u32(cap->big, p + 4));
 }

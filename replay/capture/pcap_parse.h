@@ -14,19 +14,12 @@
 #define REPLAY_CAPTURE_PCAP_PARSE_H
 
 #include "capture/read_buffer.h"
+#include "pcapng/pcapng.h"
 #include "base/error.h"
 
-/* Longest record and block; libpcap has the same limits. */
-#define PCAP_RECORD_MAX   262144u
+/* Longest block; libpcap has the same limit. */
 #define PCAPNG_BLOCK_MAX  (16u << 20)
 #define PCAPNG_IFACES_MAX 65536u /* of a section; an interface number may have 32 bits */
-
-struct pcap_iface {
-    uint16_t linktype; /* LINKTYPE_ of tcpdump.org */
-    uint32_t snaplen;
-    uint64_t units; /* of its time stamps in a second */
-    int64_t offset; /* seconds */
-};
 
 /* One packet. */
 struct pcap_record {
@@ -48,7 +41,7 @@ struct pcap_parser {
     bool big;         /* the file, or the present section, is big-endian */
     uint64_t unit_ns; /* pcap: of the second part of its time stamps */
     uint32_t linktype, snaplen;
-    struct pcap_iface *iface; /* of the present section */
+    struct pcapng_iface *iface; /* of the present section */
     uint32_t iface_cnt, iface_cap;
     /* Blocks without a packet; valid during the call. May be NULL. */
     void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
@@ -74,9 +67,5 @@ bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
 /* Whether the next packet is whole in what was read. */
 bool pcap_parser_ready(const struct pcap_parser *cap);
-
-/* 16 and 32 bits as the file has them. */
-uint16_t pcap_parser_u16(bool big, const uint8_t *p);
-uint32_t pcap_parser_u32(bool big, const uint8_t *p);
 
 #endif

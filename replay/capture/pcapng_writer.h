@@ -1,55 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcapng: writes capture files with comments at their frames, which libpcap cannot write: a new one
- * of one interface, in host byte order, or a copy of another pcapng file, block by block and with
- * all that was in it. Source: draft-ietf-opsawg-pcapng, "PCAP Now Generic (pcapng) Capture File
- * Format": Section Header, Interface Description and packet blocks.
+ * Pcapng writer: writes a capture file with comments at its frames, which libpcap cannot write.
+ * Either a new file of one interface, or a copy of a pcapng file, block by block, with all that was
+ * in it. The blocks themselves are made by pcapng/pcapng.h.
+ *
+ * Used by check --annotate (check/annotate.c) and for the packets of a closed loop
+ * (sim/sim_pcap.c).
+ *
+ *   New file: 1. pcapng_writer_begin(), 2. pcapng_writer_frame() for each frame.
+ *   Copy: 1. a writer with nothing but `file`, 2. pcapng_writer_copy_block() and
+ *   pcapng_writer_copy_packet() in the order of the original.
+ *   Then pcapng_writer_free().
+ *
+ * The file stays the caller's. Each function returns 0, or -1 if the file cannot be written or
+ * memory is short.
  */
 #ifndef REPLAY_CAPTURE_PCAPNG_WRITER_H
 #define REPLAY_CAPTURE_PCAPNG_WRITER_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include "util/strbuf.h"
+#include "capture/capture_reader.h"
+#include "pcapng/pcapng.h"
 
-struct pcapng {
+struct pcapng_writer {
     FILE *file;
+    uint8_t *buf; /* block being written */
+    size_t cap;
 };
 
-/* One frame. */
-struct pcapng_frame {
-    uint64_t time; /* ns since 1970 */
-    const uint8_t *data;
-    uint32_t cap_len;
-    uint32_t wire_len;
-};
+/* Begins a new file with one interface. `application`: the name of the program that writes. */
+int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype, uint32_t snaplen,
+                        const char *application);
+int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame);
 
-/* Begins the file: `linktype` and `snaplen` are those of its only interface, `application` is the
- * program that writes. The file stays the caller's. 0, or -1 if it cannot be written. */
-int pcapng_begin(struct pcapng *out, FILE *file, uint32_t linktype, uint32_t snaplen,
-                 const char *application);
+/* Copies a block that is not a packet. A section header loses the length of its section, which
+ * comments change. */
+int pcapng_writer_copy_block(struct pcapng_writer *out, const uint8_t *block, uint32_t len);
 
-/* A frame with `cnt` comments in UTF-8; a comment longer than an option can be is cut. */
-int pcapng_write(struct pcapng *out, const struct pcapng_frame *frame, const char *const *comment,
-                 size_t cnt);
+/* Copies the block of a frame and adds comments. Without comments the block stays as it is. */
+int pcapng_writer_copy_packet(struct pcapng_writer *out, const struct captured_frame *frame,
+                              const char *const *comment, size_t cnt);
 
-/* Part of a copy: a block that is no packet, with `len` bytes, both lengths among them. A section's
- * header loses the length of its section, which comments change. */
-int pcapng_copy(struct pcapng *out, const uint8_t *block, uint32_t len);
-
-/* A packet's block, whose options begin at `options_off`, and its byte order. */
-struct pcapng_block {
-    const uint8_t *p;
-    uint32_t len;
-    uint32_t options_off; /* 0: a simple packet, which can have none */
-    uint32_t cap_len;
-    bool big;
-};
-
-/* Part of a copy: the packet with `cnt` more comments behind the options it has. Without any the
- * block stays as it is; a simple packet with comments becomes an enhanced one of interface 0. */
-int pcapng_copy_packet(struct pcapng *out, const struct pcapng_block *block,
-                       const char *const *comment, size_t cnt);
+void pcapng_writer_free(struct pcapng_writer *out);
 
 #endif

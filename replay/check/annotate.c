@@ -113,25 +113,22 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    (void)pcapng_copy(user, block, len); /* the stream remembers an error */
+    (void)pcapng_writer_copy_block(user, block, len); /* the stream remembers an error */
 }
 
-/* A frame with its comments, to a copy of its file or to a new one. */
-static int write_frame(struct pcapng *pcapng, bool copy, const struct captured_frame *frame,
+/* Writes a frame with its comments, to a copy of its file or to a new one. */
+static int write_frame(struct pcapng_writer *out, bool copy, const struct captured_frame *frame,
                        const struct frame_comments *comments)
 {
-    const struct pcapng_block block = {.p = frame->block,
-                                       .len = frame->block_len,
-                                       .options_off = frame->block_options_off,
-                                       .cap_len = frame->record_cap_len,
-                                       .big = frame->block_big};
     const struct pcapng_frame record = {.time = frame->time,
                                         .data = frame->record,
                                         .cap_len = frame->record_cap_len,
-                                        .wire_len = frame->record_wire_len};
+                                        .wire_len = frame->record_wire_len,
+                                        .comment = comments->p,
+                                        .comment_cnt = comments->cnt};
 
-    return copy ? pcapng_copy_packet(pcapng, &block, comments->p, comments->cnt)
-                : pcapng_write(pcapng, &record, comments->p, comments->cnt);
+    return copy ? pcapng_writer_copy_packet(out, frame, comments->p, comments->cnt)
+                : pcapng_writer_frame(out, &record);
 }
 
 int annotate_write(struct annotator *a, struct capture_reader *reader, struct progress *progress,
@@ -140,7 +137,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     struct frame_comments *comments = calloc(1, sizeof(*comments));
     struct roce_finding f;
     struct captured_frame frame;
-    struct pcapng pcapng;
+    struct pcapng_writer out = {.file = a->out};
     uint32_t late = 0;
     bool more, copy;
     int rc;
@@ -156,21 +153,21 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     }
     rewind(a->spool);
     more = next_spooled(a, &f);
-    pcapng.file = a->out;
-    copy = reader_blocks(reader, copy_block, &pcapng);
+    copy = reader_blocks(reader, copy_block, &out);
     rc = copy ? 0
-              : pcapng_begin(&pcapng, a->out, reader_linktype(reader), reader_snaplen(reader),
-                             "rocedrill");
+              : pcapng_writer_begin(&out, a->out, reader_linktype(reader), reader_snaplen(reader),
+                                    "rocedrill");
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
             add_comment(comments, &f);
         for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
             add_comment(comments, &a->late[late].finding);
-        rc = write_frame(&pcapng, copy, &frame, comments);
+        rc = write_frame(&out, copy, &frame, comments);
         if ((frame.number & 1023) == 0)
             progress_step(progress, reader, frame.number);
     }
     free(comments);
+    pcapng_writer_free(&out);
     if (ferror(a->spool))
         return error_set(error, "%s: the temporary file of findings cannot be read", a->out_name);
     if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)

@@ -12,7 +12,7 @@
 
 struct sim_pcap {
     const char *path;
-    struct pcapng out;
+    struct pcapng_writer out;
     uint64_t base; /* added to the times: the connections follow each other */
     uint64_t last;
     bool failed;

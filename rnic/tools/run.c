@@ -20,8 +20,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "impair/impair_rule.h"
-#include "port/pcapng/pcapng_sort.h"
 #include "tools/netns.h"
+#include "tools/recording.h"
 #include "tools/scratch.h"
 #include "tools/timeline.h"
 #include "tools/watch.h"
@@ -34,8 +34,9 @@ static const char usage[] =
     "  -n, --net            a network of its own: loopback and a link " NETNS_LINK
     " with " NETNS_ADDRESS ".\n"
     "                       The default for a user who may not open interfaces\n"
-    "  -w, --write FILE     record all packets of all processes to FILE (pcapng), in the order of\n"
-    "                       their times; it is overwritten\n"
+    "  -w, --write FILE     record the packets of all processes to FILE (pcapng), sorted by time.\n"
+    "                       FILE is overwritten, and complete when the program has ended; until\n"
+    "                       then each process has a file of its own in the folder FILE.XXXXXX\n"
     "      --impair RULES   lose, delay, reorder ... frames, as loss=3%,delay=10us..50us\n"
     "                       (--impair help prints the grammar)\n"
     "      --seed NUMBER    make keys, numbers and impairments repeatable; processes that run\n"
@@ -285,6 +286,30 @@ static bool prepare_record(const char *name, char *path)
     return true;
 }
 
+static bool begin_recording(const char *path, char *folder)
+{
+    struct error error;
+    if (recording_begin(path, folder, &error) == 0)
+        return true;
+    fprintf(stderr, "rnic-run: %s\n", error.text);
+    return false;
+}
+
+static bool end_recording(const char *path, const char *folder)
+{
+    struct error error;
+    bool left;
+    if (recording_end(path, folder, &left, &error) != 0) {
+        fprintf(stderr, "rnic-run: %s (the recordings of the processes are in %s)\n", error.text,
+                folder);
+        return false;
+    }
+    if (left)
+        fprintf(stderr, "rnic-run: %s: a process still records; its later packets are in %s\n",
+                path, folder);
+    return true;
+}
+
 /* An empty file; false if none can be made. */
 static bool make_temporary(char *path)
 {
@@ -368,6 +393,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
     char library[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "", why[256];
+    char folder[PATH_MAX] = "";
     struct watch *watch = NULL;
     FILE *rows = NULL;
     bool done = false;
@@ -409,13 +435,20 @@ int main(int argc, char **argv)
     /* Files last: what is wrong with the rest empties none, and leaves none behind. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
-        (options.timeline && !make_temporary(times)))
+        (options.record && !options.selfcheck && !begin_recording(record, folder)) ||
+        (options.timeline && !make_temporary(times))) {
+        if (*folder)
+            rmdir(folder);
         return 2;
+    }
     const char *copy = options.record ? record : NULL;
     if (options.selfcheck && !(watch = start_watch(copy)))
         status = 2;
     else
-        status = set_environment(&options, library, watch ? watch_folder(watch) : copy,
+        status = set_environment(&options, library,
+                                 watch     ? watch_folder(watch)
+                                 : *folder ? folder
+                                           : NULL,
                                  *times ? times : NULL);
     if (status == 0 && !watch && !options.record && !options.timeline)
         return start(options.program);
@@ -426,11 +459,8 @@ int main(int argc, char **argv)
         complain(times, strerror(errno));
         status = status ? status : 2;
     }
-    struct error unsorted;
-    if (options.record && !watch && rnic_pcapng_sort(record, &unsorted) < 0) {
-        fprintf(stderr, "rnic-run: %s\n", unsorted.text);
+    if (*folder && !end_recording(record, folder))
         status = status ? status : 2;
-    }
     if (*times)
         unlink(times);
     if (rows && fflush(rows) != 0) {

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/pcapng/pcapng_merge.h"
+#include "pcapng/pcapng_merge.h"
 #include "tools/scratch.h"
 
 #define PERIOD_NS  10000000     /* between two looks at the files */
@@ -37,7 +37,7 @@ struct tail {
 struct watch {
     char folder[PATH_MAX];
     char rocedrill[PATH_MAX];
-    struct rnic_merge *merge;
+    struct pcapng_merge *merge;
     struct tail *tails;
     uint8_t *buf;
     FILE *copy;
@@ -120,7 +120,7 @@ static void find_tails(struct watch *watch)
         strcpy(tail->name, entry->d_name);
         tail->pid = strtol(tail->name, NULL, 10);
         tail->fd = openat(dirfd(folder), tail->name, O_RDWR | O_CLOEXEC);
-        tail->stream = tail->fd < 0 ? -1 : rnic_merge_add(watch->merge);
+        tail->stream = tail->fd < 0 ? -1 : pcapng_merge_add(watch->merge);
         tail->next = watch->tails;
         watch->tails = tail;
     }
@@ -144,7 +144,7 @@ static void read_tail(struct watch *watch, struct tail *tail)
     ssize_t got;
     while (tail->stream >= 0 && (got = read(tail->fd, watch->buf, READ_BYTES)) > 0) {
         tail->read += (uint64_t)got;
-        if (rnic_merge_feed(watch->merge, tail->stream, watch->buf, (size_t)got) < 0)
+        if (pcapng_merge_feed(watch->merge, tail->stream, watch->buf, (size_t)got) < 0)
             tail->stream = -1;
         give_back(tail);
     }
@@ -155,7 +155,7 @@ static void drop_tail(struct watch *watch, struct tail **at)
     struct tail *tail = *at;
     char path[PATH_MAX + sizeof tail->name + 1];
     if (tail->stream >= 0)
-        rnic_merge_end(watch->merge, tail->stream);
+        pcapng_merge_end(watch->merge, tail->stream);
     snprintf(path, sizeof path, "%s/%s", watch->folder, tail->name);
     unlink(path);
     if (tail->fd >= 0)
@@ -188,9 +188,9 @@ static void *run(void *user)
             nanosleep(&period, NULL);
         uint64_t now = utc();
         read_all(watch);
-        if (over || rnic_merge_waiting(watch->merge) > WAIT_MAX)
+        if (over || pcapng_merge_waiting(watch->merge) > WAIT_MAX)
             now = UINT64_MAX;
-        rnic_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
+        pcapng_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
     }
     return NULL;
 }
@@ -202,7 +202,7 @@ static void free_watch(struct watch *watch)
     while (watch->tails)
         drop_tail(watch, &watch->tails);
     rmdir(watch->folder);
-    rnic_merge_del(watch->merge);
+    pcapng_merge_del(watch->merge);
     if (watch->copy)
         fclose(watch->copy);
     free(watch->buf);
@@ -221,7 +221,7 @@ struct watch *watch_start(const char *rocedrill, const char *copy)
         free(watch);
         return NULL;
     }
-    watch->merge = rnic_merge_new();
+    watch->merge = pcapng_merge_new();
     watch->buf = malloc(READ_BYTES);
     watch->copy = copy ? fopen(copy, "we") : NULL;
     int error = watch->merge && watch->buf ? errno : ENOMEM;

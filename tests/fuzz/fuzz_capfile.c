@@ -133,7 +133,7 @@ static uint64_t read_all(const uint8_t *bytes, size_t len)
         cap.user = &sum;
         while ((rc = pcap_parser_next(&cap, &r, &error)) == 1) {
             FUZZ_CHECK(++cnt <= len); /* each takes bytes of the file */
-            FUZZ_CHECK(r.cap_len <= PCAP_RECORD_MAX && r.cap_len <= len);
+            FUZZ_CHECK(r.cap_len <= PCAPNG_RECORD_MAX && r.cap_len <= len);
             if (r.block) {
                 FUZZ_CHECK(r.block_len >= 12 && r.block_len <= PCAPNG_BLOCK_MAX);
                 FUZZ_CHECK(r.data >= r.block && r.data + r.cap_len <= r.block + r.block_len);

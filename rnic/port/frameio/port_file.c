@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "port/pcapng/pcapng.h"
+#include "pcapng/pcapng.h"
 #include "wire/pkt.h"
 
 struct file_port {
     struct rnic_port port;
     pcap_t *in;
     FILE *out;
-    uint8_t buf[RNIC_PCAPNG_OVERHEAD + ROCE_FRAME_MAX];
+    uint8_t buf[PCAPNG_OVERHEAD(1) + ROCE_FRAME_MAX];
     /* The next frame, already read. */
     struct rnic_frame next;
     int end;          /* why there is none: 0 there is, -ENODATA, -EIO */
@@ -89,8 +89,14 @@ static unsigned file_send(struct rnic_port *port, struct rnic_frame *frames, uns
         file->stats.tx_frames++;
         if (!file->out)
             continue;
-        len = rnic_pcapng_frame(file->buf, sizeof(file->buf), 0, stamp, RNIC_PCAPNG_OUT,
-                                frames[i].comment, frames[i].data, frames[i].len);
+        len = pcapng_packet(file->buf, sizeof(file->buf),
+                            &(struct pcapng_frame){.time = stamp,
+                                                   .direction = PCAPNG_OUT,
+                                                   .data = frames[i].data,
+                                                   .cap_len = frames[i].len,
+                                                   .wire_len = frames[i].len,
+                                                   .comment = &frames[i].comment,
+                                                   .comment_cnt = frames[i].comment != NULL});
         if (fwrite(file->buf, 1, len, file->out) != len)
             file->stats.record_errors++;
     }
@@ -164,9 +170,10 @@ static int open_in(struct file_port *file, const char *path, struct error *why)
 
 static int open_out(struct file_port *file, const char *path, const char *name, struct error *why)
 {
-    size_t len = rnic_pcapng_section(file->buf, sizeof(file->buf));
+    size_t len = pcapng_section(file->buf, sizeof(file->buf), "RoCEdrill");
 
-    len += rnic_pcapng_iface(file->buf + len, sizeof(file->buf) - len, name);
+    len += pcapng_interface(file->buf + len, sizeof(file->buf) - len, name,
+                            PCAPNG_LINKTYPE_ETHERNET, 0);
     file->out = fopen(path, "we");
     if (!file->out || fwrite(file->buf, 1, len, file->out) != len) {
         int error = -errno;

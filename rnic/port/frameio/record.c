@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/pcapng/pcapng.h"
+#include "pcapng/pcapng.h"
+#include "pcapng/pcapng_merge.h"
 #include "wire/pkt.h"
 
 #define BUFFER (1024u * 1024)
@@ -22,10 +22,8 @@ struct record {
     struct rnic_port port;
     struct rnic_port *behind;
     int fd;
-    uint32_t iface; /* its number in the file */
     bool shared;
     bool failed; /* the file cannot be written any more */
-    bool marks;
     bool marked; /* frames with times since the mark are on their way */
     uint8_t *buf;
     size_t len;
@@ -75,55 +73,39 @@ static void write_out(struct record *record)
 /* Says that from now on frames have times. */
 static void mark(struct record *record)
 {
-    uint8_t block[RNIC_PCAPNG_OVERHEAD];
+    uint8_t block[PCAPNG_OVERHEAD(1)];
 
-    if (!record->marks || record->marked || record->failed)
+    if (record->marked || record->failed)
         return;
     record->marked = true;
-    record->failed = !write_all(record->fd, block, rnic_pcapng_mark(block, sizeof(block), utc()));
+    record->failed = !write_all(record->fd, block, pcapng_mark(block, sizeof(block), utc()));
 }
 
 static void add(struct record *record, const struct rnic_frame *frame, uint64_t stamp,
-                enum rnic_pcapng_way way)
+                enum pcapng_direction direction)
 {
-    if (BUFFER - record->len < RNIC_PCAPNG_OVERHEAD + frame->len)
+    const struct pcapng_frame out = {.time = stamp,
+                                     .direction = direction,
+                                     .data = frame->data,
+                                     .cap_len = frame->len,
+                                     .wire_len = frame->len,
+                                     .comment = &frame->comment,
+                                     .comment_cnt = frame->comment != NULL};
+
+    if (BUFFER - record->len < PCAPNG_OVERHEAD(1) + frame->len)
         write_out(record);
-    record->len += rnic_pcapng_frame(record->buf + record->len, BUFFER - record->len, record->iface,
-                                     stamp, way, frame->comment, frame->data, frame->len);
+    record->len += pcapng_packet(record->buf + record->len, BUFFER - record->len, &out);
     record->frames++;
 }
 
-/* The number that the interface has in the file, after it was added if need be; or a negative
- * errno. The file is locked meanwhile. */
-static int join_file(int fd, const char *name)
+/* Writes the section and the interface. 0, or a negative errno. */
+static int begin_file(int fd, const char *iface)
 {
     uint8_t block[512];
-    struct stat stat;
-    uint32_t cnt = 0;
-    int number = 0;
-    size_t len = 0;
+    size_t len = pcapng_section(block, sizeof(block), "RoCEdrill");
 
-    if (fstat(fd, &stat) < 0)
-        return -errno;
-    if (!S_ISREG(stat.st_mode) && stat.st_size == 0) { /* a pipe: nothing to look at */
-        len = rnic_pcapng_section(block, sizeof(block));
-    } else if (stat.st_size == 0) {
-        len = rnic_pcapng_section(block, sizeof(block));
-    } else {
-        void *file = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
-
-        if (file == MAP_FAILED)
-            return -errno;
-        number = rnic_pcapng_find(file, (size_t)stat.st_size, name, &cnt);
-        munmap(file, (size_t)stat.st_size);
-        if (number < 0)
-            return -EINVAL;
-    }
-    if ((uint32_t)number == cnt)
-        len += rnic_pcapng_iface(block + len, sizeof(block) - len, name);
-    if (!write_all(fd, block, len))
-        return -errno;
-    return number;
+    len += pcapng_interface(block + len, sizeof(block) - len, iface, PCAPNG_LINKTYPE_ETHERNET, 0);
+    return write_all(fd, block, len) ? 0 : -errno;
 }
 
 /* ---- the port -------------------------------------------------------------------------------- */
@@ -140,7 +122,7 @@ static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, u
     done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
-            add(record, &frames[i], stamp, RNIC_PCAPNG_OUT);
+            add(record, &frames[i], stamp, PCAPNG_OUT);
     return done;
 }
 
@@ -151,7 +133,7 @@ static void on_received(void *user, const struct rnic_frame *frame)
     if (!frame->stamp)
         mark(record);
     if (!record->shared || !(frame->flags & RNIC_FRAME_LOCAL))
-        add(record, frame, frame->stamp ? frame->stamp : utc(), RNIC_PCAPNG_IN);
+        add(record, frame, frame->stamp ? frame->stamp : utc(), PCAPNG_IN);
     record->fn(record->user, frame);
 }
 
@@ -192,10 +174,9 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
 static void end_batch(struct record *record)
 {
     if (record->marked) {
-        if (BUFFER - record->len < RNIC_PCAPNG_OVERHEAD)
+        if (BUFFER - record->len < PCAPNG_OVERHEAD(1))
             write_out(record);
-        record->len +=
-            rnic_pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
+        record->len += pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
         record->marked = false;
     }
     write_out(record);
@@ -228,62 +209,51 @@ static void record_drop(struct rnic_port *port)
     record->behind->ops->drop(record->behind);
 }
 
-static int open_file(const char *path, bool *own)
+/* Creates a file in the folder, and the folder. The lock shows that the file still grows. A
+ * descriptor, or a negative errno. */
+static int create_file(const char *folder)
 {
     static atomic_uint last;
     char name[PATH_MAX];
-    struct stat st;
+    int fd;
 
-    *own = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (!*own)
-        return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", path, (long)getpid(),
-                 atomic_fetch_add(&last, 1)) >= (int)sizeof(name)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return open(name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", folder, (long)getpid(),
+                 atomic_fetch_add(&last, 1)) >= (int)sizeof(name))
+        return -ENAMETOOLONG;
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -errno;
+    (void)flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
 }
 
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
                      struct rnic_port **out, struct error *why)
 {
     struct record *record;
-    bool own;
-    int number;
-    int fd = open_file(attr->path, &own);
+    int fd = create_file(attr->folder);
+    int error = fd < 0 ? fd : begin_file(fd, attr->iface);
 
-    if (fd < 0) {
-        int error = -errno;
-
-        error_set(why, "%s cannot be written: %s", attr->path, strerror(-error));
-        return error;
-    }
-    while (flock(fd, LOCK_EX) < 0 && errno == EINTR)
-        ;
-    number = join_file(fd, attr->iface);
-    flock(fd, LOCK_UN);
     record = calloc(1, sizeof(*record));
     if (record)
         record->buf = malloc(BUFFER);
-    if (number < 0 || !record || !record->buf) {
-        if (number == -EINVAL)
-            error_set(why, "%s is not a whole pcapng file that can be appended to", attr->path);
-        else
-            error_set(why, "%s cannot be written: %s", attr->path,
-                      strerror(number < 0 ? -number : ENOMEM));
+    if (error == 0 && (!record || !record->buf))
+        error = -ENOMEM;
+    if (error) {
+        error_set(why, "%s: recording: %s", attr->folder, strerror(-error));
         if (record)
             free(record->buf);
         free(record);
-        close(fd);
-        return number < 0 ? number : -ENOMEM;
+        if (fd >= 0)
+            close(fd);
+        return error;
     }
     record->port.ops = &record_ops;
     record->behind = behind;
     record->fd = fd;
-    record->iface = (uint32_t)number;
     record->shared = attr->shared;
-    record->marks = own;
     *out = &record->port;
     return 0;
 }

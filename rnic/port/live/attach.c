@@ -41,7 +41,7 @@ static int wrap(struct rnic_live *live, struct error *why)
     int error = 0;
 
     if (live->attr.record) {
-        struct rnic_record_attr attr = {.path = live->attr.record,
+        struct rnic_record_attr attr = {.folder = live->attr.record,
                                         .iface = live->iface.name,
                                         .shared = live->attr.record_shared};
 

@@ -46,9 +46,9 @@ struct rnic_live_attr {
     uint64_t seed;      /* of the impairments and, if not 0, of the device: 0 takes the system's
                            random source for both, anything else makes them repeatable. The first
                            QPN block is mixed in: processes with one seed differ */
-    const char *record; /* pcapng file that everything sent and received is appended to, or NULL.
-                           Several processes may name the same file. */
-    bool record_shared; /* every process here that records, records to that same file: a frame from
+    const char *record; /* folder for pcapng files of everything sent and received, or NULL;
+                           each process has a file of its own (port/frameio/record.h) */
+    bool record_shared; /* every process here that records, records to that folder: a frame from
                            one local process to another is then written by its sender alone */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
     bool (*there)(const void *addr, size_t len, bool write); /* rnic_attr.there, or NULL */

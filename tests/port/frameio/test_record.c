@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Recordings and file ports: what goes in comes out, byte for byte, and files of others are
- * refused. */
+/* Recordings and file ports: what goes in comes out, byte for byte, sorted by time. */
 #include <errno.h>
+#include <glob.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "port/netns.h"
-#include "port/pcapng/pcapng.h"
-#include "port/pcapng/pcapng_sort.h"
+#include "pcapng/pcapng.h"
+#include "pcapng/pcapng_join.h"
 #include "port/frameio/port_file.h"
 #include "port/frameio/port_mem.h"
 #include "port/frameio/record.h"
@@ -18,16 +18,38 @@
 #include "support/suite.h"
 #include "wire/pkt.h"
 
-static char path[] = "/tmp/rocedrill-record-XXXXXX";
+static char folder[] = "/tmp/rocedrill-record-XXXXXX"; /* of the recordings */
+static char path[64];                                  /* one file */
 
-static void fresh(void)
+static void make_folder(void)
 {
-    int fd;
+    snprintf(folder, sizeof(folder), "/tmp/rocedrill-record-XXXXXX");
+    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof(path), "%s.joined", folder);
+}
 
-    snprintf(path, sizeof(path), "/tmp/rocedrill-record-XXXXXX");
-    fd = mkstemp(path);
-    CU_ASSERT_FATAL(fd >= 0);
-    close(fd);
+static void remove_folder(void)
+{
+    char command[160];
+
+    snprintf(command, sizeof(command), "rm -rf %s %s", folder, path);
+    CU_ASSERT(system(command) == 0);
+}
+
+/* Makes one file of all in the folder. The result of pcapng_join(). */
+static int join_folder(struct error *why)
+{
+    char pattern[sizeof(folder) + 16];
+    FILE *out = fopen(path, "we");
+    glob_t found;
+    int rc;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.pcapng", folder);
+    CU_ASSERT_FATAL(out != NULL && glob(pattern, 0, NULL, &found) == 0);
+    rc = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, why);
+    globfree(&found);
+    EXPECT_EQ(fclose(out), 0);
+    return rc;
 }
 
 static void make(uint8_t *buf, uint32_t len, unsigned number)
@@ -51,7 +73,7 @@ static void ignore(void *user, const struct rnic_frame *frame)
 /* A recorded port, and the other end. */
 static struct rnic_port *recorded(struct rnic_port **far, bool shared, const char *iface)
 {
-    const struct rnic_record_attr attr = {.path = path, .iface = iface, .shared = shared};
+    const struct rnic_record_attr attr = {.folder = folder, .iface = iface, .shared = shared};
     struct rnic_port *pair[2];
     struct rnic_port *front;
     struct error why;
@@ -91,14 +113,33 @@ static unsigned count(unsigned first)
     return cnt;
 }
 
-static void everything(void)
+/* Number of interfaces in the joined file. */
+static unsigned count_ifaces(void)
+{
+    static uint8_t bytes[8u << 20];
+    FILE *file = fopen(path, "re");
+    size_t len, at = 0;
+    unsigned cnt = 0;
+    uint32_t size;
+
+    CU_ASSERT_FATAL(file != NULL);
+    len = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    for (; (size = pcapng_block_len(false, bytes + at, len - at)) != 0; at += size)
+        cnt += pcapng_u32(false, bytes + at) == PCAPNG_INTERFACE;
+    EXPECT_EQ(at, len);
+    return cnt;
+}
+
+static void every_frame_is_recorded_byte_for_byte(void)
 {
     struct rnic_port *far;
     struct rnic_port *near;
     uint8_t buf[ROCE_FRAME_MAX];
     unsigned got = 0;
+    struct error why;
 
-    fresh();
+    make_folder();
     near = recorded(&far, false, "veth-test");
     for (unsigned i = 0; i < 3000; i++) {
         struct rnic_frame frame = {.data = buf, .len = len_of(i), .comment = i % 3 ? NULL : "note"};
@@ -114,21 +155,23 @@ static void everything(void)
     }
     EXPECT_EQ(got, 3000);
     rnic_port_flush(near); /* nothing is held back after that: the process may be killed now */
+    EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 3000);
     rnic_port_close(near);
     rnic_port_close(far);
-    unlink(path);
+    remove_folder();
 }
 
 /* Frames that the port did not take are not in the file. */
-static void only_what_went(void)
+static void frames_the_port_refused_are_not_recorded(void)
 {
     struct rnic_port *far;
     struct rnic_port *near;
     uint8_t buf[40][ROCE_FRAME_MAX];
     struct rnic_frame frame[40];
+    struct error why;
 
-    fresh();
+    make_folder();
     near = recorded(&far, false, "e0");
     for (unsigned i = 0; i < 40; i++) {
         make(buf[i], len_of(i), i);
@@ -137,20 +180,22 @@ static void only_what_went(void)
     EXPECT_EQ(rnic_port_send(near, frame, 40, 0), 16);
     rnic_port_close(near);
     rnic_port_close(far);
+    EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 16);
-    unlink(path);
+    remove_folder();
 }
 
-/* Two writers in one file: one section, an interface each, or one for both. */
-static void together(void)
+/* Several writers: one section, and interfaces of one name are one. */
+static void several_writers_share_interfaces(void)
 {
     struct rnic_port *far[2];
     struct rnic_port *near[2];
     uint8_t buf[ROCE_FRAME_MAX];
     struct rnic_frame frame = {.data = buf};
     unsigned got = 0;
+    struct error why;
 
-    fresh();
+    make_folder();
     near[0] = recorded(&far[0], true, "e0");
     near[1] = recorded(&far[1], true, "e1");
     for (unsigned i = 0; i < 100; i++) {
@@ -168,48 +213,73 @@ static void together(void)
         rnic_port_close(far[i]);
     }
     EXPECT_EQ(got, 200);
+    EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 100);
-    near[0] = recorded(&far[0], true, "e1"); /* a third that finds its interface */
+    near[0] = recorded(&far[0], true, "e1"); /* a third at the same interface */
     frame.len = len_of(100);
     make(buf, frame.len, 100);
     EXPECT_EQ(rnic_port_send(near[0], &frame, 1, 0), 1);
     rnic_port_close(near[0]);
     rnic_port_close(far[0]);
+    EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 101);
-    unlink(path);
+    EXPECT_EQ(count_ifaces(), 2);
+    remove_folder();
 }
 
-/* Appends frame `number`, of two interfaces, at a time of its own. */
-static void append(FILE *file, unsigned iface, unsigned number, uint64_t stamp)
+/* Opens file `number` of the folder. */
+static FILE *open_part(unsigned number, const char *mode)
 {
+    char name[sizeof(folder) + 16];
+
+    snprintf(name, sizeof(name), "%s/%u.pcapng", folder, number);
+    return fopen(name, mode);
+}
+
+static void write_interface(FILE *file, const char *name)
+{
+    uint8_t block[512];
+
+    fwrite(block, pcapng_section(block, sizeof(block), "test"), 1, file);
+    fwrite(block, pcapng_interface(block, sizeof(block), name, PCAPNG_LINKTYPE_ETHERNET, 0), 1,
+           file);
+}
+
+static void append(FILE *file, unsigned number, uint64_t stamp)
+{
+    static const char *const comment = "a comment";
     uint8_t frame[ROCE_FRAME_MAX];
-    uint8_t block[ROCE_FRAME_MAX + RNIC_PCAPNG_OVERHEAD];
+    uint8_t block[ROCE_FRAME_MAX + PCAPNG_OVERHEAD(1)];
     size_t len;
 
     make(frame, len_of(number), number);
-    len = rnic_pcapng_frame(block, sizeof(block), iface, stamp, RNIC_PCAPNG_OUT, "a comment", frame,
-                            len_of(number));
+    len = pcapng_packet(block, sizeof(block),
+                        &(struct pcapng_frame){.time = stamp,
+                                               .direction = PCAPNG_OUT,
+                                               .data = frame,
+                                               .cap_len = len_of(number),
+                                               .wire_len = len_of(number),
+                                               .comment = &comment,
+                                               .comment_cnt = 1});
     CU_ASSERT_FATAL(len > 0 && fwrite(block, len, 1, file) == 1);
 }
 
-/* What processes appended in batches is in the order of its times afterwards; frames of one time
- * stay in their order, the interfaces come first, and a torn end stays where it is. */
-static void sorted(void)
+/* Two files with their frames in any order become one, sorted by time; frames of one time stay in
+ * their order, and the end of a file that a process was killed at is left out. */
+static void joined_file_is_sorted_by_time(void)
 {
     enum { CNT = 2000 };
     static const uint64_t base = UINT64_C(1600000000000000000);
     struct rng rng = rng_seed();
     struct error why;
     unsigned order[CNT];
-    uint8_t block[512];
-    FILE *file;
-    int status;
+    FILE *file[3];
 
-    fresh();
-    file = fopen(path, "we");
-    CU_ASSERT_FATAL(file != NULL);
-    fwrite(block, rnic_pcapng_section(block, sizeof(block)), 1, file);
-    fwrite(block, rnic_pcapng_iface(block, sizeof(block), "lo"), 1, file);
+    make_folder();
+    for (unsigned i = 0; i < 3; i++)
+        CU_ASSERT_FATAL((file[i] = open_part(i, "we")) != NULL);
+    write_interface(file[0], "lo");
+    write_interface(file[1], "eth0"); /* the third stays empty */
     for (unsigned i = 0; i < CNT; i++)
         order[i] = i;
     for (unsigned i = 0; i < CNT; i++) { /* swaps of even with even: of a pair the first stays so */
@@ -220,90 +290,86 @@ static void sorted(void)
         order[j] = order[k], order[j + 1] = order[k + 1];
         order[k] = even, order[k + 1] = odd;
     }
-    for (unsigned i = 0; i < CNT; i++) {
-        if (i == CNT / 2)
-            fwrite(block, rnic_pcapng_iface(block, sizeof(block), "eth0"), 1, file);
-        append(file, i >= CNT / 2, order[i], base + order[i] / 2 * 10);
-    }
-    fclose(file);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
+    for (unsigned i = 0; i < CNT; i++)
+        append(file[i >= CNT / 2], order[i], base + order[i] / 2 * 10);
+    append(file[1], CNT, base + CNT * 10);
+    for (unsigned i = 0; i < 3; i++)
+        fclose(file[i]);
+    EXPECT_EQ(join_folder(&why), 0);
+    EXPECT_EQ(count(0), CNT + 1);
+    EXPECT_EQ(count_ifaces(), 2);
+    file[1] = open_part(1, "r+e");
+    CU_ASSERT_FATAL(file[1] != NULL && fseek(file[1], 0, SEEK_END) == 0);
+    EXPECT_EQ(ftruncate(fileno(file[1]), ftell(file[1]) - 7), 0);
+    fclose(file[1]);
+    EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), CNT);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0); /* nothing to do */
-    EXPECT_EQ(count(0), CNT);
-    file = fopen(path, "ae");
-    CU_ASSERT_FATAL(file != NULL);
-    append(file, 0, CNT, base - 1); /* would be the first */
-    fwrite(block, 11, 1, file);
-    fclose(file);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
-    status = truncate(path, 20);
-    EXPECT_EQ(status, 0);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why) == -EINVAL, true); /* the section is not whole */
-    CU_ASSERT(strstr(why.text, path) != NULL);
-    EXPECT_EQ(truncate(path, 0), 0);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why), 0);
-    unlink(path);
-    EXPECT_EQ(rnic_pcapng_sort(path, &why) == -ENOENT, true);
+    file[1] = open_part(1, "r+e");
+    CU_ASSERT_FATAL(file[1] != NULL);
+    EXPECT_EQ(ftruncate(fileno(file[1]), 20), 0); /* the section is not whole */
+    fclose(file[1]);
+    EXPECT_EQ(join_folder(&why), -1);
+    CU_ASSERT(strstr(why.text, "/1.pcapng: not a pcapng file") != NULL);
+    remove_folder();
 }
 
-static void refused(void)
+static void file_in_place_of_the_folder_is_refused(void)
 {
-    static const char junk[] = "this is no capture at all, but somebody's notes";
-    const struct rnic_record_attr attr = {.path = path, .iface = "e0"};
+    static const char junk[] = "this is no folder at all, but somebody's notes";
+    const struct rnic_record_attr attr = {.folder = path, .iface = "e0"};
     struct rnic_port *front;
     struct error why = {""};
-    struct stat stat_before;
-    struct stat stat_after;
+    struct stat st;
     FILE *file;
 
-    fresh();
+    make_folder();
     file = fopen(path, "w");
     CU_ASSERT_FATAL(file != NULL);
     fwrite(junk, 1, sizeof(junk), file);
     fclose(file);
-    EXPECT_EQ(stat(path, &stat_before), 0);
-    EXPECT_EQ(rnic_record_open(&attr, NULL, &front, &why) == -EINVAL, true);
+    EXPECT_EQ(rnic_record_open(&attr, NULL, &front, &why), -ENOTDIR);
     CU_ASSERT(strstr(why.text, path) != NULL);
-    EXPECT_EQ(stat(path, &stat_after), 0);
-    EXPECT_EQ(stat_after.st_size, stat_before.st_size);
-    unlink(path);
+    EXPECT_EQ(stat(path, &st), 0);
+    EXPECT_EQ(st.st_size, sizeof(junk));
+    remove_folder();
 }
 
-/* Any damage to a file is seen, and nothing beyond it read. */
-static void damaged(void)
+/* Whatever bytes a recording has, nothing beyond them is read. */
+static void damaged_recordings_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
-    uint8_t whole[512];
-    uint8_t data[64] = {0};
-    uint32_t cnt;
-    size_t len = rnic_pcapng_section(whole, sizeof(whole));
+    static const char *const comment = "x";
+    uint8_t whole[512], data[64] = {0};
+    struct pcapng_frame frame = {
+        .data = data, .cap_len = 61, .wire_len = 61, .comment = &comment, .comment_cnt = 1};
+    size_t len = pcapng_section(whole, sizeof(whole), "test");
 
-    len += rnic_pcapng_iface(whole + len, sizeof(whole) - len, "e0");
-    len += rnic_pcapng_iface(whole + len, sizeof(whole) - len, "e1");
-    len += rnic_pcapng_frame(whole + len, sizeof(whole) - len, 1, 1, RNIC_PCAPNG_IN, "x", data, 61);
-    EXPECT_EQ(rnic_pcapng_find(whole, len, "e0", &cnt), 0);
-    EXPECT_EQ(rnic_pcapng_find(whole, len, "e1", &cnt), 1);
-    EXPECT_EQ(rnic_pcapng_find(whole, len, "e", &cnt), 2);
-    EXPECT_EQ(cnt, 2);
-    for (unsigned i = 0; i < 50000; i++) {
+    len += pcapng_interface(whole + len, sizeof(whole) - len, "e0", PCAPNG_LINKTYPE_ETHERNET, 0);
+    len += pcapng_packet(whole + len, sizeof(whole) - len, &frame);
+    make_folder();
+    for (unsigned i = 0; i < 5000; i++) {
         size_t cut = i < len ? i : rng_below(&rng, (uint32_t)len + 1);
-        uint8_t *exact = malloc(cut ? cut : 1);
+        uint8_t bytes[sizeof(whole)];
+        FILE *file = open_part(0, "we");
+        struct error why;
 
-        CU_ASSERT_FATAL(exact != NULL);
-        memcpy(exact, whole, cut);
+        CU_ASSERT_FATAL(file != NULL);
+        memcpy(bytes, whole, cut);
         for (unsigned n = i < len ? 0 : rng_below(&rng, 4); n > 0 && cut > 0; n--)
-            exact[rng_below(&rng, (uint32_t)cut)] = (uint8_t)rng_u64(&rng);
-        rnic_pcapng_find(exact, cut, "e1", &cnt);
-        free(exact);
+            bytes[rng_below(&rng, (uint32_t)cut)] = (uint8_t)rng_u64(&rng);
+        fwrite(bytes, 1, cut, file);
+        fclose(file);
+        (void)join_folder(&why);
     }
+    remove_folder();
     for (size_t cap = 0; cap < 100; cap++) /* what has no room is not written */
-        CU_ASSERT(rnic_pcapng_frame(whole, cap, 0, 0, RNIC_PCAPNG_IN, "x", data, 61) == 0);
+        CU_ASSERT(pcapng_packet(whole, cap, &frame) == 0);
 }
 
 /* ---- the file port --------------------------------------------------------------------------- */
 
 /* What one port wrote another plays, at the times between. */
-static void played(void)
+static void what_one_port_wrote_another_plays(void)
 {
     struct rnic_port *port;
     struct error why;
@@ -312,7 +378,7 @@ static void played(void)
     uint64_t now = 500;
     int status;
 
-    fresh();
+    make_folder();
     EXPECT_EQ(rnic_port_file_open(NULL, path, "e0", &port, &why), 0);
     for (unsigned i = 0; i < 100; i++) {
         struct rnic_frame frame = {.data = buf, .len = len_of(i)};
@@ -333,10 +399,10 @@ static void played(void)
     EXPECT_EQ(got, 100);
     CU_ASSERT(now > 500); /* time went by while they were written */
     rnic_port_close(port);
-    unlink(path);
+    remove_folder();
 }
 
-static void not_played(void)
+static void missing_file_is_named(void)
 {
     struct rnic_port *port;
     struct error why;
@@ -350,7 +416,7 @@ static void not_played(void)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* A full way is said, and a wait for room ends; frames keep their order. */
-static void memory(void)
+static void full_memory_port_reports_room(void)
 {
     struct rnic_port *pair[2];
     struct rnic_port_stats stats;
@@ -382,5 +448,8 @@ static void memory(void)
     rnic_port_close(pair[0]);
 }
 
-SUITE("port.record", TEST(everything), TEST(only_what_went), TEST(together), TEST(sorted),
-      TEST(refused), TEST(damaged), TEST(played), TEST(not_played), TEST(memory))
+SUITE("port.record", TEST(every_frame_is_recorded_byte_for_byte),
+      TEST(frames_the_port_refused_are_not_recorded), TEST(several_writers_share_interfaces),
+      TEST(joined_file_is_sorted_by_time), TEST(file_in_place_of_the_folder_is_refused),
+      TEST(damaged_recordings_are_read_in_bounds), TEST(what_one_port_wrote_another_plays),
+      TEST(missing_file_is_named), TEST(full_memory_port_reports_room))

@@ -2,8 +2,8 @@
 /* Several recordings that still grow become one, in the order of its times. */
 #include <errno.h>
 #include <string.h>
-#include "port/pcapng/pcapng.h"
-#include "port/pcapng/pcapng_merge.h"
+#include "pcapng/pcapng.h"
+#include "pcapng/pcapng_merge.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
@@ -30,39 +30,50 @@ static void take(void *user, const uint8_t *block, size_t len)
     t->stamp[t->frames++] = (uint64_t)roce_le32_get(block + 12) << 32 | roce_le32_get(block + 16);
 }
 
-static int begin(struct rnic_merge *merge, const char *iface)
+static int begin(struct pcapng_merge *merge, const char *iface)
 {
     uint8_t buf[256];
-    int stream = rnic_merge_add(merge);
-    size_t len = rnic_pcapng_section(buf, sizeof(buf));
+    int stream = pcapng_merge_add(merge);
+    size_t len = pcapng_section(buf, sizeof(buf), "test");
 
     CU_ASSERT_FATAL(stream >= 0);
-    len += rnic_pcapng_iface(buf + len, sizeof(buf) - len, iface);
-    EXPECT_EQ(rnic_merge_feed(merge, stream, buf, len), 0);
+    len += pcapng_interface(buf + len, sizeof(buf) - len, iface, PCAPNG_LINKTYPE_ETHERNET, 0);
+    EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
     return stream;
 }
 
-static void mark(struct rnic_merge *merge, int stream, uint64_t stamp)
+static void mark(struct pcapng_merge *merge, int stream, uint64_t stamp)
 {
     uint8_t buf[64];
 
-    EXPECT_EQ(rnic_merge_feed(merge, stream, buf, rnic_pcapng_mark(buf, sizeof(buf), stamp)), 0);
+    EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, pcapng_mark(buf, sizeof(buf), stamp)), 0);
 }
 
-static void frame(struct rnic_merge *merge, int stream, uint64_t stamp)
+static size_t packet(uint8_t *buf, size_t cap, uint32_t iface, uint64_t stamp, const uint8_t *bytes,
+                     uint32_t len)
+{
+    return pcapng_packet(buf, cap,
+                         &(struct pcapng_frame){.iface = iface,
+                                                .time = stamp,
+                                                .direction = PCAPNG_OUT,
+                                                .data = bytes,
+                                                .cap_len = len,
+                                                .wire_len = len});
+}
+
+static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
 {
     static const uint8_t bytes[61];
     uint8_t buf[256];
-    size_t len =
-        rnic_pcapng_frame(buf, sizeof(buf), 0, stamp, RNIC_PCAPNG_OUT, NULL, bytes, sizeof(bytes));
+    size_t len = packet(buf, sizeof(buf), 0, stamp, bytes, sizeof(bytes));
 
-    EXPECT_EQ(rnic_merge_feed(merge, stream, buf, len), 0);
+    EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
 /* What a stream says is on its way holds back what is not older. */
-static void marks(void)
+static void marks_hold_younger_frames_back(void)
 {
-    struct rnic_merge *merge = rnic_merge_new();
+    struct pcapng_merge *merge = pcapng_merge_new();
     struct taken t = {.frames = 0};
     int a = begin(merge, "lo"), b = begin(merge, "lo"), c = begin(merge, "eth0");
 
@@ -70,37 +81,37 @@ static void marks(void)
     frame(merge, b, 150);
     frame(merge, b, 90);
     frame(merge, c, 120);
-    rnic_merge_take(merge, 1000, take, &t);
+    pcapng_merge_take(merge, 1000, take, &t);
     EXPECT_EQ(t.others, 3); /* the section, lo, eth0 */
     EXPECT_EQ(t.frames, 1);
     EXPECT_EQ(t.stamp[0], 90);
     frame(merge, a, 110);
     mark(merge, a, UINT64_MAX);
-    rnic_merge_take(merge, 130, take, &t);
+    pcapng_merge_take(merge, 130, take, &t);
     EXPECT_EQ(t.frames, 3);
     EXPECT_EQ(t.stamp[1], 110);
     EXPECT_EQ(t.iface[1], 0);
     EXPECT_EQ(t.stamp[2], 120);
     EXPECT_EQ(t.iface[2], 1);
     mark(merge, c, 10); /* it was killed */
-    rnic_merge_end(merge, c);
-    rnic_merge_take(merge, 1000, take, &t);
+    pcapng_merge_end(merge, c);
+    pcapng_merge_take(merge, 1000, take, &t);
     EXPECT_EQ(t.frames, 4);
     mark(merge, a, 10);
     frame(merge, b, 2000);
-    rnic_merge_take(merge, UINT64_MAX, take, &t); /* nothing will follow */
+    pcapng_merge_take(merge, UINT64_MAX, take, &t); /* nothing will follow */
     EXPECT_EQ(t.frames, 5);
-    EXPECT_EQ(rnic_merge_waiting(merge), 0);
+    EXPECT_EQ(pcapng_merge_waiting(merge), 0);
     EXPECT_EQ(t.others, 3);
-    rnic_merge_del(merge);
+    pcapng_merge_del(merge);
 }
 
 /* Processes that send in batches and are read at any moment, cut anywhere: all in order. */
-static void at_any_moment(void)
+static void growing_recordings_are_merged_in_order(void)
 {
     enum { STREAMS = 5, STEPS = 20000 };
     struct rng rng = rng_seed();
-    struct rnic_merge *merge = rnic_merge_new();
+    struct pcapng_merge *merge = pcapng_merge_new();
     static struct taken t;
     uint8_t file[STREAMS][8192];
     size_t len[STREAMS], given[STREAMS];
@@ -124,14 +135,13 @@ static void at_any_moment(void)
             size_t room = sizeof(file[i]) - len[i];
 
             if (!open[i]) {
-                len[i] += rnic_pcapng_mark(at, room, now);
+                len[i] += pcapng_mark(at, room, now);
                 open[i] = true;
             } else if (rng_below(&rng, 3) > 0) {
-                len[i] += rnic_pcapng_frame(at, room, 0, now, RNIC_PCAPNG_OUT, NULL, bytes,
-                                            sizeof(bytes));
+                len[i] += packet(at, room, 0, now, bytes, sizeof(bytes));
                 sent++;
             } else {
-                len[i] += rnic_pcapng_mark(at, room, UINT64_MAX);
+                len[i] += pcapng_mark(at, room, UINT64_MAX);
                 open[i] = false;
             }
         }
@@ -139,39 +149,40 @@ static void at_any_moment(void)
             for (unsigned k = 0; k < STREAMS; k++) {
                 size_t cut = (len[k] - given[k]) / 2;
 
-                EXPECT_EQ(rnic_merge_feed(merge, stream[k], file[k] + given[k], cut), 0);
-                EXPECT_EQ(rnic_merge_feed(merge, stream[k], file[k] + given[k] + cut,
-                                          len[k] - given[k] - cut),
+                EXPECT_EQ(pcapng_merge_feed(merge, stream[k], file[k] + given[k], cut), 0);
+                EXPECT_EQ(pcapng_merge_feed(merge, stream[k], file[k] + given[k] + cut,
+                                            len[k] - given[k] - cut),
                           0);
                 len[k] = given[k] = 0;
             }
-            rnic_merge_take(merge, now, take, &t);
+            pcapng_merge_take(merge, now, take, &t);
         }
     }
     for (unsigned k = 0; k < STREAMS; k++)
-        EXPECT_EQ(rnic_merge_feed(merge, stream[k], file[k], len[k]), 0);
-    rnic_merge_take(merge, UINT64_MAX, take, &t);
+        EXPECT_EQ(pcapng_merge_feed(merge, stream[k], file[k], len[k]), 0);
+    pcapng_merge_take(merge, UINT64_MAX, take, &t);
     EXPECT_EQ(t.frames, sent);
     for (unsigned i = 1; i < t.frames; i++)
         CU_ASSERT(t.stamp[i - 1] < t.stamp[i]);
-    rnic_merge_del(merge);
+    pcapng_merge_del(merge);
 }
 
-static void broken(void)
+static void streams_that_are_no_recording_end(void)
 {
     static const uint8_t zeros[64];
-    struct rnic_merge *merge = rnic_merge_new();
+    struct pcapng_merge *merge = pcapng_merge_new();
     struct taken t = {.frames = 0};
     int a = begin(merge, "lo"), b = begin(merge, "lo");
     uint8_t buf[256];
-    size_t len = rnic_pcapng_frame(buf, sizeof(buf), 1, 5, RNIC_PCAPNG_IN, NULL, zeros, 20);
+    size_t len = packet(buf, sizeof(buf), 1, 5, zeros, 20);
 
-    EXPECT_EQ(rnic_merge_feed(merge, a, zeros, sizeof(zeros)), -EINVAL);
-    EXPECT_EQ(rnic_merge_feed(merge, a, zeros, 4), -EINVAL); /* it is over */
-    EXPECT_EQ(rnic_merge_feed(merge, b, buf, len), -EINVAL); /* no such interface */
-    rnic_merge_take(merge, UINT64_MAX, take, &t);
+    EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, sizeof(zeros)), -EINVAL);
+    EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, 4), -EINVAL); /* it is over */
+    EXPECT_EQ(pcapng_merge_feed(merge, b, buf, len), -EINVAL); /* no such interface */
+    pcapng_merge_take(merge, UINT64_MAX, take, &t);
     EXPECT_EQ(t.frames, 0);
-    rnic_merge_del(merge);
+    pcapng_merge_del(merge);
 }
 
-SUITE("port.merge", TEST(marks), TEST(at_any_moment), TEST(broken))
+SUITE("port.merge", TEST(marks_hold_younger_frames_back),
+      TEST(growing_recordings_are_merged_in_order), TEST(streams_that_are_no_recording_end))

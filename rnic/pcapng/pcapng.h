@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Pcapng: the blocks of a capture file, read and written in memory. Source:
+ * draft-ietf-opsawg-pcapng, "PCAP Now Generic (pcapng) Capture File Format", version 1.0.
+ *
+ * Called by the parser of captures (replay/capture/pcap_parse.c), the writer of annotated copies
+ * (replay/capture/pcapng_writer.c), the recording port (port/frameio/record.c), and by
+ * pcapng_merge.c and pcapng_join.c. It does no input or output and allocates nothing.
+ *
+ *   Reading: 1. pcapng_byte_order() of the section header, 2. pcapng_read_iface() of each interface
+ *   block, 3. pcapng_read_packet() of each packet block, 4. pcapng_time() of its time stamp.
+ *   Writing: 1. pcapng_section(), 2. pcapng_interface(), 3. pcapng_packet(), as often as needed.
+ *
+ * Errors: reading sets the error and returns -1. Writing returns 0 if the buffer is too short.
+ */
+#ifndef RNIC_PCAPNG_PCAPNG_H
+#define RNIC_PCAPNG_PCAPNG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "wire/bytes.h"
+
+enum pcapng_type {
+    PCAPNG_SECTION = 0x0A0D0D0A, /* the same in both byte orders */
+    PCAPNG_INTERFACE = 1,
+    PCAPNG_OBSOLETE_PACKET = 2,
+    PCAPNG_SIMPLE_PACKET = 3,
+    PCAPNG_PACKET = 6, /* "enhanced" */
+};
+
+#define PCAPNG_BLOCK_MIN   12u /* type, length, length again */
+#define PCAPNG_SECTION_MIN 28u
+#define PCAPNG_RECORD_MAX  262144u /* captured bytes of a packet; libpcap's limit */
+
+#define PCAPNG_LINKTYPE_ETHERNET 1u
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static inline uint16_t pcapng_u16(bool big, const uint8_t *p)
+{
+    return big ? (uint16_t)roce_bits_get(p, 0, 0, 16) : roce_le16_get(p);
+}
+
+static inline uint32_t pcapng_u32(bool big, const uint8_t *p)
+{
+    return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
+}
+
+/* Sets *big from the first 12 bytes of a section header; false if they are none. */
+bool pcapng_byte_order(const uint8_t *p, bool *big);
+
+/* Returns the length of the block that begins at `p`, or 0 if `len` bytes do not hold it whole or
+ * its two lengths differ. */
+uint32_t pcapng_block_len(bool big, const uint8_t *p, size_t len);
+
+static inline bool pcapng_is_packet(uint32_t type)
+{
+    return type == PCAPNG_PACKET || type == PCAPNG_SIMPLE_PACKET || type == PCAPNG_OBSOLETE_PACKET;
+}
+
+struct pcapng_iface {
+    uint16_t linktype; /* LINKTYPE_ of tcpdump.org */
+    uint32_t snaplen;
+    uint64_t units; /* time stamp units per second */
+    int64_t offset; /* added to time stamps, seconds */
+};
+
+/* Reads an interface block of `len` bytes. 0, or -1 and an error. */
+int pcapng_read_iface(struct pcapng_iface *out, bool big, const uint8_t *block, uint32_t len,
+                      struct error *error);
+
+struct pcapng_packet {
+    uint32_t iface; /* number within the section */
+    uint64_t stamp; /* in units of the interface; 0 for a simple packet, which has none */
+    uint32_t cap_len, wire_len;
+    uint32_t data_off;    /* offset of the captured bytes in the block */
+    uint32_t options_off; /* offset of the options; 0 for a simple packet, which cannot have any */
+};
+
+/* Reads a packet block of any of the three types. 0, or -1 and an error. */
+int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block, uint32_t len,
+                       struct error *error);
+
+/* Converts a time stamp to nanoseconds since 1970. A time before 1970 or beyond 64 bits is garbage
+ * and becomes 0. */
+uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
+
+/* ---- writing (little-endian) ----------------------------------------------------------------- */
+
+/* Longest comment, in bytes; a longer one is cut between two characters. */
+#define PCAPNG_COMMENT_MAX 1024u
+
+/* Upper limit of the bytes of a packet block besides the captured bytes. */
+#define PCAPNG_OVERHEAD(comments) (64u + (comments) * (PCAPNG_COMMENT_MAX + 4u))
+
+enum pcapng_direction { PCAPNG_UNKNOWN, PCAPNG_IN, PCAPNG_OUT };
+
+struct pcapng_frame {
+    uint32_t iface;
+    uint64_t time; /* ns since 1970 */
+    enum pcapng_direction direction;
+    const uint8_t *data;
+    uint32_t cap_len, wire_len;
+    const char *const *comment; /* UTF-8 */
+    size_t comment_cnt;
+};
+
+/* Each writes one block to `buf` and returns its length, or 0 if `cap` bytes do not hold it. The
+ * length of a section is unknown. Interfaces have time stamps in nanoseconds; `name` may be NULL.
+ */
+size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
+size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t linktype,
+                        uint32_t snaplen);
+size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame);
+
+/* Copies a packet block and adds comments after its options. A simple packet becomes an enhanced
+ * one of interface 0, with time 0. Keeps the byte order. */
+size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *block, uint32_t len,
+                           const struct pcapng_packet *packet, const char *const *comment,
+                           size_t cnt);
+
+#endif

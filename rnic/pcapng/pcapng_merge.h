@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Pcapng merge: makes one stream, sorted by time, of several recordings that still grow
+ * (port/frameio/record.h). rnic-run --selfcheck feeds its validator with it. Does no input or
+ * output.
+ *
+ *   1. pcapng_merge_new();
+ *   2. pcapng_merge_add() for each recording;
+ *   3. pcapng_merge_feed() with the bytes that a recording has grown by;
+ *   4. pcapng_merge_take() gives out the frames that nothing older can follow;
+ *   5. pcapng_merge_end() when the writer of a recording is gone;
+ *   6. pcapng_merge_del().
+ *
+ * A recording has the time of a sent frame between two marks, so that nothing older than what was
+ * given out can follow. The kernel stamps a received frame before its process reads it: such a
+ * frame may come late and then follows younger ones.
+ *
+ * Errors: -EINVAL for a stream that is no such recording, -ENOMEM.
+ */
+#ifndef RNIC_PCAPNG_PCAPNG_MERGE_H
+#define RNIC_PCAPNG_PCAPNG_MERGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes a mark (block type 0x80000001, which is ours) as pcapng_packet() writes a packet: sent
+ * frames that follow are not older than `time`; UINT64_MAX: no frame is being sent. */
+size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time);
+
+/* The interfaces of a file that others are merged into. */
+struct pcapng_ifaces {
+    uint8_t **block; /* copies of the interface blocks */
+    uint32_t cnt;
+};
+
+/* Returns the number of the interface with this block, which is added if it is new, or -ENOMEM. */
+int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
+void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
+
+struct pcapng_merge;
+
+struct pcapng_merge *pcapng_merge_new(void); /* NULL without memory */
+void pcapng_merge_del(struct pcapng_merge *merge);
+
+/* Returns the number of a new stream, or -ENOMEM. */
+int pcapng_merge_add(struct pcapng_merge *merge);
+
+/* Adds the next bytes of a stream, which may end inside a block. After -EINVAL the stream has
+ * ended. */
+int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *data, size_t len);
+
+/* Ends a stream; its last mark holds nothing back any more. */
+void pcapng_merge_end(struct pcapng_merge *merge, int stream);
+
+typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
+
+/*
+ * Passes to `fn`, as blocks of one pcapng file, the frames that are older than `until` and than the
+ * mark of each stream. To be exact, the caller reads the clock, then feeds all there is, then takes
+ * what is older than that time. UINT64_MAX: everything, as nothing will follow.
+ */
+void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
+
+/* Returns the bytes of frames that wait. */
+size_t pcapng_merge_waiting(const struct pcapng_merge *merge);
+
+#endif

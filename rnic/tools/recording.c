@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "tools/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+#include "pcapng/pcapng_join.h"
+#include "tools/scratch.h"
+
+#define WAIT_NS   UINT64_C(1000000000) /* for processes that still record */
+#define PERIOD_NS 10000000
+
+int recording_begin(const char *path, char *folder, struct error *error)
+{
+    if (snprintf(folder, PATH_MAX, "%s.XXXXXX", path) < PATH_MAX && mkdtemp(folder))
+        return 0;
+    snprintf(folder, PATH_MAX, "%s/rnic-run-XXXXXX", scratch_folder());
+    return mkdtemp(folder) ? 0 : error_set(error, "%s: %s", folder, strerror(errno));
+}
+
+/* Whether a process still records to the file. */
+static bool is_growing(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool growing = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+    if (fd >= 0)
+        close(fd);
+    return growing;
+}
+
+static bool any_is_growing(const glob_t *found)
+{
+    for (size_t i = 0; i < found->gl_pathc; i++)
+        if (is_growing(found->gl_pathv[i]))
+            return true;
+    return false;
+}
+
+/* Finds the files, after a wait for those that still grow. */
+static void find_files(const char *folder, glob_t *found)
+{
+    const struct timespec period = {.tv_nsec = PERIOD_NS};
+    char pattern[PATH_MAX + sizeof("/*.pcapng")];
+
+    snprintf(pattern, sizeof(pattern), "%s/*.pcapng", folder);
+    for (uint64_t waited = 0;; waited += PERIOD_NS) {
+        if (glob(pattern, 0, NULL, found) != 0)
+            *found = (glob_t){0};
+        if (waited >= WAIT_NS || !any_is_growing(found))
+            return;
+        globfree(found);
+        nanosleep(&period, NULL);
+    }
+}
+
+static int write_file(const char *path, const glob_t *found, struct error *error)
+{
+    FILE *out = fopen(path, "we");
+    int rc;
+
+    if (!out)
+        return error_set(error, "%s: %s", path, strerror(errno));
+    rc = pcapng_join(out, found->gl_pathv, (unsigned)found->gl_pathc, error);
+    if (fflush(out) != 0 && rc == 0)
+        rc = error_set(error, "%s: %s", path, strerror(errno));
+    fclose(out);
+    return rc;
+}
+
+int recording_end(const char *path, const char *folder, bool *left, struct error *error)
+{
+    glob_t found;
+    int rc;
+
+    find_files(folder, &found);
+    rc = write_file(path, &found, error);
+    *left = false;
+    for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
+        if (is_growing(found.gl_pathv[i]))
+            *left = true;
+        else
+            unlink(found.gl_pathv[i]);
+    }
+    if (rc == 0 && !*left)
+        rmdir(folder);
+    globfree(&found);
+    return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Recording: the file of rnic-run -w. The programs record into a folder, a file for each process
+ * and interface (port/frameio/record.h), which becomes one file when they have ended.
+ *
+ *   1. recording_begin() makes the folder; the caller passes it to the programs as RNIC_RECORD;
+ *   2. recording_end() makes the file and removes the folder.
+ *
+ * If rnic-run is killed in between, the folder stays beside the file, and each file in it can be
+ * read up to the kill.
+ */
+#ifndef TOOLS_RECORDING_H
+#define TOOLS_RECORDING_H
+
+#include <stdbool.h>
+#include "base/error.h"
+
+/* Makes a folder beside the file at `path`, or in scratch_folder() if it cannot be made there.
+ * `folder` has PATH_MAX bytes. 0, or -1 and an error. */
+int recording_begin(const char *path, char *folder, struct error *error);
+
+/*
+ * Writes all frames of the folder to `path`, sorted by time. Processes that still record are given
+ * a second to end; of those that go on, *left is set, and their files stay in the folder. 0, or -1
+ * and an error; then the folder stays too.
+ */
+int recording_end(const char *path, const char *folder, bool *left, struct error *error);
+
+#endif

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* Ids are used again, and a REQ may come again by another transaction: what is known of an exchange
- * beside the id of its `side`. */
+/* Selects an exchange beside the communication id of one side. Ids are reused, and a REQ may come
+ * again in another transaction. */
 struct roce_cm_match {
-    uint32_t other;      /* the id of the other side; 0 any */
-    const uint64_t *tid; /* of its REQ; NULL any */
+    uint32_t other;      /* id of the other side; 0 matches any */
+    const uint64_t *tid; /* transaction of the REQ; NULL matches any */
 };
 
 static struct roce_cm_exchange *find_exchange(const struct roce_ctx *ctx, int side,
@@ -48,14 +48,15 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
         s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst, match_any);
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return NULL;
-    /* The id of an exchange that is over, or has its answer: another one, perhaps. */
+    /* The id belongs to an exchange that has ended or has its REP: this is another exchange. */
     if (s->tid != msg->mad.tid &&
         (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
         return NULL;
     return s;
 }
 
-/* The exchange of both ids, with the transaction of its REQ if `tid` is not NULL. */
+/* Returns the exchange with both ids and, if `tid` is not NULL, with that transaction in its REQ.
+ */
 static struct roce_cm_exchange *find_by_both_ids(const struct roce_ctx *ctx, uint32_t local,
                                                  uint32_t remote, const uint64_t *tid, int *side)
 {

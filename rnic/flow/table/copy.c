@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Copies: a packet that was captured twice, which is no repetition. Where the IPv4 identification
- * is in use it tells the two apart; a frame with the same one and the same ICRC left its sender
- * once.
- */
 #include "flow/table/copy.h"
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 
-#define MANY    4               /* one of so many packets sent again is more than networks lose */
-#define COPY_NS UINT64_C(50000) /* no requester repeats itself so soon without a NAK */
+#define MANY    4               /* networks lose fewer than one packet in MANY */
+#define COPY_NS UINT64_C(50000) /* a requester does not retransmit sooner without a NAK */
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
 {
@@ -81,7 +76,8 @@ bool roce_conn_has_copies(const struct roce_ctx *ctx)
         const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
         uint64_t again = 0;
 
-        /* Without an identification each looks as if it were sent again, and no NAK had asked. */
+        /* Without the identification each copy was counted as a retransmission that no NAK
+         * requested. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
             if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
                 again += cold->retx[c].packets;

@@ -6,11 +6,11 @@
 #include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"
 
-#define SCAN_MAX  256  /* partners looked at a time */
-#define PSN_SMALL 4096 /* below: a PSN that programs choose, not a random one */
+#define SCAN_MAX  256  /* candidates examined for a packet */
+#define PSN_SMALL 4096 /* a smaller PSN was probably chosen by a program, not at random */
 #define CONFIRM   3
-#define APART     5  /* the same where both have ports and these differ: few devices do that */
-#define NEAR      64 /* PSNs: a hole before or after what was seen */
+#define APART     5  /* confirmations if the source ports differ, which few devices do */
+#define NEAR      64 /* PSNs: size of a hole before or after the captured packets */
 
 static uint16_t sport_of(uint32_t qpn, uint32_t other)
 {
@@ -23,7 +23,7 @@ static uint16_t sport_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
 }
 
-/* Whether `cand` sends from where `side` sends to, and the other way round. */
+/* Returns whether `cand` sends from the address that `side` sends to, and the reverse. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
@@ -31,21 +31,21 @@ static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpo
            memcmp(roce_peer(cand)->key.src, side->key.src, 16) == 0;
 }
 
-/* Their QPNs give the source port that both use. */
+/* Returns whether both use the source port that Linux derives from their QPNs. */
 static bool ports_prove(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->sport == cand->sport && side->sport != 0 &&
            side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* What it is worth that the ports of two directions prove each other, where `mates` to choose from
- * have that port: of many that have one and the same, one may fit by chance. */
+/* Returns how sure a pair is whose source ports match its QPNs. If several candidates (`mates`) use
+ * one port, it may match by chance. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* A READ response that answers `e` when it was asked for once: the bytes must be those. */
+/* Returns whether the length of a READ response fits request `e`, if that was sent once. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -60,7 +60,7 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
     }
 }
 
-/* Whether the response `pkt` can be an answer to what `cand` sent. */
+/* Returns whether the response `pkt` may answer a request of `cand`. */
 static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
@@ -70,7 +70,7 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     if (!cand->req.started)
         return false;
     e = roce_window_get(&cand->req.win, psn);
-    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names what is missing */
+    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names the missing PSN */
         return roce_window_get(&cand->req.win, (psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;
@@ -81,16 +81,16 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     return true;
 }
 
-/* Whether `psn` lies where `cand` sends, although the capture has no such packet of it: with a hole
- * there, `cand` may be what is answered. */
+/* Returns whether `psn` is close to the PSNs of `cand`, though that packet was not captured: if the
+ * capture has a hole there, `cand` may be the requester. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
            roce_diff(psn, cand->req.nxt) < NEAR;
 }
 
-/* Whether the MSN of `pkt`, which answers `cand`, is what `cand` sent since its first message: both
- * begin with the capture then (R102). */
+/* Returns whether the MSN of `pkt` equals the messages that `cand` sent since its first captured
+ * message. Then the connection began with the capture (R102). */
 static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
@@ -135,7 +135,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
     if (!e || (may_answer(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
-    /* What it answers, nobody asked, or one that was not captured. */
+    /* The response fits no captured request: no such request was sent, or it was not captured. */
     if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
         conn->inconsistent = true;
     else
@@ -145,7 +145,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* Answers that came before belong to requests that came before. */
+    /* Earlier responses belong to earlier requests. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -161,7 +161,7 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Candidates of one kind: how many, and one of them. */
+/* Candidates of one kind: their number, and one of them. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -173,7 +173,7 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* `side` and those that its packet at hand may answer are not joined. */
+/* Marks `side` and the candidates for its packet at hand as ambiguous. */
 static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     unsigned scan = 0;
@@ -190,8 +190,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* that do not fit */
-    unsigned scan = 0, mates = 0;             /* how many have its source port */
+    struct candidates port = {0}, near = {0}; /* candidates that do not fit */
+    unsigned scan = 0, mates = 0;             /* candidates with the same source port */
     bool ports, alone;
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
@@ -230,14 +230,14 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(ctx, side);
     if (port.cnt)
-        return; /* its ports say who it is, and its request was not captured */
+        return; /* the source ports name its requester, whose request was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
                                : NULL;
     if (!one)
         return;
-    /* Both directions of a pair have one port, with most devices. */
+    /* With most devices both directions of a pair use one source port. */
     ports = one->sport == side->sport;
     if (mates && !ports)
         return;
@@ -258,12 +258,12 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                   : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
                                      : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_rsp_note_nak(ctx,
-                          &roce_peer(one)->rsp); /* it goes back for this before they are joined */
+        roce_rsp_note_nak(
+            ctx, &roce_peer(one)->rsp); /* the requester may go back for this NAK before the join */
 }
 
-/* What `side` sends has another source port than its pair, which was known by that, and is no part
- * of what the two did so far. */
+/* Returns whether a packet is not of the present pair: it has another source port than the one that
+ * proved the pair, and its PSN does not continue what the two did. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -355,7 +355,8 @@ void roce_pair_finish(struct roce_flow *flow)
              cand = cand->pair_next)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
-            (side->pair_indexed && cand->conn->conn_index < conn->conn_index)) /* that one looked */
+            (side->pair_indexed &&
+             cand->conn->conn_index < conn->conn_index)) /* that one was examined before */
             continue;
         if (side->pair_hits || cand->pair_hits ||
             (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {

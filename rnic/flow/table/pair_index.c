@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Addresses of neighbours differ in their last byte alone: it has to reach all bits. */
+/* Mixes `v` into the hash. Addresses of neighbours differ in the last byte only, which has to
+ * change all bits. */
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
@@ -63,7 +64,6 @@ void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn)
     *cnt = (uint16_t)(*cnt + (*cnt < UINT16_MAX));
 }
 
-/* Whether no other directions of connected services were seen between the two hosts. */
 bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *conn)
 {
     const uint8_t *a = conn->side[0].key.src, *b = conn->side[1].key.src;
@@ -73,7 +73,6 @@ bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *co
            flow->directions[bucket_of(b, a, conn->net)] <= most;
 }
 
-/* The directions between the hosts of `side` that wait, from the other to this one. */
 struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
                                            const struct roce_endpoint *side)
 {

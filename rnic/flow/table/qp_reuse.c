@@ -4,13 +4,13 @@
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
 
-#define FIRST_LOST                                                                                 \
-    4u /* messages of another use that may be missing before the first that is seen */
+#define FIRST_LOST 4u /* messages of a new use that may be missing before its first captured one   \
+                       */
 
-/* What a turn was. */
+/* What a possible reuse turned out to be. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
-/* ---- what is held ------------------------------------------------------------------------------
+/* ---- deferred findings --------------------------------------------------------------------------
  */
 
 static bool is_nak(const struct roce_pkt *pkt)
@@ -18,8 +18,8 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* A response that nobody asked for, when the use that was known had ended or rested, or with an MSN
- * that counts nothing new: as the first ones of another use, whatever comes after it. */
+/* Returns whether an unsolicited response may be one of the first of a new use: the known use had
+ * ended or was idle, or the MSN counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -29,7 +29,7 @@ static bool response_may_be_of_new_use(const struct roce_endpoint *side)
             roce_diff(cand->msn, cand->msn_before) <= 0);
 }
 
-/* The turn of `side` ends. Where the other one's lasts, what it was may still change all. */
+/* Ends the possible reuse of `side`. Findings stay deferred if the other endpoint's is open. */
 static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
                               enum outcome outcome)
 {
@@ -57,7 +57,7 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
     roce_reuse_free(ctx->flow, side);
 }
 
-/* What was thought of the two since the turn began is wrong. */
+/* Reports the new use and resets what was known of the old one. */
 static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -71,13 +71,13 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->inconsistent = true; /* and not all of it is known */
+        ctx->conn->inconsistent = true; /* the new use is not known completely */
     else
         roce_conn_forget_use(ctx);
 }
 
-/* One packet that differs is a fault more often than another use; where nothing is as it was, that
- * is not so. */
+/* Returns whether only one packet differs. That is a fault more often than a new use, unless all
+ * else differs too. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -92,20 +92,20 @@ static bool is_one_fault(const struct roce_endpoint *side)
     if (rsp->last_frame > cand->frame &&
         (cand->msn_before == 0 ||
          (side->req.reuse_kind != ROCE_REUSE_GAP && rsp->last_msn == cand->messages)))
-        return false; /* what was answered may be the first of all */
+        return false; /* the first response of all may be to the new use */
     if (side->req.reuse_kind == ROCE_REUSE_MSN_RESTART &&
         roce_diff(cand->msn, cand->msn_before) < 0)
         return false;
     return frames <= 1 && !cand->new_port;
 }
 
-/* What the turn was, where nothing told. */
+/* Decides at the end, when no packet decided it. */
 static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
 
-    /* Of the pair that was: the answers to another use may come from another QP. */
+    /* Responses to the new use may come from another QP. */
     if (!ctx->conn->paired || !rsp->started ||
         ((cand->packets > 1 || side->req.reuse_kind == ROCE_REUSE_LATER_PSN) &&
          rsp->last_frame <= cand->frame))
@@ -125,13 +125,13 @@ void roce_reuse_end(struct roce_ctx *ctx)
 {
     for (int i = 0; i < 2; i++) {
         struct roce_endpoint *side = &ctx->conn->side[i];
-        bool open = roce_reuse_is_pending(&side->req); /* or CM told of another use meanwhile */
+        bool open = roce_reuse_is_pending(&side->req); /* CM may have set up a new use meanwhile */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
     }
 }
 
-/* ---- how one begins ----------------------------------------------------------------------------
+/* ---- suspicion ----------------------------------------------------------------------------------
  */
 
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
@@ -145,7 +145,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
     if (roce_reuse_is_pending(req)) {
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
-        resolve_candidate(ctx, side, outcome_at_end(ctx, side)); /* it said little */
+        resolve_candidate(ctx, side,
+                          outcome_at_end(ctx, side)); /* the earlier one has little evidence */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
@@ -162,7 +163,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
                                           .after_idle = roce_since(req->last_time, ctx->time) >=
                                                         ROCE_MIN_TIMEOUT_NS,
                                           .deferred = cand->deferred};
-    if (kind == ROCE_REUSE_UNSOLICITED) /* a NAK counts nothing, what has no MSN tells nothing */
+    if (kind == ROCE_REUSE_UNSOLICITED) /* a NAK does not count its request; a response without MSN
+                                           decides nothing */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
                                                           : cand->msn_before + 1;
     return true;
@@ -197,16 +199,16 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
     cand->messages = ends;
 }
 
-/* ---- how it goes on ----------------------------------------------------------------------------
+/* ---- evidence -----------------------------------------------------------------------------------
  */
 
-/* Whether it began by going back, so that it ends where it left. */
+/* Returns whether the event was an older PSN, so that it ends where the old use stopped. */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
 }
 
-/* Whether the packet at hand may come next after the newest. */
+/* Returns whether the opcode of the packet at hand may follow the newest request. */
 static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_sent_packet *tail = roce_window_tail(&req->win);
@@ -224,18 +226,19 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
                            : !roce_qp_may_be_reused(ctx) && !cand->new_port &&
                                  cand->different <= (cand->msn_before > 0) &&
                                  may_follow_newest(ctx, req) && roce_diff(cand->next, psn) <= 0)) {
-        resolve_candidate(ctx, ctx->sender, SAME_USE); /* it goes on where it had been */
+        resolve_candidate(ctx, ctx->sender, SAME_USE); /* the requester continues the old use */
         return;
     }
     cand->packets++;
     cand->psns_unsure |= guess;
     if (roce_diff(psn, cand->next) < 0)
-        return; /* again */
+        return; /* a repetition */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* A fault alters one thing of a packet; another use of the QP sends another one. */
+/* Returns whether more than one thing differs. A fault alters one; a new use sends another packet.
+ */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;
@@ -278,7 +281,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool anew = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
-    uint32_t ends = cand->messages - (nak && cand->messages); /* what a NAK names did not end */
+    uint32_t ends = cand->messages - (nak && cand->messages); /* a NAK does not count its request */
     uint32_t most = ends + (roce_qp_may_be_reused(ctx)                       ? ROCE_START_PSNS
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
@@ -287,7 +290,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* perhaps from before, or to what was not captured */
+        return; /* an answer to earlier packets, or to packets that were not captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
     if (anew && msn > most)
@@ -298,16 +301,17 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (anew || !kept) {
             confirm_new_use(ctx, side);
-        } else if (roce_qp_may_be_reused(ctx)) { /* some send again what they kept, its MSN too */
+        } else if (roce_qp_may_be_reused(
+                       ctx)) { /* some responders replay the stored response with its old MSN */
             resolve_candidate(ctx, side, UNKNOWN_USE);
             ctx->conn->inconsistent = true;
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all came again as it was, and was answered */
+        resolve_candidate(ctx, side, SAME_USE); /* all was repeated unchanged and answered */
 }
 
-/* ---- a new use ---------------------------------------------------------------------------------
+/* ---- start and restart of a requester -----------------------------------------------------------
  */
 
 bool roce_qp_was_refused(const struct roce_ctx *ctx)
@@ -320,9 +324,9 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
     return !roce_conn_cm_seen(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
 }
 
-#define ROUND_NS UINT64_C(300000000) /* the PSNs do not come round in less */
+#define ROUND_NS UINT64_C(300000000) /* the PSNs do not wrap within this time */
 
-/* The capture lacks packets: a first PSN may be one of them. */
+/* Returns whether packets are missing in the capture: a first PSN may be one of them. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     const uint64_t *rules = ctx->flow->totals.rules;
@@ -344,7 +348,7 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
     return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
 
-/* All from the first PSN on comes again, up to the packet at hand. */
+/* Returns whether the requester repeats everything from the first PSN up to the packet at hand. */
 static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -367,7 +371,7 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
-        return true; /* CM would have told, if all that it said were in the capture */
+        return true; /* CM would announce it, but its messages may not be captured */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
            roce_request_differs(ctx, e, now);
 }
@@ -379,7 +383,7 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 
     req->started = true;
     if (roce_reuse_is_unannounced(
-            ctx)) /* of what was refused nothing was seen: that was another life */
+            ctx)) /* the fatal NAK refers to an earlier use: what it refused was not captured */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;

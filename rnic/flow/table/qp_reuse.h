@@ -1,62 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Turn: a requester, of whose connection no CM message told, does what it may do in another use of
- * the QP as well as in this one: it goes back, or ahead, or rests; or a response does not fit. What
- * would be an ERROR from then on is held until something tells:
+ * QP reuse: another use of a pair of QPs. CM messages announce it; without them only the packets of
+ * the QPs show it: a pause, a PSN that is not the next, a request that differs from what had its
+ * PSN. Each of these may also be a retransmission or a fault. How it works:
  *
- *  - The MSN counts the messages from 0 in another use (R102). One that is more than the messages
- *    since, and goes on from the one before, is of the same use; one that fell back to fewer is of
- *    another.
- *  - A go-back that sends what was sent, and then what comes next, is one.
- *  - The other direction began another use, or both hosts' QPs show one (life.h).
- *  - At the end of the capture one packet that differs is a fault; many are another use, and where
- *    the capture lacks packets nothing is sure.
+ * 1. roce_reuse_suspect() opens a candidate when one of these events happens (enum
+ * roce_reuse_kind).
+ * 2. While it is open, ERROR findings are deferred (roce_finding_defer()).
+ * 3. Later packets decide (roce_reuse_on_request(), _compare(), _on_response()):
+ *    - The MSN counts from 0 in a new use (R102). If it continues from the previous one, the QP was
+ *      not reused. If it restarted below the number of messages sent since, it was.
+ *    - A requester that repeats what it sent, and then continues, retransmits.
+ *    - The other direction began a new use.
+ * 4. If nothing decided until the connection ends (roce_reuse_end()): one packet that differs is a
+ *    fault, many are a new use; where the capture lacks packets neither is certain.
+ * 5. In the same use the deferred findings are reported as ERROR, otherwise as WARN.
  *
- * What is held is an ERROR, then, or a WARN. Private to flow/.
+ * Private to flow/.
  */
 #ifndef FLOW_TABLE_QP_REUSE_H
 #define FLOW_TABLE_QP_REUSE_H
 
 #include "flow/base/state.h"
 
-/* The packet at hand may begin another use of `side`, with `psn`. False: CM would tell, or that is
- * so already. */
+/* Opens a candidate for a reuse of the QP of `side`, with `psn`. Returns false if CM would announce
+ * a reuse, or if one is open. */
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* The packet at hand has another source port than those before. */
+/* The packet at hand has another source port than the endpoint's packets before. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
-/* The response at hand, to `side`, has an MSN of fewer messages than were counted; `ends` of them
+/* The response at hand, to `side`, has an MSN below the number of messages counted; `ends` of these
  * came since the response before. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
-/* The request at hand is part of the turn of its side; it takes `psn_cnt` PSNs, or with `guess` so
- * many at least. */
+/* The request at hand came while a candidate of its endpoint is open; it takes `psn_cnt` PSNs, or
+ * with `guess` at least that many. */
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
-/* It has the PSN of `e`; `now` is what it is itself. */
+/* Compares the request at hand, `now`, with `e`, which had its PSN. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 
-/* It does not fit its neighbours. */
+/* The opcode of the request at hand does not fit its neighbours. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
-/* The response at hand, to `side`, has an AETH: its MSN may end the turn. */
+/* The response at hand, to `side`, has an AETH: its MSN may decide. */
 void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* It is another use: so was the turn of `side`, if there is one. */
+/* The QP was reused: closes the candidate of `side`, if there is one. */
 void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* The connection ends: what is held is said. */
+/* Decides what is still open when the connection ends, and reports the deferred findings. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* PSNs from the first on: so many may be missing where packets are. */
+/* PSNs after the first PSN of a use that may be missing in a capture with gaps. */
 #define ROCE_START_PSNS 64u
 
-/* Of the side at hand, `ctx->sender`, as requester. */
+/* The functions below are about ctx->sender as requester. */
 
-/* Long enough for another use of the QP, which CM messages do not tell of. */
+/* Returns whether the requester was idle long enough for a reuse of the QP. */
 static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -64,35 +68,35 @@ static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
     return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
 }
 
-/* A request was refused, and neither QP sends anything again: what comes is of another life. */
+/* Returns whether one of the QPs sent a fatal NAK: neither sends anything more in this use. */
 bool roce_qp_was_refused(const struct roce_ctx *ctx);
 
-/* Nothing would tell of another use of the QP but what it sends. */
+/* Returns whether CM messages would not announce a reuse of the QPs. */
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx);
 
-/* The same, and packets that would may not be in the capture. */
+/* Returns whether a reuse is unannounced and packets that would show it may be missing. */
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 
-/* Whether another use of the QP, of the same first PSN, would begin here. */
+/* Returns whether a new use of the QP with the same first PSN may begin with `psn`. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
-/* Whether `now`, the packet at hand, which has the PSN of `e`, is not what was sent. */
+/* Returns whether `now`, the packet at hand, differs from `e`, which had its PSN. */
 bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                           const struct roce_sent_packet *now);
 
-/* The same, perhaps because the QP's number is used anew: after a rest, or soon and from the first
- * PSN on, where what was there had been acknowledged. */
+/* Returns whether `now` differs from `e` because the QP was probably reused: after an idle time, or
+ * from the first PSN on if all before was acknowledged. */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);
 
-/* The direction begins, with the first packet that was seen of it. */
+/* Starts the requester with `psn`, the first PSN captured. */
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);
 
-/* It begins anew: another use of the QP pair (`reuse`), or a hole too large to bridge. */
+/* Restarts the requester at `psn`: the QP pair was reused, or a hole is too large (!reuse). */
 void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse);
 
-/* It is another use since some packets: what was known may be of both, and is learned anew, as if
- * the capture began here. */
+/* Resets both directions: some packets ago a new use began, and what is known may be of both uses.
+ */
 void roce_conn_forget_use(struct roce_ctx *ctx);
 
 #endif

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Span: how many PSNs a READ request takes, which depends on the path MTU. Until that is known it
- * is a guess, and the least there can be.
- */
 #include "flow/table/read_psn_count.h"
 
-/* PSNs of a READ; without an MTU at least so many. */
+/* Returns the PSNs of a READ of `len` bytes; without a path MTU the least number possible. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
     uint32_t mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
@@ -53,7 +49,7 @@ void roce_read_psn_count_update(struct roce_conn *conn)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* it does not fit: leave it open */
+                continue; /* the next entry leaves fewer PSNs: keep the guess */
             e->psn_cnt = psn_cnt;
             e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Finding: what one rule says about one packet: the field, what was expected, what was there, and
- * the earlier frame it contradicts or explains.
+ * Finding: a statement of one rule about one packet. It names the field, the expected and the
+ * actual value, and the earlier frame that the packet contradicts or explains.
  */
 #ifndef FLOW_BASE_FINDING_H
 #define FLOW_BASE_FINDING_H
@@ -10,40 +10,39 @@
 #include <stdint.h>
 #include "flow/base/rules.h"
 
-/* How `expected` and `actual` are to be read. */
+/* Format of `expected` and `actual`. */
 enum roce_value {
     ROCE_VALUE_DEC,
     ROCE_VALUE_HEX,
     ROCE_VALUE_OPCODE,
     ROCE_VALUE_SYNDROME,
     ROCE_VALUE_NS,
-    ROCE_VALUE_NONE, /* the text of the rule says it all */
+    ROCE_VALUE_NONE, /* no values: the text of the rule is complete */
 };
 
-/* How `actual` should stand to `expected`. */
+/* Required relation of `actual` to `expected`. */
 enum roce_relation { ROCE_REL_EQ, ROCE_REL_NE, ROCE_REL_AT_LEAST, ROCE_REL_AT_MOST };
 
 struct roce_finding {
     enum roce_rule rule;
-    enum roce_severity severity; /* the rule's, or less where the capture does not prove it */
-    uint32_t frame;      /* the packet judged; the connection's last at roce_flow_finish() */
-    uint64_t time;       /* ns, of that frame */
-    uint32_t conn_index; /* ROCE_NO_CONN where no connection is concerned */
-    uint8_t side;        /* who sent it: index of the connection's sides */
-    const char *field;   /* "bth.psn", static */
+    enum roce_severity
+        severity;   /* severity of the rule, or less if the capture does not prove it */
+    uint32_t frame; /* packet concerned; at roce_flow_finish() the last one of the connection */
+    uint64_t time;  /* time of that frame, ns */
+    uint32_t conn_index; /* connection, or ROCE_NO_CONN */
+    uint8_t side;        /* sender: index into the sides of the connection */
+    const char *field;   /* "bth.psn", a static string */
     enum roce_value value;
     enum roce_relation relation;
     uint64_t expected;
     uint64_t actual;
-    uint32_t other_frame; /* the frame it contradicts or explains; 0 for none */
+    uint32_t other_frame; /* frame that it contradicts or explains; 0 for none */
     const char *known;    /* id of the known deviation ("D4"), or NULL */
 };
 
-/*
- * One line for people: "aeth.msn: expected 3, found 5 (frame 12): ...". Without frame number and
- * rule id, which callers print in their own columns. Writes at most `cap` bytes with the final
- * zero; returns `buf`.
- */
+/* Writes one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". Frame number and
+ * rule id are not in it: callers print them in columns. Writes at most `cap` bytes with the final
+ * zero. Returns `buf`. */
 const char *roce_finding_text(const struct roce_finding *finding, char *buf, size_t cap);
 
 #endif

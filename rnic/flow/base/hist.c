@@ -14,7 +14,7 @@ unsigned roce_hist_bucket(uint64_t ns)
     return b < ROCE_HIST_BUCKETS ? b : ROCE_HIST_BUCKETS - 1;
 }
 
-/* The middle of a bucket. */
+/* Returns the middle of a bucket. */
 static uint64_t value_of(unsigned bucket)
 {
     unsigned octave;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Histogram of durations: four buckets an octave from 64 ns to 9 minutes, so that a percentile is
- * right within an eighth and any number of samples takes the same room.
+ * Histogram of durations: four buckets an octave, from 64 ns to 9 minutes. A percentile is exact to
+ * an eighth, and the size does not depend on the number of samples.
  */
 #ifndef FLOW_BASE_HIST_H
 #define FLOW_BASE_HIST_H
@@ -17,12 +17,13 @@ struct roce_hist {
     uint64_t sum;      /* ns */
 };
 
-/* Where a duration is counted, < ROCE_HIST_BUCKETS. */
+/* Returns the bucket of a duration, < ROCE_HIST_BUCKETS. */
 unsigned roce_hist_bucket(uint64_t ns);
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);
 
-/* The duration below which `permille` of the samples lie; 0 without samples. NULL is no samples. */
+/* Returns the duration below which `permille` of the samples lie; 0 without samples. `hist` may be
+ * NULL. */
 uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille);
 
 #endif

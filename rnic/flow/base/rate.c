@@ -3,13 +3,15 @@
 
 #include "flow/base/counters.h"
 
-#define SECOND     UINT64_C(1000000000)
-#define IDLE_NS    UINT64_C(10000000) /* a side silent for so long had nothing to send */
-#define QUIET_NS   UINT64_C(1000000)  /* an episode ends: no CNP for so long and so many windows */
+#define SECOND  UINT64_C(1000000000)
+#define IDLE_NS UINT64_C(10000000) /* an endpoint silent this long had nothing to send */
+#define QUIET_NS                                                                                   \
+    UINT64_C(1000000) /* an episode ends after this time, and this many windows, without a CNP */
 #define QUIET_WINS 4u
-#define PART_NS    UINT64_C(10000) /* of a first window: enough for the rate before a CNP */
+#define PART_NS    UINT64_C(10000) /* part of a first window that gives a rate before a CNP */
 #define PART_LEAST 8u
-#define FEW        4u /* packets of sides that nobody wants a rate of: most of a large capture */
+#define FEW                                                                                        \
+    4u /* packets before an endpoint gets a meter: most endpoints of a large capture send fewer */
 
 void roce_spread_add(struct roce_spread *s, uint64_t v)
 {
@@ -21,13 +23,13 @@ void roce_spread_add(struct roce_spread *s, uint64_t v)
     s->sum += v;
 }
 
-/* Bytes/s. A window is shorter than 2^32 ns and has fewer than 2^32 bytes. */
+/* Returns bytes per second. A window is shorter than 2^32 ns and has fewer than 2^32 bytes. */
 static uint64_t rate_of(uint64_t bytes, uint64_t ns)
 {
     return ns ? bytes * SECOND / ns : 0;
 }
 
-/* Windows differ a little by themselves. */
+/* Rates of windows vary a little without a cause. */
 static bool is_slow(uint64_t rate, uint64_t before)
 {
     return rate < before - before / 5;
@@ -38,7 +40,7 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* The rate of `side` up to the packet at hand, which is not its own; 0 unknown. */
+/* Returns the rate of `side` before the packet at hand, which its peer sent; 0 unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -56,11 +58,11 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The newest packet's time is not over: half of it, at a guess. */
+    /* The time of the newest packet is not over: estimate half of it. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
-/* A new window begins with the packet at hand, the side's. */
+/* Begins a window with the packet at hand, which `side` sent. */
 static void begin_window(const struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_meter *m = side->meter;
@@ -96,7 +98,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
         ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
 }
 
-/* A window of `rate` is over. */
+/* Notes the rate of a window that is over. */
 static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
@@ -111,7 +113,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        s->sum.recovered_ns = since; /* in a whole window without a CNP */
+        s->sum.recovered_ns = since; /* after a whole window without a CNP */
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;
     }
@@ -120,7 +122,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
         close_episode(ctx, side, ROCE_CNP_QUIET);
 }
 
-/* The window at hand ends before the packet at hand. */
+/* Ends the window before the packet at hand. */
 static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
@@ -139,7 +141,7 @@ static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_
     begin_window(ctx, side);
 }
 
-/* The side was silent for long: what it sends now is another story. */
+/* Ends the window of an endpoint that was idle, and an open episode. */
 static void end_idle_window(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
@@ -172,7 +174,7 @@ void roce_rate_step(struct roce_ctx *ctx)
         begin_window(ctx, side);
         return;
     }
-    if (ctx->result->flags & ROCE_AN_COPY) { /* it was sent once */
+    if (ctx->result->flags & ROCE_AN_COPY) { /* the packet was sent only once */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;
@@ -202,12 +204,13 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
         return; /* no memory */
     if (!s->open) {
         *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
-        s->marked -= ctx->result->ce_frame != 0; /* with the one that it answers */
+        s->marked -=
+            ctx->result->ce_frame != 0; /* excludes the marked packet that the CNP answers */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;
         s->sum.recovered_ns = ROCE_NEVER_NS;
         s->sum.before = rate_now(ctx, side);
-        if (side->meter) { /* a window begins with its next packet */
+        if (side->meter) { /* the next packet begins a window */
             side->meter->time = 0;
             side->meter->before_ns = 0;
         }

@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rate: how fast a side sends, and what CNPs (Annex A17.9.3) did to it. A meter runs all the time,
- * in windows; the first CNP that a side receives begins an episode: the rate before it is kept, the
- * lowest after it looked for, and the time until the rate is back. Private to flow/.
+ * Rate: how fast an endpoint sends, and how CNPs (Annex A17.9.3) change it. A meter measures the
+ * rate in windows. The first CNP that an endpoint receives begins an episode: the rate before it is
+ * kept, and the lowest rate after it and the time of recovery are measured. Private to flow/.
  *
- * The rate is that of the wire: all bytes of the side's captured packets, repetitions included. A
- * window in which packets are not in the capture says nothing.
+ * The rate counts all bytes of the endpoint's captured packets, retransmissions included. A window
+ * in which packets are missing in the capture gives no rate.
  */
 #ifndef FLOW_BASE_RATE_H
 #define FLOW_BASE_RATE_H
 
 #include "flow/base/summary.h"
 
-/* A window is as long as both: some RTTs of a data centre, and packets enough for a rate. */
+/* A window is at least this long and has at least this many packets. */
 #define ROCE_RATE_WINDOW_NS UINT64_C(100000)
 #define ROCE_RATE_PACKETS   16u
 
 struct roce_meter {
-    uint64_t time;         /* when the window at hand began; 0: with the next packet */
-    uint64_t last;         /* of the side's latest packet */
-    uint32_t bytes;        /* of the side's count when it began, mod 2^32 */
-    uint32_t packets;      /* likewise */
-    uint32_t pause_ns;     /* longest time between two packets in it */
-    uint32_t before_ns;    /* the latest window that told a rate; 0: none did */
-    uint32_t before_bytes; /* likewise */
-    bool holed;            /* packets of the window at hand are not in the capture */
+    uint64_t time;         /* start of the window; 0: it starts with the next packet */
+    uint64_t last;         /* time of the latest packet */
+    uint32_t bytes;        /* byte count of the endpoint at the start, mod 2^32 */
+    uint32_t packets;      /* packet count of the endpoint at the start, mod 2^32 */
+    uint32_t pause_ns;     /* longest time between two packets of the window */
+    uint32_t before_ns;    /* length of the latest window that gave a rate; 0: none */
+    uint32_t before_bytes; /* bytes of that window */
+    bool holed;            /* packets of the window are missing in the capture */
 };
 
-/* An episode under way. */
+/* An open episode. */
 struct roce_slowdown {
     struct roce_cnp_episode sum;
-    uint64_t cnp_time; /* of its latest CNP */
-    uint32_t windows;  /* measured since that */
-    uint32_t marked;   /* the side's CE-marked packets when it began, mod 2^32 */
+    uint64_t cnp_time; /* time of the latest CNP */
+    uint32_t windows;  /* windows measured since that CNP */
+    uint32_t marked;   /* CE-marked packets of the endpoint when the episode began, mod 2^32 */
     bool open;
 };
 
 struct roce_ctx;
 struct roce_endpoint;
 
-/* The packet at hand has been judged: the meter of its sender goes on. */
+/* Updates the meter of the sender after the packet at hand was judged. */
 void roce_rate_step(struct roce_ctx *ctx);
 
-/* `side` sent packets that are not in the capture. */
+/* Notes that packets of `side` are missing in the capture. */
 void roce_rate_hole(struct roce_endpoint *side);
 
-/* The packet at hand is a CNP to `side`. */
+/* Notes the CNP at hand, which `side` receives. */
 void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* The last word: an episode that is not over ends open. */
+/* Ends an open episode when the connection ends. */
 void roce_rate_end(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 void roce_spread_add(struct roce_spread *spread, uint64_t v);

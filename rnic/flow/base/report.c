@@ -25,13 +25,13 @@ static const char *known_id(enum roce_profile profile, enum roce_rule rule, cons
     return NULL;
 }
 
-/* Rules that rest on the packet at hand alone. */
+/* Returns whether a rule judges the packet at hand alone. */
 static bool is_of_packet(enum roce_rule rule)
 {
     return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
 }
 
-/* Rules that rest on what one side sent alone. */
+/* Returns whether a rule judges the packets of one endpoint alone. */
 static bool is_one_sided(enum roce_rule rule)
 {
     switch (rule) {
@@ -42,7 +42,7 @@ static bool is_one_sided(enum roce_rule rule)
     }
 }
 
-/* Whether the requests that the packet at hand is of, or answers, are to begin anew, for the other
+/* Returns whether the requester of the packet at hand is expected to restart, because the other
  * direction did. */
 static bool is_to_begin(const struct roce_ctx *ctx)
 {
@@ -51,12 +51,8 @@ static bool is_to_begin(const struct roce_ctx *ctx)
     return (answer ? roce_peer(ctx->sender) : ctx->sender)->req.peer_restarted;
 }
 
-/*
- * Whether the capture leaves a doubt that a device did it: it contradicts itself; the packet, or
- * one that the judgement rests on, may have been damaged on its way; what is compared may be of
- * another use of the QPs; or the two directions, which the judgement compares, may not belong
- * together.
- */
+/* Returns whether the capture does not prove a violation: it contradicts itself, a packet may have
+ * been damaged, the QPs may have been reused, or the two directions may not belong together. */
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;
@@ -64,7 +60,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     if (ctx->pkt && (!ctx->have_connection || is_of_packet(rule)))
-        return false; /* whatever the others were */
+        return false; /* the state of other packets does not matter */
     if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
     if (!ctx->have_connection)

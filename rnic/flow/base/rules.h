@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rules: what a conformant RoCEv2 implementation does, one row each in rules.def. A rule is judged
- * by this library (ROCE_JUDGE_FLOW) or listed with who judges it instead. An id is never reused or
- * renumbered: its number is the number of the research row (R001 ..) it states, or 301 and up for
- * facts that only an observer states.
+ * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. This
+ * library judges a rule (ROCE_JUDGE_FLOW), or the row names what does. Ids are never reused or
+ * renumbered. The number of an id is that of its row R001 .. in rnic/rules.md; facts that only an
+ * observer reports have numbers from 301 on.
  */
 #ifndef FLOW_BASE_RULES_H
 #define FLOW_BASE_RULES_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum roce_severity {
-    ROCE_SEV_NOTE,  /* a fact an operator wants: retransmission, duplicate, RNR */
+    ROCE_SEV_NOTE,  /* a fact that an operator wants to know: retransmission, duplicate, RNR NAK */
     ROCE_SEV_WARN,  /* legal but suspicious, or a violation that a capture alone cannot prove */
     ROCE_SEV_ERROR, /* violates a requirement */
     ROCE_SEV_CNT
@@ -21,8 +21,9 @@ enum roce_severity {
 enum roce_judge {
     ROCE_JUDGE_FLOW, /* this library, from the packets */
     ROCE_JUDGE_WIRE, /* the codec and its tests */
-    ROCE_JUDGE_RNIC, /* tests of an RNIC: needs its configuration or its silence */
-    ROCE_JUDGE_API,  /* tests of the verbs API: completions, events, results of calls */
+    ROCE_JUDGE_RNIC, /* tests of an RNIC: depends on its configuration, or on what it does not send
+                      */
+    ROCE_JUDGE_API,  /* tests of the verbs API: completions, events, return values */
     ROCE_JUDGE_CNT
 };
 
@@ -35,26 +36,26 @@ enum roce_rule {
 struct roce_rule_info {
     const char *id;     /* "RC-REQ-127" */
     const char *svc;    /* "all", "RC", "UC", "UD", "XRC", "RD" */
-    const char *source; /* research row and where the rule was found */
+    const char *source; /* where the rule was found */
     const char *text;   /* one line */
     enum roce_severity severity;
     enum roce_judge judge;
 };
 
-/* The row of a rule; `rule` must be < ROCE_RULE_CNT. */
+/* Returns the row of a rule; `rule` must be < ROCE_RULE_CNT. */
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule);
 
-/* Whether `text` says what ought to be, so that a finding is a breach of it; that of a note or an
- * observation says what happened. */
+/* Returns whether `text` is a requirement, so that a finding is a violation. The text of a note or
+ * an observation says what happened. */
 bool roce_rule_is_norm(const struct roce_rule_info *rule);
 
-/* A few sentences for a rule judged here; NULL for any other. */
+/* Returns a few sentences about a rule that this library judges; NULL for any other. */
 const char *roce_rule_explain(enum roce_rule rule);
 
-/* The rule with this id (case matters), or ROCE_RULE_CNT. */
+/* Returns the rule with this id (case matters), or ROCE_RULE_CNT. */
 enum roce_rule roce_rule_find(const char *id);
 
-/* "ERROR", "WARN", "NOTE"; "flow", "wire", "rnic test", "api test". */
+/* Return "ERROR", "WARN", "NOTE"; "flow", "wire", "rnic test", "api test". */
 const char *roce_severity_name(enum roce_severity severity);
 const char *roce_judge_name(enum roce_judge judge);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "flow/base/state.h"
 
-/* Whether the list takes one more sample; it has then. */
+/* Adds a sample to the list. Returns false if the list is full. */
 static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t ns)
 {
     uint8_t bucket = (uint8_t)roce_hist_bucket(ns);
@@ -55,7 +55,7 @@ static void small_hist_copy(const struct roce_small_hist *small, unsigned of,
         }
 }
 
-/* Takes a kind out of the list. */
+/* Removes a kind from the list. */
 static void small_hist_remove(struct roce_small_hist *small, unsigned of)
 {
     unsigned left = 0;
@@ -76,7 +76,7 @@ static void small_hist_remove(struct roce_small_hist *small, unsigned of)
         }
 }
 
-/* A histogram of its own for a kind, with what the list has of it; NULL without memory. */
+/* Moves a kind from the list to a histogram. Returns it, or NULL without memory. */
 static struct roce_hist *make_full_hist(struct roce_ctx *ctx, struct roce_times *times, unsigned of)
 {
     struct roce_hist *hist;

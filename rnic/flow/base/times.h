@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Times: the durations that a side's requests took, one histogram a kind. Most connections of a
- * large capture are quiet, and their durations fall into small buckets: those are kept in a list,
- * and a kind gets a histogram of its own when the list is too short or too slow. Private to flow/.
+ * Times: durations of an endpoint's requests, one histogram for each kind. Most connections of a
+ * large capture have few requests, whose durations fall into few buckets: these are kept in a list.
+ * A kind gets a full histogram when the list is full. Private to flow/.
  */
 #ifndef FLOW_BASE_TIMES_H
 #define FLOW_BASE_TIMES_H
@@ -14,37 +14,38 @@
 
 #define ROCE_SMALL_HIST_KINDS   3u
 #define ROCE_SMALL_HIST_BUCKETS 14u
-#define ROCE_SMALL_HIST_TOTAL   1000u /* beyond, a list is the slower way */
+#define ROCE_SMALL_HIST_TOTAL   1000u /* samples above which a full histogram is faster */
 
 struct roce_small_hist {
     uint8_t kind_cnt, cnt;
     uint16_t total; /* samples, <= ROCE_SMALL_HIST_TOTAL */
     uint8_t kind[ROCE_SMALL_HIST_KINDS];
     struct {
-        uint8_t of; /* kind */
+        uint8_t of; /* index of the kind */
         uint8_t bucket;
         uint16_t cnt;
     } at[ROCE_SMALL_HIST_BUCKETS];
     struct {
         uint64_t min, max, sum;  /* ns */
-    } of[ROCE_SMALL_HIST_KINDS]; /* as `kind` */
+    } of[ROCE_SMALL_HIST_KINDS]; /* indexed as `kind` */
 };
 
 struct roce_ctx;
 
-/* A zeroed one has no samples. */
+/* Durations of an endpoint. All zero: no samples. */
 struct roce_times {
     struct roce_small_hist *small; /* NULL before the first sample */
-    struct roce_hist **hist;       /* ROCE_TIMES of them, each NULL while the kind is in `small` */
+    struct roce_hist **hist;       /* ROCE_TIMES pointers, each NULL while the kind is in `small` */
 };
 
 struct roce_flow;
 
-/* Without memory the sample is lost. */
+/* Adds a sample. Without memory it is lost. */
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* The durations of a kind, in *room where they are not in a histogram yet; NULL for none. */
+/* Returns the durations of a kind, copied to *room if they are still in the list; NULL without
+ * samples. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

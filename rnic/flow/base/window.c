@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Whether entry `i` ends after `psn`, all counted from the oldest entry. */
+/* Returns whether entry `i` ends after `psn`, both counted from the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_at(w, i);
@@ -20,7 +20,7 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn)
 
     if (w->cnt == 0)
         return 0;
-    /* In order: the entry of the look-up before, or the one after it. */
+    /* In-order look-ups: the same entry as before, or the one after it. */
     for (uint32_t i = w->hint; i < w->hint + 2 && i < w->cnt; i++)
         if (roce_sent_has(roce_window_at(w, i), psn)) {
             w->hint = i;

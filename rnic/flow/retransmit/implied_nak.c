@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Passed over: READs and atomics that were not answered while a later request was (R139). The
- * requester goes back for the first of them and sends all from there again; what comes meanwhile
- * for later ones, asked for before, is no answer to it.
- */
 #include "flow/retransmit/implied_nak.h"
 
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
 
-/* READ or atomic `e` has to be asked for again: a later request was answered. */
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     e->flags |= ROCE_SENT_IMPLIED;
@@ -20,12 +14,11 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;
-    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* else that was first */
+    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* otherwise the gap was the first cause */
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* The response at hand tells that all before `upto` came: what was passed over before, and asked
- * for again, may be passed over once more. */
+/* Notes that a READ or atomic that was sent again may be passed over once more. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -37,7 +30,7 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* What came while it was not its turn made nobody go back. */
+            /* Responses before its turn made no requester go back. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }
@@ -49,15 +42,15 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* The requester waits for the answer to one before `e`, and asked for `e` again: the response at
- * hand, to what it asked for before, is no answer. */
+/* The requester waits for an earlier READ, and sent `e` again: the response answers the
+ * transmission before. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&
            roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
-/* When the last of its responses was used is not known, so that no latency is told. */
+/* The time at which the requester used the last response is not known, so no latency is counted. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e)
 {
@@ -72,10 +65,9 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* A requester goes back for the first that it misses. It may have taken answers that were on the
- * way when it asked again, though responses to what it asked for later are all that is seen. A READ
- * asked for from its middle tells that for certain; else the first packets of the go-back may be
- * missing in the capture. */
+/* A requester goes back to the first READ whose response it misses. It may have used responses that
+ * were in flight when it went back. A READ repeated from its middle proves that; otherwise the
+ * first packets of the go-back may be missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -99,7 +91,7 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
-    for (uint32_t i = 0; i < w->acked; i++) /* passed over, and not asked for since */
+    for (uint32_t i = 0; i < w->acked; i++) /* implicitly NAKed, but not sent again */
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Episodes: a requester that goes back and sends again, why, and what it cost. One episode is one
- * go-back: the packets that follow one another from where it started until new ones come.
- */
 #include "flow/retransmit/retransmission.h"
 
 #include "flow/base/counters.h"
@@ -11,7 +7,7 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define LATE_NS UINT64_C(10000000) /* a packet later than this was not just overtaken */
+#define LATE_NS UINT64_C(10000000) /* a packet that is older than this is not just out of order */
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -40,13 +36,13 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP));
 
     *trigger = 0;
-    /* What it names was asked for again and acknowledged since. */
+    /* The PSN of the NAK was sent again and acknowledged since. */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
         nak = false;
-    /* Both: the wait of the RNR NAK decides which one the requester obeyed. */
+    /* After both NAKs, the wait of the RNR NAK shows which one the requester obeyed. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* What stands before the refused one, and is missing, needs no NAK and no wait. */
+    /* A missing response before the NAKed PSN needs no NAK and no wait. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -63,7 +59,9 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     }
     if (idle >= slow)
         return ROCE_CAUSE_TIMEOUT;
-    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* before it was passed over, if it was that, too */
+    if (e &&
+        (e->marks &
+         ROCE_MARK_RESP_GAP)) /* this was the first cause, even if it was implicitly NAKed later */
         return ROCE_CAUSE_READ_GAP;
     if (e && (e->flags & ROCE_SENT_IMPLIED))
         return ROCE_CAUSE_IMPLIED_NAK;
@@ -94,8 +92,8 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
     }
 }
 
-/* Whether the go-back goes on although it does not follow: what is between was acknowledged
- * meanwhile, or it was lost before it got here and nothing tells of another reason to send again.
+/* Returns whether a go-back continues although PSNs are missing in it: these were acknowledged
+ * meanwhile, or lost before the capture point, and no other reason for a retransmission is visible.
  */
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
@@ -115,11 +113,11 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* it had gone back further already */
+        rsp->nak = false; /* the go-back began before that PSN */
     return true;
 }
 
-/* Who got a fatal NAK repeats nothing. */
+/* Counts timeouts after a fatal NAK: a requester that received it sends nothing again. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -145,7 +143,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, idle, &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        cause = (enum roce_cause)req->pending_cause; /* what was missing came meanwhile */
+        cause = (enum roce_cause)req->pending_cause; /* the missing response arrived meanwhile */
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
                                              .active = true,
@@ -178,8 +176,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         req->naks++;
     }
     report_retransmission(ctx, e, psn, waited);
-    /* The answer to a READ or atomic may be lost behind the capture point: each response to what
-     * was asked for later makes the requester go back for it (R139). */
+    /* The response to a READ or atomic may be lost behind the capture point. Each response to a
+     * later request then makes the requester go back (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         !roce_conn_has_copies(ctx))

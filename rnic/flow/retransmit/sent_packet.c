@@ -4,7 +4,7 @@
 #include "flow/base/counters.h"
 #include "flow/retransmit/implied_nak.h"
 
-#define WINDOW_UNPAIRED 256u /* remembered while nothing acknowledges */
+#define WINDOW_UNPAIRED 256u /* entries kept while nothing acknowledges them */
 
 void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
                    bool guess)
@@ -105,11 +105,12 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
         if (*at == 0)
             return NULL;
         roce_req_remove_in_flight(req, old);
-        if (w->acked == 0) { /* it leaves before its answer */
+        if (w->acked == 0) { /* it is dropped before its response */
             ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
-            roce_read_done(ctx, ctx->sender, old); /* it would have been asked for again */
+            roce_read_done(ctx, ctx->sender,
+                           old); /* otherwise the requester would have sent it again */
         roce_window_drop(w);
         (*at)--;
     }
@@ -129,7 +130,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         sum->messages++;
         req->msg_number++;
     }
-    if (ctx->conn->facts.svc == ROCE_SVC_UC) { /* done when sent */
+    if (ctx->conn->facts.svc == ROCE_SVC_UC) { /* complete when sent */
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
             sum->completed++;
             sum->bytes += e->off + e->len;

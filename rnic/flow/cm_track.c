@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchanges: REQ to DREP as one story, and the connections they set up. A connection that CM
- * messages name is known with both QPNs, starting PSNs, path MTU, timeout and retry counts before
+ * CM exchanges: follows the messages from REQ to DREP, and sets up the connections they name. Such
+ * a connection is known with both QPNs, starting PSNs, path MTU, timeout and retry counts before
  * its first packet.
  */
 #include "flow/cm_track.h"
@@ -16,7 +16,7 @@
 
 #define TIMEWAIT_NS     UINT64_C(1000000) /* shorter than any packet lifetime in use */
 #define MRA_OF_LAP      2
-#define CLASS_PORT_INFO 1 /* an attribute that all classes have, with methods Get and Set */
+#define CLASS_PORT_INFO 1 /* attribute of all management classes, with methods Get and Set */
 
 static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                                            int from)
@@ -37,7 +37,7 @@ static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exch
     return side ? side->conn : NULL;
 }
 
-/* What the frame at hand has to do with the rest of its exchange. */
+/* Fills the result for a CM message: its connection and the message it answers. */
 static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s, uint32_t answers)
 {
     const struct roce_conn *conn = conn_of(ctx, s);
@@ -81,7 +81,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* The PSN that the peer's message asks for. */
+        /* the PSN named in the peer's message */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -115,7 +115,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
     int active = 0;
 
-    if (a && p && a->conn != p->conn) { /* both are used by other pairs: their lives are over */
+    if (a && p && a->conn != p->conn) { /* both QPs were used by other pairs: these have ended */
         roce_conn_end(ctx->flow, a->conn);
         roce_conn_end(ctx->flow, p->conn);
         a = p = NULL;
@@ -241,7 +241,7 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
     }
 }
 
-/* The message that one of this kind answers; 0 if none was captured. */
+/* Returns the frame that a message of this kind answers; 0 if it was not captured. */
 static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
     switch (kind) {
@@ -253,7 +253,7 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* A connection that never was: it has no packets of its own, and this is its only word. */
+/* Reports a rejected connection, which has no packets, to on_conn(). */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {
@@ -302,7 +302,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
-    /* Before a REP there is none yet, but the active side's QP may have had one before. */
+    /* Before a REP the connection does not exist, but the active QP may have had an earlier one. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {
@@ -315,7 +315,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_MRA:
-        if (msg->mra.message != MRA_OF_LAP) /* which begins a transaction of its own */
+        if (msg->mra.message != MRA_OF_LAP) /* an MRA of a LAP has its own transaction */
             check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         break;
     case ROCE_CM_REJ:
@@ -354,7 +354,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* a REQ captured after its REP told the connection nothing */
+    if (conn) /* if the REQ was captured after the REP, its values are not known */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }
@@ -370,7 +370,7 @@ void roce_cm_track(struct roce_ctx *ctx)
     if (rc == ROCE_ERR_MALFORMED) {
         if (msg.mad.base_version != ROCE_MAD_BASE)
             REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
-        else if (ctx->pkt->payload_len == ROCE_MAD_SIZE) /* GSI says so of another length */
+        else if (ctx->pkt->payload_len == ROCE_MAD_SIZE) /* rule GSI reports another length */
             REPORT(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs: packets that come as those before them let expect, which is what most packets are: the
- * next one of a SEND or WRITE, and a positive acknowledgement of what is outstanding. No check has
- * anything to say of such a packet, and what it adds to is known beforehand: it is done here in one
- * go, in a third of the instructions.
+ * Fast path: most packets of a capture are the next one of a SEND or WRITE, or a positive
+ * acknowledgement of outstanding requests. No check has a finding for such a packet. It is handled
+ * here in a third of the instructions. How it works:
  *
- * Each condition names what it makes needless of analyze_packet(), roce_request() and
- * roce_response(), so that both ways leave the same behind: the tests give each packet sequence to
- * both (roce_flow_opts.no_fast_path) and compare (tests/flow/judge.c). A check that is new there
- * and may have something to say of such a packet needs its condition here.
+ * 1. roce_fast_path() is called once the connection is known. Only SEND, WRITE and ACK are
+ * candidates.
+ * 2. qp_is_unchanged(): the QP is paired, and port, DSCP, P_Key, ECN and idle time need no check.
+ * 3. A request: is_expected_request() requires the next PSN, an opcode and a length that fit the
+ *    message, and no open NAK, READ, credit limit or QP reuse. fast_request() then appends the
+ * entry and updates the counts.
+ * 4. An ACK: is_expected_ack() requires a known entry, a new PSN and the expected MSN. fast_ack()
+ * then calls the same functions as response.c.
+ * 5. If a condition does not hold, nothing was changed, and false is returned: the caller takes the
+ * long way (analyze_packet(), roce_request(), roce_response()).
+ *
+ * Each condition names the step of the long way that it makes unnecessary. Tests give each packet
+ * sequence to both ways (roce_flow_opts.no_fast_path) and compare the results (tests/flow/judge.c).
+ * A new check there that may report such a packet needs its condition here.
  */
 #include "flow/fast_path.h"
 
@@ -20,10 +29,10 @@
 
 #define ECN_CE  3
 #define DMA_MAX UINT32_C(0x80000000) /* R081 */
-#define LEN_MAX 4096u                /* of a packet while the path MTU is not known */
+#define LEN_MAX 4096u                /* largest packet while the path MTU is not known */
 
-/* analyze_packet(): the packet is of its connection, in which `req` asks, and nothing about its QP
- * has changed. */
+/* analyze_packet(): the packet belongs to its connection, in which `req` sends requests, and
+ * nothing about its QP has changed. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -37,11 +46,11 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
            digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
-           /* with the source port: roce_pair_has_ended() */
+           /* roce_pair_has_ended(), with the source port */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
 
-/* roce_check_qp_constants(), is_for_service() */
+/* Does the work of roce_check_qp_constants() and is_for_service(). */
 static inline void update_constants(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;
@@ -54,8 +63,8 @@ static inline void update_constants(struct roce_ctx *ctx)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* It begins a message, and `prev` ended one: of the length that it has to be, in a range of memory
- * that there can be, with nothing to compare its credits with. */
+/* Returns whether the packet begins a message after `prev` ended one, with a valid length and
+ * memory range, and without credits to compare. */
 static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -76,7 +85,7 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
            (roce_opcode_ends(op) ? len == pkt->reth.dma_len : len <= pkt->reth.dma_len);
 }
 
-/* It is of the message that `prev` is of, and of the length that it has to be. */
+/* Returns whether the packet continues the message of `prev` with a valid length. */
 static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_opcode *op = ctx->pkt->op;
@@ -97,8 +106,8 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     return true;
 }
 
-/* roce_request(): it is the next after `prev`, the newest entry, and all that might answer it or
- * stand against it is silent. */
+/* roce_request(): returns whether the packet comes next after `prev`, the newest entry, and no
+ * response or NAK affects it. */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -112,8 +121,8 @@ static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_se
                                              : continues_message(ctx, prev));
 }
 
-/* What is the packet's own. All members are written, here and in set_message_fields() or
- * roce_sent_continue_message(): the room for an entry is not zeroed. */
+/* Sets the members that come from the packet. The entry is not zeroed: set_message_fields() or
+ * roce_sent_continue_message() set the others. */
 static inline void set_packet_fields(const struct roce_ctx *ctx,
                                      const struct roce_sent_packet *prev,
                                      struct roce_sent_packet *e)
@@ -140,7 +149,7 @@ static inline void set_packet_fields(const struct roce_ctx *ctx,
     e->bad = 0;
 }
 
-/* What a message begins with. */
+/* Sets the members of a message that begins. */
 static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_reth *reth = &ctx->pkt->reth;
@@ -173,7 +182,7 @@ static bool fast_request(struct roce_ctx *ctx)
         e = roce_sent_room(ctx, &at);
         if (!e)
             return false;
-        prev = roce_window_at(&req->win, at - 1); /* the window may have moved */
+        prev = roce_window_at(&req->win, at - 1); /* the window may have been reallocated */
     }
     update_constants(ctx);
     set_packet_fields(ctx, prev, e);
@@ -199,10 +208,11 @@ static bool fast_request(struct roce_ctx *ctx)
     return true;
 }
 
-/* ---- acknowledgements --------------------------------------------------------------------------
+/* ---- acknowledgements ---------------------------------------------------------------------------
  */
 
-/* The entry of `psn`: most often as far behind the oldest that waits as the PSN is. */
+/* Returns the entry of `psn`. It is usually as far behind the oldest outstanding one as the PSN is.
+ */
 static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
     struct roce_sent_packet *e;
@@ -215,8 +225,8 @@ static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t
     return e && e->psn == psn ? e : roce_window_get(w, psn);
 }
 
-/* roce_response(): it says for the first time that all up to `e`, its end, has come, of which
- * nobody doubts how many messages those are. */
+/* roce_response(): returns whether the ACK is the first for all PSNs up to the end of `e`, and its
+ * MSN is known to be right. */
 static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
                             const struct roce_sent_packet *e)
 {
@@ -248,7 +258,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    ctx->have_connection = true; /* of requests that were wrong there may be something to say */
+    ctx->have_connection = true; /* findings about the acknowledged requests are possible */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
     ctx->sender->counts.responses++;

@@ -191,7 +191,7 @@ struct roce_flow_result {
 
 /* Initializer of a result without any known member. */
 /* clang-format off */
-#define ROCE_FLOW_RESULT_NONE {.conn_index = ROCE_NO_CONN, .src_qpn = ROCE_QPN_UNKNOWN,             \
+#define ROCE_FLOW_RESULT_NONE {.conn_index = ROCE_NO_CONN, .src_qpn = ROCE_QPN_UNKNOWN,           \
     .rto = ROCE_NEVER_NS, .timeout = ROCE_NEVER_NS, .rtt = ROCE_NEVER_NS,                         \
     .response_time = ROCE_NEVER_NS, .message_time = ROCE_NEVER_NS,                                \
     .credits = ROCE_CREDITS_UNLIMITED, .rnr_wait = ROCE_NEVER_NS, .rnr_waited = ROCE_NEVER_NS,    \

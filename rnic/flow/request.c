@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests: places each request packet of a connected service among those seen before: new, after a
- * hole, late, a copy, or sent again; and follows the messages they make.
+ * Requests: places each request packet of a connected service among those captured before (new,
+ * after a gap, out of order, copy, retransmission), and follows its message.
  */
 #include "flow/request.h"
 #include "flow/checks/check_request.h"
@@ -19,10 +19,12 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-#define UC_REMEMBERED 63u /* of UC, where nothing is acknowledged: what may still be copied */
+#define UC_REMEMBERED 63u /* UC entries that are kept to detect copies; nothing acknowledges them  \
+                           */
 #define DMA_MAX       UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
-#define REST_NS       UINT64_C(100000) /* enough for another use of the QP that nobody tells of */
+#define REST_NS                                                                                    \
+    UINT64_C(100000) /* idle time after which an unannounced reuse of the QP is possible */
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
@@ -52,13 +54,13 @@ void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req)
     r->reads_in_flight = req->reads_in_flight;
 }
 
-/* Whether `e` may come next after `prev`. */
+/* Returns whether `e` may come next after `prev`. */
 static bool may_follow(const struct roce_sent_packet *prev, const struct roce_sent_packet *e)
 {
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* What was acknowledged, and thought not to be in the capture, comes late. */
+/* Takes PSNs back that were counted as acknowledged but not captured: they are captured late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
@@ -67,8 +69,7 @@ static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
         sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
 }
 
-/* The packet at hand, of `psn_cnt` PSNs, at the end of what was seen; `joined` if it touches the
- * one before. */
+/* Appends the packet at hand, of `psn_cnt` PSNs, to the window. */
 static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -104,7 +105,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* Acknowledged before it was captured: capture points that are not in step. */
+        /* It was acknowledged before it was captured: two capture points are out of step. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -113,13 +114,13 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     roce_sent_result(ctx, e);
 }
 
-/* The same where `now` was looked at before. */
+/* Appends the packet at hand, which `now` describes. */
 static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_packet *now)
 {
     append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
-/* The messages of the entry at `at`, which came late, count for all later ones too. */
+/* Adds the message of the out-of-order entry at `at` to the counts of all later entries. */
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
@@ -131,7 +132,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
 
     if (prev)
         e->cum = prev->cum + ends;
-    else if (at + 1 < w->cnt) /* before all that is remembered */
+    else if (at + 1 < w->cnt) /* before all entries */
         e->cum = roce_sent_number(roce_window_at(w, at + 1)) + ends;
     else
         e->cum = ctx->sender->req.msg_number + ends;
@@ -143,7 +144,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         rsp->msn_ref_cum++;
 }
 
-/* A packet that fills a hole. Its neighbours may now be judged. */
+/* Inserts a packet that fills a hole, and checks it against its neighbours. */
 static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -164,7 +165,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
         prev = NULL;
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
-        ctx->sender->counts.first_psn = req->base = e->psn; /* it was overtaken by the first */
+        ctx->sender->counts.first_psn = req->base =
+            e->psn; /* the first captured packet had overtaken it */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -190,7 +192,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
             roce_check_request_packet(ctx, next);
     }
     if (w->cnt && roce_window_tail(w)->run_id != req->run_id)
-        req->run_id = (uint16_t)(req->run_id + 1); /* a fresh number for the next hole */
+        req->run_id = (uint16_t)(req->run_id + 1); /* a new run for the next hole */
     roce_sent_result(ctx, e);
 }
 
@@ -205,7 +207,7 @@ static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e
         roce_check_retransmission(ctx, e, roce_since(last, ctx->time));
 }
 
-/* Whether READ `now` asks for what is left of READ `e` from its PSN `skip` on. */
+/* Returns whether READ `now` requests the rest of READ `e` from its PSN `skip` on. */
 static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sent_packet *now,
                          uint32_t skip)
 {
@@ -213,7 +215,7 @@ static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sen
            ((e->flags & ROCE_SENT_PSN_CNT_GUESS) || skip + now->psn_cnt == e->psn_cnt);
 }
 
-/* Whether `now`, the packet at hand, is another than `e`, as far as its headers tell. */
+/* Returns whether the headers of `now`, the packet at hand, differ from those of `e`. */
 static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now)
 {
@@ -222,7 +224,7 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-/* A PSN that was seen before: `e` holds it. */
+/* Places a request whose PSN is in the entry at `at`. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -246,11 +248,11 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->facts.svc == ROCE_SVC_UC ||
          roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
-        roce_report_copy(ctx, e->last_frame); /* UC sends nothing again */
+        roce_report_copy(ctx, e->last_frame); /* UC never retransmits */
         return;
     }
     if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
-        roce_requester_restart(ctx, now->psn, true); /* UC sends nothing again */
+        roce_requester_restart(ctx, now->psn, true); /* UC never retransmits */
         append_request_copy(ctx, now);
         return;
     }
@@ -270,7 +272,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* How many PSNs a READ takes may be known by those after it only. */
+    /* The PSN count of a READ may be known only from later packets. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
@@ -302,27 +304,28 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_sent_result(ctx, e);
 }
 
-/* Whether READ `now`, of which nothing is remembered, reaches into entries from `next` on. */
+/* Returns whether READ `now`, which has no entry, overlaps the entry `next`. */
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
-/* An older PSN that is in no entry. */
+/* Places a request with an older PSN that is in no entry. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* Its PSN is before the end, so that no later entry means that it is before all of them. */
+    /* The PSN is before `nxt`: if no later entry exists, it is before all of them. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
-    bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
-                 roce_sent_end(next) == roce_sent_end(now); /* its restarted tail came before */
+    bool whole =
+        overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
+        roce_sent_end(next) == roce_sent_end(now); /* its restarted tail was captured before */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* older than what is remembered, and nothing is missing there */
+        roce_report_copy(ctx, 0); /* older than all entries, and no PSN is missing there */
         return;
     }
     at = old ? 0 : at;
@@ -341,10 +344,10 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* what was sent there is not known */
+        old && roce_reuse_is_unannounced(ctx); /* the earlier packet at this PSN is not known */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
-        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* older than what is remembered */
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* older than all entries */
         return;
     }
     if (overlaps_next(now, next)) {
@@ -370,7 +373,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     } else
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ not captured */
+        now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ that was not captured */
     fill_hole(ctx, at, now);
 }
 
@@ -383,7 +386,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
         uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;
 
-        if ((uint32_t)d <= most) {        /* the READ before took so many */
+        if ((uint32_t)d <= most) {        /* the READ before takes that many PSNs */
             tail->psn_cnt += (uint32_t)d; /* still a guess: packets may be missing here */
             req->nxt = now->psn;
             append_request_copy(ctx, now);
@@ -410,7 +413,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     append_request_copy(ctx, now);
 }
 
-/* Anything but the next PSN: it is `d` after that. */
+/* Places a request whose PSN is not the next one, but `d` after it. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->sender->req.win;
@@ -449,7 +452,7 @@ void roce_request(struct roce_ctx *ctx)
     req = &ctx->sender->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
     if (roce_qp_was_idle(ctx) && psn != req->nxt)
-        roce_conn_forget_mtu(ctx->conn); /* it may be another use of the QP */
+        roce_conn_forget_mtu(ctx->conn); /* the QP may have been reused */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
     psn_cnt = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_read_psn_count(ctx, &guess) : 1;
@@ -465,7 +468,7 @@ void roce_request(struct roce_ctx *ctx)
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
-                                 psn); /* acknowledged already */
+                                 psn); /* the PSN is already acknowledged */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);
@@ -477,7 +480,8 @@ void roce_request(struct roce_ctx *ctx)
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        ctx->conn->inconsistent |= req->peer_restarted; /* or it did not begin anew after all */
+        ctx->conn->inconsistent |=
+            req->peer_restarted; /* or the direction did not restart after all */
         req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {

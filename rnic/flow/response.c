@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responses: what an acknowledgement, a NAK, a READ response or an Atomic ACK means for the
- * requests of the other side.
+ * Responses: applies acknowledgements, NAKs, READ responses and Atomic ACKs to the requests of the
+ * other side.
  */
 #include "flow/response.h"
 
@@ -22,13 +22,13 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* Its answers may have passed before the directions were found to belong together. */
+/* Returns whether responses to `e` may have been captured before the two directions were joined. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     return e->last_frame < ctx->conn->join_frame;
 }
 
-/* A message is done: `since` is when its first packet was sent. */
+/* Counts a message as completed; if `timed`, its latency too. */
 static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
                              bool timed)
 {
@@ -45,8 +45,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     }
 }
 
-/* Payload of the message that ends with `e`, as far as it was captured: where packets of it are
- * missing, that of the others. */
+/* Returns the payload of the message that ends with `e`, as far as it was captured. */
 static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
@@ -66,7 +65,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) &&
             roce_sent_has_all_responses(e)) {
-            e->flags |= ROCE_SENT_DONE; /* and the requester went on: it takes any order */
+            e->flags |= ROCE_SENT_DONE; /* the requester continued: it accepts any order */
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
@@ -82,7 +81,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
-/* Everything before `upto` is acknowledged. */
+/* Acknowledges all requests before `upto`. */
 static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -91,7 +90,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* another use of the QP, or nothing of ours */
+        return; /* another use of the QP, or not a PSN of this requester */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
@@ -123,7 +122,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-/* Round trip of the packet that a positive response names. */
+/* Measures the round trip of the packet that a positive response names. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint64_t ns;
@@ -135,7 +134,7 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     roce_count_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
-/* `req` is NULL while the requester is not known. */
+/* Notes a fatal NAK. `req` is NULL while the requester is not known. */
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -148,7 +147,7 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender)))
-        sum->end_repeats = 0; /* this one may arrive */
+        sum->end_repeats = 0; /* the requester may not have received the first NAK */
     if (sum->end != ROCE_END_OPEN)
         return;
     sum->end_repeats = 0;
@@ -198,7 +197,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* Not where the requester may answer a sequence NAK before it, or go back for a READ. */
+        /* Excludes a requester that may obey an earlier sequence NAK, or go back for a READ. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
@@ -231,7 +230,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     }
 }
 
-/* The same where what the other side sent is not known. */
+/* Handles an ACK or NAK while the requester is not known. */
 static void on_lone_ack(struct roce_ctx *ctx)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
@@ -258,7 +257,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     }
 }
 
-/* The one response of an atomic, an ATOMIC WRITE or a FLUSH. */
+/* Handles the single response of an atomic, an ATOMIC WRITE or a FLUSH. */
 static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     ctx->result->request_frame = e->last_frame;
@@ -329,7 +328,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         return;
     if (k == e->resp_next) {
         e->resp_next++;
-        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* it goes on: only what is missing now counts */
+        e->marks &=
+            (uint8_t)~ROCE_MARK_RESP_GAP; /* the responses continue: only later gaps count */
         if (e->flags & ROCE_SENT_RESTARTED)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
@@ -358,7 +358,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 
     roce_check_msn(ctx, req);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
-        e = NULL; /* not a PSN of that READ, if it is shorter: a request that was not captured */
+        e = NULL; /* if that READ is shorter, the PSN is of a request that was not captured */
     if (e) {
         roce_check_atomic_ack(ctx, req, e);
         if (roce_opcode_is_atomic(roce_opcode(e->op)))
@@ -368,7 +368,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* The same response frame once more, or the same statement once more. */
+/* Returns whether the response is a copy. Notes a repeated ACK. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -417,7 +417,7 @@ static void note_response(struct roce_ctx *ctx)
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-        req->maybe_reused = false; /* all came again as it was, and was answered */
+        req->maybe_reused = false; /* all was repeated unchanged and answered */
     if (ctx->want_result)
         roce_req_result(ctx, req);
     note_response(ctx);
@@ -439,7 +439,7 @@ void roce_response(struct roce_ctx *ctx)
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
-        return; /* cut: it may say anything */
+        return; /* cut before the AETH */
     if (is_repeated_response(ctx))
         return;
     roce_check_mtu_learn(ctx);

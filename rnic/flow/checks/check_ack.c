@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended on a run
- * of requests without a hole; after a hole it is learned anew.
+ * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended in a run
+ * of requests without a hole. After a hole the reference is learned again.
  */
 #include "flow/checks/check_ack.h"
 
@@ -9,11 +9,11 @@
 #include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
-/* Messages one after another whose MSNs agree before one that does not is wrong. */
+/* Consecutive messages that have to confirm the MSN reference before a deviation is an ERROR. */
 #define MSN_REF_HITS 3
 
-/* Whether what the packet at hand answers took a receive, as far as is known: READs and WRITEs do
- * without, and so do programs that send nothing else. */
+/* Returns whether the packet at hand answers a request that needs a receive WQE. READs and WRITEs
+ * need none. */
 static bool took_receive(struct roce_ctx *ctx)
 {
     struct roce_req *req = &roce_peer(ctx->sender)->req;
@@ -75,7 +75,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* The latest entry that the response at hand counts as completed, if the response ends with it. */
+/* Returns the newest entry that the response at hand counts as completed, if the response ends with
+ * it. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -92,19 +93,17 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
-/*
- * What the MSN is at an entry of the chain, if something tells. A connection seen from its start
- * counts from 0 (R102). Otherwise it is learned: the response to a repetition may carry the MSN of
- * today, which is more than belongs to its PSN and never less, so that the least seen counts, and
- * accuses somebody only when it held for messages that followed one another.
- */
+/* Updates the MSN reference of the run of `e`. Returns whether there is one. A connection captured
+ * from its start counts from 0 (R102). Otherwise the reference is learned: the response to a
+ * retransmission may carry a later MSN, but never an earlier one, so the lowest offset counts. It
+ * is used for ERRORs only after MSN_REF_HITS messages confirmed it. */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
-    /* C9-148: counted already, or not yet */
+    /* C9-148: the READ may or may not be counted yet */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
@@ -113,8 +112,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     if (rsp->msn_ref && rsp->msn_ref_hits >= MSN_REF_HITS)
         return true;
     if (oldest->psn == req->base && oldest->run_id == e->run_id) {
-        /* No message came before what was seen: the MSN never lags behind. In the first packet of
-         * an answer it may, by that READ: then its last one tells, which has no less. */
+        /* The MSN equals the messages captured, so none came before the capture. The first response
+         * of a READ may not count that READ yet; then its last response decides. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
@@ -132,10 +131,10 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return rsp->msn_ref = true;
     }
     if (part)
-        return rsp->msn_ref; /* nothing to start from */
+        return rsp->msn_ref; /* no reference to compare with */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->msn_ref; /* perhaps answered before: a replay tells of what was counted since */
+        return rsp->msn_ref; /* perhaps a replayed response: its MSN counts later messages */
     off =
         rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)
@@ -150,7 +149,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     return true;
 }
 
-/* Messages that ended up to `e` since what was acknowledged. */
+/* Returns the messages that ended between the acknowledged requests and `e`. */
 static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &req->win;
@@ -158,8 +157,8 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_
     return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
 }
 
-/* C9-148: a READ may be counted when it is taken, and meet a page that is not present after that.
- */
+/* Returns whether an RNR NAK at `psn` may have been caused by on-demand paging. C9-148: such a READ
+ * may already be counted. */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
@@ -187,10 +186,11 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     low = rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum;
     high = rsp->msn_ref_msn + tail->cum - rsp->msn_ref_cum;
     if (read && pkt->op->pos == ROCE_POS_FIRST)
-        low--; /* C9-148: a READ may count from its first or its last response on */
+        low--; /* C9-148: a READ counts from its first or from its last response on */
     below = roce_diff(pkt->aeth.msn, low);
     above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
-    /* A request that is not in the capture counts too: then a repetition's answer may be ahead. */
+    /* A request that was not captured counts too, so the response to a retransmission may be ahead.
+     */
     if (above > 0)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Congestion: CE marks, the CNPs that answer them, and the form of a CNP (Annex A17.9.3).
- */
+/* Congestion: CE marks, the CNPs that answer them, and the format of a CNP (Annex A17.9.3). */
 #include "flow/checks/check_cnp.h"
 
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
 
-#define ECN_CE     3
-#define GAP_MAX_NS UINT64_C(10000000) /* CNPs further apart are of different congestions */
+#define ECN_CE 3
+#define GAP_MAX_NS                                                                                 \
+    UINT64_C(10000000) /* CNPs that are further apart belong to different congestions */
 
 static void check_form(struct roce_ctx *ctx)
 {
@@ -36,7 +35,7 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->sender)->counts.cold; /* NULL: no packet was marked */
+        roce_peer(ctx->sender)->counts.cold; /* NULL if no packet was marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
         sum = roce_cold(ctx->flow, ctx->sender);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The end of a connection: what stopped it, and what was still outstanding.
- */
+/* End of a connection: what stopped it, and what was still outstanding. */
 #include "flow/checks/check_end.h"
 
 #include "flow/base/counters.h"
@@ -9,9 +7,9 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 
-#define UNANSWERED_NS UINT64_C(1000000000) /* long enough to say that no answer came */
+#define UNANSWERED_NS UINT64_C(1000000000) /* time after which a missing response is reported */
 
-/* False: it had ended before. */
+/* Notes the end of the connection. Returns false if it had ended before. */
 static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                    uint32_t psn, uint32_t frame)
 {
@@ -35,7 +33,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* `of`: the frame of the request as it was sent first, or of the RNR NAK. */
+/* Notes that the requester gave up. `of`: frame of the first transmission, or of the RNR NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint32_t of)
 {
@@ -49,12 +47,12 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
                .other = of);
 }
 
-/* RNR retry counts of 0 to 6 are limits, 7 is none (R157): who repeats a request seven times
- * repeats it for ever. */
+/* RNR retry counts of 0 to 6 are limits, 7 is no limit (R157): a requester that repeats a request
+ * seven times repeats it without end. */
 #define RNR_RETRY_NONE 7
 
-/* Of a side whose peer was never seen to answer: it repeated a request, and nothing new came after
- * that. A later request would show that the answers were there, and not captured. */
+/* Notes an unanswered request if the peer never sent a response: the request was repeated, and no
+ * new one followed. A later request would show that responses existed but were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
@@ -65,13 +63,13 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
-/* So many times a packet has to come with a wrong ICRC, and so many sequence NAKs have to ask for
- * it: a requester may have given up then. */
+/* Transmissions with a wrong ICRC, and sequence NAKs for one packet, after which a requester may
+ * have given up. */
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
-/* The same request came again and again, with a wrong ICRC each time, no other that was right, and
- * no answer. */
+/* Notes that the requester gave up because each transmission of one request had a wrong ICRC.
+ * Returns false if that is not so. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -92,7 +90,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
     return true;
 }
 
-/* The last word to what is outstanding was a syndrome that has no meaning. */
+/* Returns whether the last response to an outstanding request had a reserved syndrome. */
 static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp *rsp)
 {
     return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
@@ -130,7 +128,8 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
                 rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
-            ctx->conn->facts.end_syndrome = rsp->last_syndrome; /* which RC-RSP-108 tells of */
+            ctx->conn->facts.end_syndrome =
+                rsp->last_syndrome; /* RC-RSP-108 reports the syndrome */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
                 e ? e->frame : 0);

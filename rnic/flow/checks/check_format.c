@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Format: what one packet shows by itself, its constants against the other packets of its QP, and
+ * Format: checks of one packet alone, of its constants against the other packets of its QP, and of
  * payload sizes against the path MTU.
  */
 #include "flow/checks/check_format.h"
@@ -13,10 +13,10 @@
 #include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
-#define NEVER_SURE 8      /* packets of a host, none with a right ICRC: no damage any more */
+#define NEVER_SURE 8      /* packets of a host without a right ICRC that cannot all be damaged */
 #define SPORT_MIN  0xC000 /* R013 */
 
-/* Which rule a defect of the codec breaks. */
+/* Rules that correspond to the defects found by the codec. */
 static const struct {
     enum roce_defect defect;
     enum roce_rule rule;
@@ -49,8 +49,7 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
-/* Defects that say the ICRC is looked for in the wrong place: that it is wrong there proves
- * nothing. */
+/* Returns whether a defect moves the ICRC: then a wrong ICRC there proves nothing. */
 static bool moves_icrc(enum roce_rule rule)
 {
     return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
@@ -59,7 +58,7 @@ static bool moves_icrc(enum roce_rule rule)
 static void check_defects(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* on its way: any of its bits may be wrong */
+    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* damaged in transit: any bit may be wrong */
 
     if (pkt->defects == 0)
         return;
@@ -105,10 +104,10 @@ static void check_bth(struct roce_ctx *ctx)
     const struct roce_bth *bth = &pkt->bth;
     bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
-    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager's there */
+    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager there */
 
-    if (bth->resv6) /* the ICRC does not cover it: a switch or the wire may have set it, and some
-                     * NICs mark what may be routed adaptively */
+    if (bth->resv6) /* The ICRC does not cover these bits: a switch may have set them, and some NICs
+                       mark packets that may be routed adaptively. */
         REPORT_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
                     .weak = true);
     if (bth->resv7)
@@ -194,7 +193,7 @@ static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *
 
         while (conn && conn->conn_index != held->conn_index)
             conn = conn->next_all;
-        ctx.conn = conn; /* if it is there still, and under its number */
+        ctx.conn = conn; /* NULL if the connection has ended or was renumbered */
         ctx.sender = conn ? &conn->side[held->side] : NULL;
         report_bad_icrc(&ctx, held);
     }
@@ -216,9 +215,9 @@ void roce_check_icrc_end(struct roce_flow *flow)
         struct roce_icrc_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
-        /* What was acknowledged was right at its receiver, and of what asks for no answer nobody
-         * knows: a capture of its own host may have it before its NIC sets the ICRC. Where no
-         * host's is right, the capture is more likely the cause than all of them. */
+        /* An acknowledged packet had a right ICRC at its receiver. A capture on the sending host
+         * may show packets before its NIC sets the ICRC. If no host has a right ICRC, the capture
+         * is more likely the cause than all hosts. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
@@ -262,7 +261,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
         if (ctx->conn->facts.svc == ROCE_SVC_CNP)
-            ctx->conn->facts.svc = op->svc; /* the CNP came first */
+            ctx->conn->facts.svc = op->svc; /* the first packet was a CNP */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;
@@ -285,7 +284,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
 }
 
-/* ---- path MTU ----------------------------------------------------------------------------------
+/* ---- path MTU -----------------------------------------------------------------------------------
  */
 
 void roce_check_mtu_learn(struct roce_ctx *ctx)
@@ -301,7 +300,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->inconsistent = true; /* how many PSNs READs take was reckoned with the other */
+        conn->inconsistent = true; /* PSN counts of READs were computed with the other MTU */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;

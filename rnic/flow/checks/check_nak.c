@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * NAKs: what a responder may refuse, when, and what it may say afterwards.
- */
+/* NAKs: when a responder may send one, and what it may send afterwards. */
 #include "flow/checks/check_nak.h"
 
 #include "flow/base/counters.h"
@@ -9,7 +7,7 @@
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-#define SAME_LIFE_NS UINT64_C(10000000) /* a QP is not torn down and set up in less */
+#define SAME_LIFE_NS UINT64_C(10000000) /* shortest time between two uses of a QP */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -51,7 +49,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
-/* R083: what has no R_Key has no remote memory that could be refused. */
+/* R083: a request without an R_Key accesses no remote memory that could be refused. */
 static void check_access(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
@@ -83,7 +81,7 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent_packet *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
-    /* All that is known of the requester was sent after the NAK: perhaps another use of the QPs. */
+    /* All captured requests were sent after the NAK, so the QPs may have been reused. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
                  !roce_conn_cm_seen(ctx->conn);
 
@@ -95,8 +93,7 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
                rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-        /* Unsolicited, it names the PSN before the one that is expected: of credits, to begin with
-         */
+        /* An unsolicited ACK that grants initial credits names the PSN before the expected one. */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests against what the responder said and what was negotiated: credits, outstanding READs,
- * repetitions, waits. Where the premise is that a response did not come, the capture may just lack
- * it: such rules are at most WARN.
+ * Requests, checked against what the responder sent and what was negotiated: credits, outstanding
+ * READs, retransmissions, waits. A missing response may just not be captured: rules that rest on
+ * one are at most WARN.
  */
 #include "flow/checks/check_request.h"
 
@@ -11,14 +11,13 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define SOON_NS                                                                                    \
-    UINT64_C(100000000) /* packets in flight when a NAK went out have passed by then               \
-                         */
+#define SOON_NS UINT64_C(100000000) /* packets in flight when a NAK was sent have arrived by then  \
+                                     */
 
-#define TICK_MOST     UINT64_C(1000000000) /* ns: no clock of a capture is coarser */
-#define NEAR          8u                   /* requests that one acknowledgement may pass over */
-#define RD_ATOMIC_MAX 255                  /* R193: the attribute has 8 bits */
-#define RETRY_MAX     7                    /* R154: the attribute has 3 bits */
+#define TICK_MOST     UINT64_C(1000000000) /* coarsest clock of a capture, ns */
+#define NEAR          8u  /* requests before `e` that one acknowledgement may cover */
+#define RD_ATOMIC_MAX 255 /* R193: the attribute has 8 bits */
+#define RETRY_MAX     7   /* R154: the attribute has 3 bits */
 
 static void check_reads(struct roce_ctx *ctx)
 {
@@ -30,11 +29,12 @@ static void check_reads(struct roce_ctx *ctx)
     uint32_t limit;
 
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
-        return; /* what was asked for again may be answered by what was on the way before */
+        return; /* a READ that was sent again may be answered by responses that were already in
+                   flight */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* The answers may be captured late, at a point of their own. */
+    /* The responses may be captured late, at another capture point. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
@@ -43,13 +43,13 @@ static void check_reads(struct roce_ctx *ctx)
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-/* The requester may not have got what was seen of credits yet. From then on it has: the first
- * response is long past, and if it was lost behind the capture point, there were others. */
+/* The requester may not have received the credits yet. After this time and this number of responses
+ * it has, even if the first one was lost behind the capture point. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
-/* By how many messages one that ends with `cum` of them is beyond the credits: its SSN in MSN
- * terms, the value that the MSN takes once it is completed. */
+/* Returns how many messages `e` is over the credits. It compares the MSN that `e` will have with
+ * the credit limit `lsn`. */
 static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
                                     uint32_t lsn)
 {
@@ -73,7 +73,8 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
         (int32_t)(roce_ms(ctx->time) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
-    /* Without credits one packet may probe: then the next waits for its acknowledgement. */
+    /* Without credits one packet may be sent as a probe; the next has to wait for its
+     * acknowledgement. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
             rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
     if (over > 1 ? starts : !alone)
@@ -92,7 +93,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     over = messages_over_credit(rsp, e, rsp->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
-        return; /* seen late */
+        return; /* the credits were captured late */
     then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;
@@ -151,8 +152,7 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* The timeouts of one PSN, which nothing restarts between them, without a T to compare them with.
- */
+/* Checks the spread of the timeouts of one PSN where the agreed timeout T is not known. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -186,14 +186,15 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
         REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
                ROCE_REL_AT_LEAST, "early");
-    /* Where the answers are not captured, they may be RNR NAKs: these repeat without end. */
+    /* If the responses are not captured they may be RNR NAKs, which a requester may repeat without
+     * limit. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* How coarse the clock of a time may be, as far as this one tells: a capture may be merged of files
- * of several clocks. */
+/* Returns the resolution of the clock as far as one time shows it. A capture may be merged from
+ * files with several clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;
@@ -203,8 +204,8 @@ static uint64_t tick_of(uint64_t time)
     return tick;
 }
 
-/* Whether a READ or atomic stands before `e`: its answer may be lost behind the capture point, and
- * then what is answered after it makes the requester go back at once (R139). */
+/* Returns whether a READ or atomic is close before `e`. Its response may be lost behind the capture
+ * point, and a later response then makes the requester go back at once (R139). */
 static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t at = roce_window_find(&req->win, e->psn);
@@ -222,15 +223,15 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
-    /* Clocks of captures: inexact, coarse, or set back meanwhile. */
+    /* Clocks of captures are inexact, coarse, or set back. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    /* No copy by the network and not sent by the timer, before the NAK arrived, and late. */
+    /* Excludes copies made by the network, and retransmissions by timer before the NAK arrived. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 
-    /* What was on its way when the NAK was seen, sent for another reason, or seen at another point
-     * than the NAK: capture points may not be in step, of one direction there is one. */
+    /* Excludes packets that were in flight when the NAK was captured, retransmissions for another
+     * reason, and captures whose two capture points are out of step. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&

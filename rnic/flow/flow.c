@@ -20,13 +20,14 @@
 #include "flow/table/summary_fill.h"
 #include "wire/dc.h"
 
-#define DEFAULT_MEM       ((size_t)1 << 30)
-#define DEFAULT_CONNS     1000000u
-#define DEFAULT_WINDOW    8192u
-#define GRAIN_MOST        UINT64_C(1000000000)
-#define GRAIN_FINE        1000u /* clock resolution below which it makes no difference, ns */
-#define OTHER_SERVICE_MIN 4 /* packets of another service in a row that show a new use of the QPN  \
-                             */
+#define DEFAULT_MEM    ((size_t)1 << 30)
+#define DEFAULT_CONNS  1000000u
+#define DEFAULT_WINDOW 8192u
+#define GRAIN_MOST     UINT64_C(1000000000)
+#define GRAIN_FINE     1000u /* clock resolution below which it makes no difference, ns */
+#define OTHER_SERVICE_MIN                                                                          \
+    4 /* packets of another service in a row that show a new use of the QPN                        \
+       */
 
 static void *heap_alloc(void *ctx, size_t size)
 {

@@ -19,8 +19,9 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-#define UC_REMEMBERED 63u /* UC entries that are kept to detect copies; nothing acknowledges them  \
-                           */
+#define UC_REMEMBERED                                                                              \
+    63u /* UC entries that are kept to detect copies; nothing acknowledges them                    \
+         */
 #define DMA_MAX       UINT32_C(0x80000000) /* R081 */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS                                                                                    \

@@ -11,8 +11,9 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define SOON_NS UINT64_C(100000000) /* packets in flight when a NAK was sent have arrived by then  \
-                                     */
+#define SOON_NS                                                                                    \
+    UINT64_C(100000000) /* packets in flight when a NAK was sent have arrived by then              \
+                         */
 
 #define TICK_MOST     UINT64_C(1000000000) /* coarsest clock of a capture, ns */
 #define NEAR          8u  /* requests before `e` that one acknowledgement may cover */

@@ -4,8 +4,9 @@
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
 
-#define FIRST_LOST 4u /* messages of a new use that may be missing before its first captured one   \
-                       */
+#define FIRST_LOST                                                                                 \
+    4u /* messages of a new use that may be missing before its first captured one                  \
+        */
 
 /* What a possible reuse turned out to be. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };

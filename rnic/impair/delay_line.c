@@ -1,102 +1,77 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "impair/delay_line.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static bool arrives_before(const struct delay_entry *a, const struct delay_entry *b)
+static struct delay_entry *entry_of(struct rnic_heap_node *node)
 {
-    return a->due != b->due ? a->due < b->due : a->seq < b->seq;
-}
-
-/* Moves the entry up from a free place. */
-static void sift_up(struct delay_line *line, size_t at, struct delay_entry *entry)
-{
-    while (at > 0 && arrives_before(entry, line->heap[(at - 1) / 2])) {
-        line->heap[at] = line->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    line->heap[at] = entry;
-}
-
-static void sift_down(struct delay_line *line, size_t at, struct delay_entry *entry)
-{
-    for (;;) {
-        size_t child = 2 * at + 1;
-
-        if (child + 1 < line->cnt && arrives_before(line->heap[child + 1], line->heap[child]))
-            child++;
-        if (child >= line->cnt || !arrives_before(line->heap[child], entry))
-            break;
-        line->heap[at] = line->heap[child];
-        at = child;
-    }
-    line->heap[at] = entry;
+    return node ? (struct delay_entry *)((char *)node - offsetof(struct delay_entry, node)) : NULL;
 }
 
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane)
 {
-    if (line->cnt == line->cap) {
-        size_t cap = line->cap ? 2 * line->cap : 64;
-        struct delay_entry **heap = realloc(line->heap, cap * sizeof(*heap));
-
-        if (!heap)
-            return false;
-        line->heap = heap;
-        line->cap = cap;
-    }
-    entry->due = hold ? due + DELAY_LINE_HOLD_NS : due;
-    entry->seq = line->seq++;
-    entry->hold = hold;
-    entry->lane = lane;
-    line->held += hold > 0;
-    sift_up(line, line->cnt++, entry);
+    if (!rnic_heap_reserve(&line->heap, line->heap.cnt + 1))
+        return false;
+    *entry = (struct delay_entry){.seq = line->seq++, .hold = hold, .held = hold > 0, .lane = lane};
+    line->held += entry->held;
+    rnic_heap_set(&line->heap, &entry->node, hold ? due + DELAY_LINE_HOLD_NS : due);
     return true;
 }
 
 uint64_t delay_line_due(const struct delay_line *line)
 {
-    return line->cnt ? line->heap[0]->due : UINT64_MAX;
+    const struct rnic_heap_node *first = rnic_heap_first(&line->heap);
+
+    return first ? first->at : UINT64_MAX;
 }
 
-/* Counts an arrival for the entries that it overtakes. One with enough of them arrives next. */
-static void count_overtaking(struct delay_line *line, const struct delay_entry *by)
+/* Returns a held entry that all its frames have overtaken, or NULL. */
+static struct delay_entry *find_overtaken(const struct delay_line *line)
 {
-    bool moved = false;
+    for (size_t i = 1; i <= line->heap.cnt; i++) {
+        struct delay_entry *entry = entry_of(line->heap.node[i]);
 
-    for (size_t i = 0; i < line->cnt; i++) {
-        struct delay_entry *entry = line->heap[i];
-
-        if (entry->hold == 0 || entry->lane != by->lane || entry->seq > by->seq ||
-            --entry->hold > 0)
-            continue;
-        line->held--;
-        moved |= entry->due > by->due;
-        entry->due = entry->due > by->due ? by->due : entry->due;
+        if (entry->held && entry->hold == 0)
+            return entry;
     }
-    for (size_t i = moved ? line->cnt / 2 : 0; i-- > 0;)
-        sift_down(line, i, line->heap[i]);
+    return NULL;
+}
+
+/* Counts an arrival at time `at` for the entries that `by` overtakes. Those that have waited for
+ * enough frames arrive next. */
+static void count_overtaking(struct delay_line *line, const struct delay_entry *by, uint64_t at)
+{
+    struct delay_entry *entry;
+
+    for (size_t i = 1; i <= line->heap.cnt; i++) {
+        entry = entry_of(line->heap.node[i]);
+        entry->hold -= entry->hold > 0 && entry->lane == by->lane && entry->seq < by->seq;
+    }
+    while ((entry = find_overtaken(line)) != NULL) {
+        entry->held = false;
+        line->held--;
+        if (entry->node.at > at)
+            rnic_heap_set(&line->heap, &entry->node, at);
+    }
 }
 
 struct delay_entry *delay_line_take(struct delay_line *line, uint64_t now)
 {
-    struct delay_entry *entry;
+    struct delay_entry *entry = entry_of(rnic_heap_first(&line->heap));
+    uint64_t at = delay_line_due(line);
 
-    if (line->cnt == 0 || line->heap[0]->due > now)
+    if (!entry || at > now)
         return NULL;
-    entry = line->heap[0];
-    line->held -= entry->hold > 0;
-    entry->hold = 0;
-    if (--line->cnt > 0)
-        sift_down(line, 0, line->heap[line->cnt]);
+    rnic_heap_set(&line->heap, &entry->node, UINT64_MAX);
+    line->held -= entry->held;
     if (line->held > 0)
-        count_overtaking(line, entry);
+        count_overtaking(line, entry, at);
     return entry;
 }
 
 void delay_line_free(struct delay_line *line)
 {
-    free(line->heap);
+    rnic_heap_free(&line->heap);
     memset(line, 0, sizeof(*line));
 }

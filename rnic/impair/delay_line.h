@@ -16,21 +16,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/heap.h"
 
 /* A reordered frame waits at most this long for the frames that overtake it. */
 #define DELAY_LINE_HOLD_NS UINT64_C(1000000)
 
 struct delay_entry {
-    uint64_t due;  /* time of arrival */
-    uint64_t seq;  /* order of entries that are due at the same time */
-    uint32_t hold; /* frames that still have to overtake it */
-    uint32_t lane; /* only frames of its own lane overtake it */
+    struct rnic_heap_node node; /* by time of arrival */
+    uint64_t seq;               /* number of the delay_line_put() */
+    uint32_t hold;              /* frames that still have to overtake it */
+    bool held;                  /* it was put to be overtaken, and has not been by all */
+    uint32_t lane;              /* only frames of its own lane overtake it */
 };
 
 struct delay_line {
-    struct delay_entry **heap; /* by (due, seq) */
-    size_t cnt, cap;
-    size_t held; /* entries with `hold` above 0 */
+    struct rnic_heap heap;
+    size_t held; /* entries that are held */
     uint64_t seq;
 };
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/peer_quirks.h"
 #include "suite/suite_report.h"
+#include "live/live_opts.h"
 #include "live/load_gen.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
@@ -337,7 +338,7 @@ static int run_replay(struct replay_args *args)
     return status;
 }
 
-/* Load for a live target: nothing is judged, and nothing reported but figures. */
+/* Transmits load to a live target. */
 static int run_load(const struct replay_args *args)
 {
 #ifdef HAVE_LIVE
@@ -373,9 +374,7 @@ int cmd_replay(int argc, char **argv)
     if (status == 0)
         status = outfile_open(args.junit_path, &args.junit);
     if (status == 0)
-        status = args.live.options.iface && !args.live.options.agent && !args.live.options.cm
-                     ? run_load(&args)
-                     : run_replay(&args);
+        status = args.live.load ? run_load(&args) : run_replay(&args);
     rc = outfile_close(args.json, args.json_path);
     if (outfile_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The far device: set up and used through the agent as the capture's responder was.
- */
+#include "live/agent_setup.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include "base/error.h"
-#include "live/live.h"
 #include "wire/opcode.h"
 
 #define RECV_DEPTH 512u
@@ -179,6 +176,48 @@ int agent_setup_all(struct live *live, struct error *error)
             return -1;
     }
     return 0;
+}
+
+int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
+                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error)
+{
+    const char *why = NULL;
+    json_t *reply = agent_setup_call(live,
+                                     json_pack("{s:s, s:s, s:i, s:i}", "op", "qp", "type",
+                                               stream->svc == ROCE_SVC_UC ? "UC" : "UD", "max_send",
+                                               (int)max_send, "max_recv", (int)max_recv),
+                                     &why, error);
+
+    if (!reply) {
+        stream->skip = why;
+        return why ? 0 : -1;
+    }
+    *qp = (uint32_t)json_integer_value(json_object_get(reply, "qp"));
+    *qpn = (uint32_t)json_integer_value(json_object_get(reply, "qpn"));
+    json_decref(reply);
+    return 0;
+}
+
+int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
+                              uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error)
+{
+    char dgid[INET6_ADDRSTRLEN];
+    const char *why = NULL;
+    json_t *reply;
+
+    inet_ntop(AF_INET6, live->port.addr, dgid, sizeof(dgid));
+    reply =
+        agent_setup_call(live,
+                         json_pack("{s:s, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:[s]}", "op",
+                                   "connect", "qp", (json_int_t)qp, "dgid", dgid, "gid_index",
+                                   live->agent.gid_index, "dest_qpn", (json_int_t)ours, "mtu",
+                                   (json_int_t)(stream->svc == ROCE_SVC_UC ? stream->mtu : 256u),
+                                   "rq_psn", (json_int_t)rq_psn, "sq_psn", (json_int_t)sq_psn,
+                                   "qkey", (json_int_t)stream->qkey, "access", "write"),
+                         &why, error);
+    stream->skip = reply ? NULL : why;
+    json_decref(reply);
+    return reply || why ? 0 : -1;
 }
 
 /* ---- acting -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include "base/error.h"
+#include "live/agent_setup.h"
 #include "live/live_dgram.h"
 #include "engine/dgram_sender.h"
 #include "wire/gid.h"

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/dgram_expected.h"
 #include "engine/peer_quirks.h"
+#include "live/agent_setup.h"
 #include "live/live_dgram.h"
 #include "wire/crc32.h"
 

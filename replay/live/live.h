@@ -40,6 +40,15 @@ struct live_options {
     double speed; /* how many times as fast as the capture; 0: without its pauses */
 };
 
+/* The live options of one command line. */
+struct live_args {
+    struct live_options options; /* .iface is NULL without --live */
+    bool load;                   /* --load: transmit the requests, judge nothing */
+    double pps, mbps;            /* load: packets or million bits a second; 0: not given */
+    bool topspeed, looped;       /* --topspeed and --loop are given */
+    uint64_t loop;               /* load: rounds; 0: until interrupted */
+};
+
 /* A connection of the target. */
 struct live_run {
     struct rewrite rewrite;
@@ -134,18 +143,5 @@ bool live_same_kind(const struct trace_packet *recorded, const struct tx_respons
 
 /* Whether the responder has answered what the recorded one has by `step`, an answer. */
 bool live_has_responded(const struct live *live, uint32_t dir, uint32_t event);
-
-/* agent_setup.c: asks the agent; what it refuses becomes *why, kept with the drive, and no error.
- */
-json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct error *error);
-
-/* agent_setup.c: connects the run's QP, with what the request has so far: a reference given over.
- * True if it is made; else run's reason is in *why, or there is an error and it is NULL. */
-bool agent_setup_connect(struct live *live, uint32_t dir, uint32_t max_send, unsigned access,
-                         bool we_request, const char **why, struct error *error);
-
-/* agent_setup.c: sets the far device up, and does what a script's event says. */
-int agent_setup_all(struct live *live, struct error *error);
-int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
 
 #endif

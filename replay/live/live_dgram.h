@@ -28,13 +28,4 @@ int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const
                          struct error *error);
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);
 
-/* Makes a QP of the stream's service at the far end. *qp and *qpn, or the stream's reason, or -1
- * and an error. */
-int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
-                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error);
-
-/* Connects it with our QPN `ours`; PSNs are live. As above. */
-int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
-                              uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error);
-
 #endif

@@ -38,7 +38,7 @@ static int read_cm_end(const char *text, enum live_cm_end *out)
     else if (strcmp(text, "listen") == 0)
         *out = LIVE_CM_LISTEN;
     else
-        return -cli_error("replay: --cm %s: neither connect nor listen", text);
+        return -cli_error("replay: --cm %s: must be connect or listen", text);
     return 0;
 }
 
@@ -65,6 +65,7 @@ int live_option(struct live_args *args, int which, const char *value)
     case 6: args->topspeed = true; return 0;
     case 9: args->looped = true; return parse_count(value, &args->loop);
     case 12: args->options.any_payload = true; return 0;
+    case 13: args->load = true; return 0;
     case 10: return read_cm_end(value, &args->options.cm);
     case 11: return parse_port(value, &args->options.port);
     default: number = parse_positive(which, value);
@@ -81,28 +82,28 @@ int live_option(struct live_args *args, int which, const char *value)
 int live_options_check(struct live_args *args, unsigned sides)
 {
     struct live_options *o = &args->options;
-    bool load = args->pps > 0 || args->mbps > 0 || args->looped;
+    bool paced = args->pps > 0 || args->mbps > 0 || args->looped;
     bool any = o->target || o->agent || o->address || o->tolerance_ns || o->speed > 0 ||
-               args->topspeed || load || o->cm || o->port || o->any_payload;
+               args->topspeed || paced || args->load || o->cm || o->port || o->any_payload;
 
     if (!o->iface)
-        return any ? -cli_error("replay: this needs --live IFACE (see --help)") : 0;
+        return any ? -cli_error("replay: options for live targets need --live IFACE (see --help)")
+                   : 0;
     if (!o->target)
         return -cli_error("replay: --live needs --target ADDRESS");
+    if (args->load + (o->agent != NULL) + (o->cm != LIVE_CM_NONE) != 1)
+        return -cli_error("replay: --live needs one of --agent HOST:PORT, --cm END and --load");
     if ((args->pps > 0) + (args->mbps > 0) + args->topspeed + (o->speed > 0) > 1)
-        return -cli_error("replay: only one of --multiplier, --topspeed, --pps and --mbps");
-    if (load && (o->agent || o->cm))
-        return -cli_error("replay: --pps, --mbps and --loop are for load, which is not "
-                          "judged: leave --agent and --cm out");
-    if (o->cm && (o->agent || sides))
-        return -cli_error("replay: --cm connect or listen says which end we are, and that "
-                          "there is no agent: leave --agent and --side out");
+        return -cli_error("replay: use only one of --multiplier, --topspeed, --pps and --mbps");
+    if (paced && !args->load)
+        return -cli_error("replay: --pps, --mbps and --loop need --load");
+    if (args->load && (o->tolerance_ns || sides))
+        return -cli_error("replay: --tolerance and --side cannot be used with --load, which judges "
+                          "nothing");
+    if (o->cm && sides)
+        return -cli_error("replay: --side cannot be used with --cm, which says which end we are");
     if ((o->port || o->any_payload) && !o->cm)
-        return -cli_error("replay: --port and --any-payload are for programs that the "
-                          "connection manager connects: they need --cm");
-    if (!o->agent && !o->cm && (o->tolerance_ns || sides))
-        return -cli_error("replay: without --agent HOST:PORT or --cm nothing is judged: leave "
-                          "--tolerance and --side out");
+        return -cli_error("replay: --port and --any-payload need --cm");
     if (!args->looped)
         args->loop = 1;
     if (!o->tolerance_ns)

@@ -10,34 +10,29 @@
 
 /* Rows for the option table, keys from `base` on. */
 #define LIVE_OPTION_ROWS(base)                                                                     \
-    {"live", (base) + 0, "IFACE", "play against a device behind this interface, not our RNIC"},    \
-        {"target", (base) + 1, "ADDRESS", "... that has this address"},                            \
-        {"agent", (base) + 2, "HOST:PORT", "rocedrill agent on its host; without: load only"},     \
+    {"live", (base) + 0, "IFACE", "replay against a device behind this interface"},                \
+        {"target", (base) + 1, "ADDRESS", "live: address of that device"},                         \
+        {"agent", (base) + 2, "HOST:PORT", "live: rocedrill agent on the target's host"},          \
         {"address", (base) + 3, "ADDRESS",                                                         \
-         "ours (default: the interface's); need not be its own"},                                  \
-        {"tolerance", (base) + 4, "MS", "how long an answer may take (default: 1000)"},            \
-        {"multiplier", (base) + 5, "X", "so many times as fast as the capture"},                   \
-        {"topspeed", (base) + 6, NULL, "without the pauses of the capture"},                       \
-        {"pps", (base) + 7, "N", "load: so many packets a second"},                                \
-        {"mbps", (base) + 8, "N", "load: so many million bits a second"},                          \
-        {"loop", (base) + 9, "N", "load: so many times (0: until interrupted)"},                   \
+         "live: our address, which no interface needs to have (default: IFACE's)"},                \
+        {"tolerance", (base) + 4, "MS", "live: longest time for a response (default: 1000)"},      \
+        {"multiplier", (base) + 5, "X", "live: X times the speed of the capture"},                 \
+        {"topspeed", (base) + 6, NULL, "live: no pauses between packets"},                         \
+        {"pps", (base) + 7, "N", "load: N packets a second"},                                      \
+        {"mbps", (base) + 8, "N", "load: N million bits a second"},                                \
+        {"loop", (base) + 9, "N", "load: N rounds (0: until interrupted)"},                        \
         {"cm", (base) + 10, "END",                                                                 \
-         "no agent: the capture's CM messages, to a program: connect or listen"},                  \
-        {"port", (base) + 11, "N", "... whose port this is (default: the recorded one)"},          \
-        {"any-payload", (base) + 12, NULL, "... which sends other data than the recorded one"},
+         "live: no agent; connect to a program on the target, or listen for one"},                 \
+        {"port", (base) + 11, "N", "cm: port of that program (default: the recorded one)"},        \
+        {"any-payload", (base) + 12, NULL, "cm: do not compare the data that the program sends"},  \
+        {"load", (base) + 13, NULL,                                                                \
+         "live: only transmit the requests of the capture; nothing is judged"},
 
-struct live_args {
-    struct live_options options; /* .iface NULL: no live target */
-    double pps, mbps;            /* 0: not given */
-    bool topspeed, looped;
-    uint64_t loop;
-};
-
-/* Takes option number `which` of the rows. 0, or -1 after a complaint. */
+/* Reads option number `which` of the rows. Returns 0, or -1 after an error message. */
 int live_option(struct live_args *args, int which, const char *value);
 
-/* What goes together and what does not. `sides` as in struct replay_options. 0, or -1 after a
- * complaint. */
+/* Checks that the options go together and fills in the defaults. `sides` as in struct
+ * replay_options. Returns 0, or -1 after an error message. */
 int live_options_check(struct live_args *args, unsigned sides);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "live/agent_setup.h"
 #include "live/live.h"
 #include "live/request_tracker.h"
 #include "wire/crc32.h"

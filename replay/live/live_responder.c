@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "base/error.h"
+#include "live/agent_setup.h"
 #include "live/live.h"
 
 #include <stdio.h>

@@ -78,14 +78,6 @@ static int hash_pages(struct rc_loop_result *conn, const struct shadow_memory *m
     return 0;
 }
 
-int completion_log_add(struct completion_log *dones, const struct sim_completion *done)
-{
-    if (!VEC_GROW(dones->done, dones->cnt, dones->cap))
-        return -1;
-    dones->done[dones->cnt++] = *done;
-    return 0;
-}
-
 /* ---- all connections ---------------------------------------------------------------------------
  */
 
@@ -171,8 +163,8 @@ void closed_loop_free(struct closed_loop *closed)
         struct rc_loop_result *conn = &closed->conn[i];
 
         work_requests_free(&conn->works);
-        free(conn->sent.done);
-        free(conn->received.done);
+        free(conn->sent.entry);
+        free(conn->received.entry);
         free(conn->page);
     }
     free(closed->conn);
@@ -240,7 +232,7 @@ static bool may_change(const struct work_requests *w, size_t idx)
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
-        const struct sim_completion *is = &conn->sent.done[i], *was = &clean->sent.done[i];
+        const struct sim_completion *is = &conn->sent.entry[i], *was = &clean->sent.entry[i];
 
         if (conn->gave_up && is->status == RNIC_WC_RETRY_EXC_ERR)
             return true;
@@ -273,7 +265,8 @@ static bool check_received(struct rc_loop_result *conn, const struct rc_loop_res
         return false;
     }
     for (size_t i = 0; i < cnt; i++) {
-        const struct sim_completion *is = &conn->received.done[i], *was = &clean->received.done[i];
+        const struct sim_completion *is = &conn->received.entry[i],
+                                    *was = &clean->received.entry[i];
 
         if (is->status != was->status || is->len != was->len || is->hash != was->hash) {
             fail_conn(conn, "receive %zu brings %u bytes with %s, without edits %u with %s%s",

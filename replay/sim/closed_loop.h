@@ -34,24 +34,12 @@
 #include "sim/dgram_loop.h"
 #include "engine/rc_compare_responses.h"
 #include "impair/impair.h"
+#include "sim/completion_log.h"
 #include "engine/rc_requester.h"
 #include "infer/roles.h"
 #include "infer/infer_work_requests.h"
 
 #define CLOSED_LOOP_REASON_MAX 320u
-
-/* A work request or a receive that ended. */
-struct sim_completion {
-    uint32_t work; /* requester: index into works.work; responder: counted */
-    enum rnic_wc_status status;
-    uint32_t len;  /* received */
-    uint64_t hash; /* of what it brought; 0 for nothing */
-};
-
-struct completion_log {
-    struct sim_completion *done;
-    size_t cnt, cap;
-};
 
 /* One run of the drive, played once. */
 struct rc_loop_result {
@@ -90,9 +78,6 @@ struct closed_loop_sides {
     const struct dgram_streams *streams;  /* of UC and UD, or NULL */
     const struct rc_requester *post; /* which answers were taken; only if ours requests alone */
 };
-
-/* Adds one. 0, or -1 without memory. */
-int completion_log_add(struct completion_log *dones, const struct sim_completion *done);
 
 /* Where what was exchanged is written: record.h. NULL: nowhere. */
 struct sim_pcap;

@@ -8,7 +8,8 @@
 #ifndef REPLAY_SIM_RESPONDER_APP_H
 #define REPLAY_SIM_RESPONDER_APP_H
 
-#include "sim/closed_loop.h"
+#include "infer/infer_work_requests.h"
+#include "sim/completion_log.h"
 #include "sim/sim_host.h"
 
 /* An SRQ that XRC requests name. */

@@ -10,6 +10,10 @@
 
 static void says_what_is_wrong_in_one_line(void)
 {
+    CHECKRUN_EXPECT("$R replay --live lo --target 127.0.0.2 --topspeed " SIZES, 2, "",
+                    "--live needs one of --agent HOST:PORT, --cm END and --load");
+    CHECKRUN_EXPECT("$R replay --live lo --target 127.0.0.2 --agent h:1 --loop 2 " SIZES, 2, "",
+                    "--pps, --mbps and --loop need --load");
     CHECKRUN_EXPECT("$R replay --impair help", 0, "ACTION  = drop", "");
     CHECKRUN_EXPECT("$R replay --impair lose " SIZES, 2, "",
                     "--impair: \"lose\": at \"lose\": expected drop, dup");

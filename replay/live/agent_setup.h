@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Agent setup: prepares and operates the target's device through its agent, as the capture shows
+ * that the recorded program did.
+ *
+ * live_responder.c, live_requester.c and the dgram_*.c files call it after live_open():
+ *
+ *   1. agent_setup_all() registers the memory and connects all QPs of a target that responds;
+ *      agent_setup_connect() connects the QP of a target that requests; agent_setup_dgram_qp() and
+ *      agent_setup_dgram_connect() prepare the QP of a datagram stream.
+ *   2. agent_setup_event() carries out one event of the script.
+ *   3. agent_setup_call() sends any other request to the agent.
+ *
+ * If the agent refuses a request, the reason becomes the reason why a connection is skipped: the
+ * text is kept in the session. A broken connection to the agent is an error.
+ */
+#ifndef REPLAY_LIVE_AGENT_SETUP_H
+#define REPLAY_LIVE_AGENT_SETUP_H
+
+#include "base/error.h"
+#include "engine/dgram_stream.h"
+#include "live/live.h"
+
+/* Sends a request, whose reference it takes, and returns the reply for json_decref(). Returns NULL
+ * if the agent refuses, with the reason in *why, or after an error, with *why unchanged. */
+json_t *agent_setup_call(struct live *live, json_t *request, const char **why, struct error *error);
+
+/* Creates and connects the QP of direction `dir`. Returns false if the agent refuses, with the
+ * reason in *why, or after an error, with *why unchanged. */
+bool agent_setup_connect(struct live *live, uint32_t dir, uint32_t max_send, unsigned access,
+                         bool we_request, const char **why, struct error *error);
+
+/* Sets up memory and QPs of a target that responds. Returns 0, or -1 and an error. */
+int agent_setup_all(struct live *live, struct error *error);
+
+/* Carries out an event of the script. Returns 0, or -1 and an error. */
+int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
+
+/* Creates a QP of the stream's service at the target. Sets *qp (the agent's number) and *qpn, or
+ * the stream's reason to be skipped. Returns 0, or -1 and an error. */
+int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
+                         uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error);
+
+/* Connects that QP to our QPN `ours`, with live PSNs. Sets the stream's reason to be skipped if the
+ * agent refuses. Returns 0, or -1 and an error. */
+int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
+                              uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error);
+
+#endif

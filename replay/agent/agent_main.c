@@ -43,7 +43,7 @@ struct options {
 
 static int complain(const char *what, const char *why)
 {
-    fprintf(stderr, "rocedrill agent: %s: %s\n", what, why);
+    fprintf(stderr, "rocedrill-agent: %s: %s\n", what, why);
     return 2;
 }
 
@@ -104,7 +104,7 @@ static void serve_session(int fd, struct agent_device *dev, const char *device)
         return;
     }
     if (agent_device_open(dev, device) != 0) {
-        fprintf(stderr, "rocedrill agent: %s\n", dev->why);
+        fprintf(stderr, "rocedrill-agent: %s\n", dev->why);
         send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->why));
         free(buf);
         return;
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
     if (fd < 0)
         return 2;
     /* For whoever started us and waits for it. */
-    puts("rocedrill agent: ready");
+    puts("rocedrill-agent: ready");
     fflush(stdout);
     do {
         struct timeval limit = {.tv_sec = IDLE_MS / 1000}; /* also for one that reads no reply */

@@ -66,7 +66,7 @@ static unsigned fill_rules(ei_register_info *regs)
             fill_expert(&regs[cnt++], &ei_rule[i][s], g_strdup_printf("roce.rule.%s", info->id),
                         info->severity == ROCE_SEV_NOTE ? PI_SEQUENCE : PI_PROTOCOL, severity[s],
                         g_strdup_printf("%s: %s%s", info->id,
-                                        roce_rule_is_norm(info) ? "rule broken: " : "",
+                                        roce_rule_is_norm(info) ? "rule violated: " : "",
                                         info->text));
     }
     return cnt;

@@ -65,7 +65,7 @@ const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t ca
             add_text(buf, cap, &len, "%s: ", f->field);
         /* Without values, the text of a norm would read as if it were met. */
         if (roce_rule_is_norm(roce_rule_info(f->rule)))
-            add_text(buf, cap, &len, "rule broken: ");
+            add_text(buf, cap, &len, "rule violated: ");
     }
     add_text(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
     if (f->other_frame)

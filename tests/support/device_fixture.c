@@ -6,7 +6,7 @@
 
 #define GUARD_BYTE 0xA5
 
-static uint8_t frame[ROCE_FRAME_MAX]; /* the last one taken, for fixture_out() */
+static uint8_t frame[ROCE_FRAME_MAX]; /* the frame that fixture_out() returned last */
 
 struct rnic_attr fixture_device_attr(const struct pktgen *gen)
 {

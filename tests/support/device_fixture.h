@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rig: a whole device with one connected QP, and the packets of its peer, for tests of the device.
- * The memory stands between guard bytes, which fixture_free() checks. Time is virtual: fixture.now,
- * which the fixture advances by a microsecond a frame.
+ * Device fixture: a whole device with one connected QP, and a generator for the packets of its
+ * peer. Tests of rnic/device use it.
+ *
+ * The memory lies between guard bytes, which fixture_free() checks. Time is virtual: fixture.now
+ * advances by 1 µs with each frame. The caller owns the fixture.
  */
 #ifndef TEST_DEVICE_FIXTURE_H
 #define TEST_DEVICE_FIXTURE_H
@@ -13,63 +15,62 @@
 #define FIXTURE_MEM_LEN (1u << 20)
 #define FIXTURE_GUARD   4096u
 #define FIXTURE_IOVA                                                                               \
-    UINT64_C(0xFFFF800000000000) /* a different place than the memory's address                    \
-                                  */
+    UINT64_C(0xFFFF800000000000) /* IOVA of the region; differs from its address in memory \ */
 #define FIXTURE_QPN      0x11u
 #define FIXTURE_PEER_QPN 0x22u
-#define FIXTURE_PSN      0xFFFFF0u /* first PSN: the wrap comes soon (R062) */
+#define FIXTURE_PSN      0xFFFFF0u /* first PSN, shortly before the wrap (R062) */
 #define FIXTURE_KEY      0x51DE0001u
 
 struct device_fixture {
     struct rnic *rnic;
     struct rnic_pd *pd;
-    struct rnic_mr *mr; /* all of mem, all rights, FIXTURE_KEY at FIXTURE_IOVA */
+    struct rnic_mr *mr; /* region over all of mem with all rights: FIXTURE_KEY at FIXTURE_IOVA */
     struct rnic_cq *cq;
     struct rnic_qp *qp;
     struct pktgen gen;
-    struct rnic_qp_attr attr; /* what the QP was brought up with */
-    uint8_t *block;           /* guard, mem, guard */
+    struct rnic_qp_attr attr; /* attributes that the QP was connected with */
+    uint8_t *block;           /* guard bytes, mem, guard bytes */
     uint8_t *mem;
     rnic_time now;
 };
 
-/* A device and a QP in RTS: path MTU 1024, 4 responder resources, 64 receive WQEs of 4 SGEs, CQ of
- * 256. */
+/* Creates a device with a QP in RTS: path MTU 1024, 4 responder resources, 64 receive WQEs of 4
+ * SGEs, a CQ of 256. */
 void fixture_init(struct device_fixture *fixture, enum roce_encap encap);
 
-/* The same with congestion management. */
+/* Creates the same device with congestion management. */
 void fixture_init_ecn(struct device_fixture *fixture, enum roce_encap encap,
                       const struct rnic_ecn *ecn);
 
-/* Checks the guard bytes and frees all. */
+/* Checks the guard bytes and frees everything. */
 void fixture_free(struct device_fixture *fixture);
 
-/* The attributes of a device that owns the addresses of `gen`. */
+/* Returns the attributes of a device that has the addresses of `gen`. */
 struct rnic_attr fixture_device_attr(const struct pktgen *gen);
 
-/* Brings a QP from RESET to RTS as fixture.attr says. */
+/* Moves a QP from RESET to RTS with the attributes fixture.attr. */
 void fixture_connect(struct device_fixture *fixture, struct rnic_qp *qp);
 
-/* Posts one SGE: `len` bytes at offset `off`. */
+/* Posts a receive of one SGE: `len` bytes at offset `off` of mem. */
 int fixture_post(struct device_fixture *fixture, uint64_t wr_id, uint32_t off, uint32_t len);
 
-/* Builds a packet and gives it to the device. */
+/* Builds a packet and passes it to the device. */
 void fixture_in(struct device_fixture *fixture, const struct roce_pkt *pkt);
 
-/* Takes the next frame of the device: false if there is none, else it parses without defect, with a
- * right ICRC, and *pkt is it. The payload is good until the next call. */
+/* Returns false if the device has no frame to send. Otherwise parses its next frame into *pkt and
+ * asserts that it has no defect and a valid ICRC. The payload is valid until the next call. */
 bool fixture_out(struct device_fixture *fixture, struct roce_pkt *pkt);
 
-/* Asserts that the next frame is an ACK or NAK of this PSN, syndrome and MSN. */
+/* Asserts that the next frame is an ACK or NAK with this PSN, syndrome and MSN. */
 void fixture_expect_aeth(struct device_fixture *fixture, uint32_t psn, uint8_t syndrome,
                          uint32_t msn);
 
 void fixture_expect_nothing(struct device_fixture *fixture);
 
-/* Asserts that the next completion is this one. */
+/* Asserts the fields of the next completion. */
 void fixture_expect_wc(struct device_fixture *fixture, uint64_t wr_id, enum rnic_wc_status status);
 
-/* Asserts that the next event is of this type and of the fixture's QP. */
+/* Asserts that the next event has this type and is for the fixture's QP. */
 void fixture_expect_event(struct device_fixture *fixture, enum rnic_event_type type);
 void fixture_expect_no_event(struct device_fixture *fixture);
 

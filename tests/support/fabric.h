@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Fabric: up to 64 devices at one simulated switch, and QPs between any two of them. Each device
- * has a link of its own to the switch; what several send to one meets in the queue of its port
- * (simnet.h). Windows of type 2 are 2B on the even devices and 2A on the odd ones. pair.h is the
- * two-device case with more to pin.
+ * has its own link to the switch. Frames of several senders to one device share the queue of its
+ * switch port (simnet.h). Even devices have memory windows of type 2B, odd ones of type 2A.
+ *
+ * qp_pair.h is the case of two devices, with more that a test can set.
  */
 #ifndef TEST_FABRIC_H
 #define TEST_FABRIC_H
@@ -13,18 +14,20 @@
 
 #define FABRIC_DEVS  SIMNET_NODES
 #define FABRIC_LINKS 4096u
-#define FABRIC_KEY   0x00FAB001u /* all rights to all of a device's memory, from 0 */
+#define FABRIC_KEY                                                                                 \
+    0x00FAB001u /* key of all memory of a device, from address 0, with all rights                  \
+                 */
 
 struct fabric_dev {
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_mr *mr;
-    struct rnic_cq *cq; /* of all its QPs, both queues */
+    struct rnic_cq *cq; /* CQ of all QPs of the device, for both queues */
     uint8_t *mem;
     unsigned node;
 };
 
-/* Two QPs connected to each other: side 0 on the first device, 1 on the second. */
+/* Two QPs connected to each other: side 0 on the first device, side 1 on the second. */
 struct fabric_link {
     unsigned dev[2];
     struct rnic_qp *qp[2];
@@ -41,36 +44,36 @@ struct fabric {
     unsigned link_cnt;
 };
 
-/* What all links and ports of the switch are like. */
+/* Properties of all links and switch ports. */
 struct fabric_wire {
     uint64_t bps;
-    uint64_t delay_ns; /* from a device to the switch, and from there to a device */
-    uint64_t queue;    /* bytes, of each port of the switch */
-    uint64_t mark;     /* bytes that wait before ECN marks; 0: never */
+    uint64_t delay_ns; /* delay from a device to the switch, and from the switch to a device, ns */
+    uint64_t queue;    /* queue length of each switch port, bytes */
+    uint64_t mark;     /* queue length from which ECN marks begin, bytes; 0: no marks */
 };
 
-/* `cnt` devices with `mem_len` bytes of memory each, filled from the seed. `ecn` NULL: none. A
- * struct fabric is large: keep it static or on the heap. */
+/* Creates `cnt` devices with `mem_len` bytes of memory each, filled from the seed. `ecn` NULL: no
+ * congestion management. A struct fabric is large: keep it static or on the heap. */
 void fabric_init(struct fabric *fabric, uint64_t seed, unsigned cnt, enum roce_encap encap,
                  uint32_t mem_len, const struct rnic_ecn *ecn, const struct fabric_wire *wire);
 void fabric_free(struct fabric *fabric);
 
-/* Makes and connects two RC QPs with queues of `depth` WQEs; path MTU as given, timeout code 9 (2
- * ms), retries 7, 4 READs and atomics. The index of the link. */
+/* Creates and connects two RC QPs with queues of `depth` WQEs: path MTU as given, timeout code 9 (2
+ * ms), 7 retries, 4 READs and atomics. Returns the index of the link. */
 unsigned fabric_connect(struct fabric *fabric, unsigned a, unsigned b, uint32_t depth,
                         uint32_t path_mtu);
 
-/* Sets where the packets for a device go; the rest of the vector is left. */
+/* Sets the destination of an address vector to a device. Leaves the rest of the vector. */
 void fabric_av(const struct fabric *fabric, unsigned dev, struct rnic_av *av);
 
-/* Posts on a side of a link, signaled, with one SGE: `len` bytes at `off` of the own memory and
- * `roff` of the other's. */
+/* Posts a signaled work request with one SGE on a side of a link: `len` bytes at `off` of the local
+ * memory and at `roff` of the remote memory. */
 int fabric_send(struct fabric *fabric, unsigned link, unsigned side, uint64_t wr_id,
                 enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff);
 
 struct rnic_counters fabric_counters(const struct fabric *fabric, unsigned dev);
 
-/* Asserts that the counters of every device are what the network saw: R249. */
+/* Asserts that the counters of every device match the tally of the network (R249). */
 void fabric_check_tally(struct fabric *fabric);
 
 #endif

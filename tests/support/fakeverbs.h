@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fake verbs: the functions of libibverbs that the agent calls, over no device at all: objects are
- * counted, a posted send completes at once, and a SEND or WRITE with immediate completes the oldest
- * receive request of any queue pair, with its bytes. Linked in place of libibverbs.
+ * Fake verbs: the libibverbs functions that the agent calls, without a device. Tests link it in
+ * place of libibverbs.
+ *
+ * It counts objects. A posted send completes at once. A SEND, or a WRITE with immediate, copies
+ * its bytes into the oldest receive of any QP and completes it.
  */
 #ifndef TEST_FAKEVERBS_H
 #define TEST_FAKEVERBS_H
 
 #include <stdbool.h>
 
-/* Devices, PDs, CQs, QPs and MRs that exist. */
+/* Returns how many devices, PDs, CQs, QPs and MRs exist. */
 unsigned fakeverbs_live(void);
 
-/* The next call that makes or changes something fails, or none does. */
+/* Makes the next call that creates or changes something fail, or cancels that. */
 void fakeverbs_fail(bool next);
 
 #endif

@@ -6,7 +6,7 @@
 
 void pktgen_init(struct pktgen *gen, enum roce_encap encap)
 {
-    /* Documentation addresses of RFC 5737 and RFC 3849; locally administered MACs. */
+    /* Documentation addresses of RFC 5737 and RFC 3849; locally administered MAC addresses. */
     static const uint8_t ip4_peer[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
     static const uint8_t ip4_mine[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
     static const uint8_t ip6_peer[16] = {0x20, 0x01, 0x0D, 0xB8, [15] = 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair: two whole devices on a simulated network, with QPs that are connected to each other. What a
- * test wants to be different it changes in the attributes before qp_pair_connect().
+ * QP pair: two whole devices on a simulated network, with QPs connected to each other. A test
+ * changes the attributes that it needs between qp_pair_init() and qp_pair_connect().
  */
 #ifndef TEST_QP_PAIR_H
 #define TEST_QP_PAIR_H
@@ -12,20 +12,22 @@
 #define QP_PAIR_QPS   4u
 #define QP_PAIR_MEM   (1u << 20)
 #define QP_PAIR_GUARD 4096u
-#define QP_PAIR_KEY   0x00C0FFEEu /* all rights to all of the memory, at ... */
+#define QP_PAIR_KEY   0x00C0FFEEu /* key of all memory of a side, with all rights */
 #define QP_PAIR_IOVA  UINT64_C(0xFFFFC00000000000)
-#define QP_PAIR_T     UINT64_C(1048576) /* timeout code 8, ns: many times the delay of the network */
+#define QP_PAIR_T                                                                                  \
+    UINT64_C(1048576) /* ACK timeout of code 8, ns: many times the delay of the                    \
+                       * network */
 
-/* What the QPs are. Of XRC each side has an initiator and a target of the same index, and an SRQ
+/* Kind of the QPs. With XRC, each side has an initiator and a target of the same index, and an SRQ
  * whose number is the QPN of the target. */
 struct qp_pair_opts {
     enum rnic_qp_type type; /* RC (also 0), UC or XRC_SEND */
-    bool srq;               /* a basic SRQ for each QP */
+    bool srq;               /* each QP has a basic SRQ */
     bool no_credits;
-    bool mw_2a; /* type 2 windows are 2A */
+    bool mw_2a; /* memory windows of type 2 are 2A */
 };
 
-#define QP_PAIR_TARGET 0x10u /* added to the QPN of the initiator: that of the target beside it */
+#define QP_PAIR_TARGET 0x10u /* difference between the QPNs of a target and its initiator */
 
 struct qp_pair_side {
     struct rnic *rnic;
@@ -33,12 +35,12 @@ struct qp_pair_side {
     struct rnic_mr *mr;
     struct rnic_cq *send_cq[QP_PAIR_QPS];
     struct rnic_cq *recv_cq[QP_PAIR_QPS];
-    struct rnic_qp *qp[QP_PAIR_QPS];     /* what sends */
-    struct rnic_qp *target[QP_PAIR_QPS]; /* what receives: the same, but for XRC */
-    struct rnic_srq *srq[QP_PAIR_QPS];   /* or NULL */
-    struct rnic_xrcd *xrcd;              /* XRC, else NULL */
+    struct rnic_qp *qp[QP_PAIR_QPS];     /* QPs that send */
+    struct rnic_qp *target[QP_PAIR_QPS]; /* QPs that receive: the same, except with XRC */
+    struct rnic_srq *srq[QP_PAIR_QPS];   /* SRQ of each QP, or NULL */
+    struct rnic_xrcd *xrcd;              /* XRC domain, or NULL */
     struct rnic_qp_attr attr[QP_PAIR_QPS];
-    uint8_t *block; /* guard, mem, guard */
+    uint8_t *block; /* guard bytes, mem, guard bytes */
     uint8_t *mem;
 };
 
@@ -49,46 +51,47 @@ struct qp_pair {
     unsigned node[2];
 };
 
-/* Two devices and `qp_cnt` pairs of QPs in RESET; queues of `depth` WQEs of 4 SGEs and 64 bytes
- * inline. The attributes are: path MTU 1024, first PSNs short of the wrap (R062), 4 READs and
- * atomics, timeout 8, retry_cnt 7, rnr_retry 7. Memory is filled from the seed. */
+/* Creates two devices and `qp_cnt` pairs of QPs in RESET, with queues of `depth` WQEs of 4 SGEs and
+ * 64 bytes inline. Attributes: path MTU 1024, first PSNs shortly before the wrap (R062), 4 READs
+ * and atomics, timeout 8, retry_cnt 7, rnr_retry 7. Memory is filled from the seed. */
 void qp_pair_init(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                   uint32_t depth);
 
-/* The same with QPs of another kind. */
+/* Creates the pair with QPs of another kind. */
 void qp_pair_init_as(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                      uint32_t depth, const struct qp_pair_opts *opts);
 
-/* Checks the guard bytes and frees all. */
+/* Checks the guard bytes and frees everything. */
 void qp_pair_free(struct qp_pair *pair);
 
-/* Brings all QPs to RTS as the attributes say. */
+/* Moves all QPs to RTS with their attributes. */
 void qp_pair_connect(struct qp_pair *pair);
 
-/* QPN of QP `i` of a side. */
+/* Returns the QPN of QP `i` of a side. */
 uint32_t qp_pair_qpn(unsigned side, unsigned i);
 
-/* Posts, with one SGE: `len` bytes at offset `off` of the own memory, `roff` of the other's. */
+/* Posts a work request with one SGE: `len` bytes at offset `off` of the local memory and `roff` of
+ * the remote memory. */
 int qp_pair_send(struct qp_pair *pair, unsigned side, unsigned qp, uint64_t wr_id,
                  enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, uint32_t roff);
 int qp_pair_recv(struct qp_pair *pair, unsigned side, unsigned qp, uint64_t wr_id, uint32_t off,
                  uint32_t len);
 
-/* To the SRQ of the QP, if it has one. */
+/* Posts a receive to the QP, or to its SRQ if it has one. */
 int qp_pair_post_recv(struct qp_pair *pair, unsigned side, unsigned qp,
                       const struct rnic_recv_wr *wr);
 
-/* Runs until nothing happens any more, but not longer than `ns`; whether it came to rest. */
+/* Runs the network until it is idle, at most `ns`. Returns whether it became idle. */
 bool qp_pair_run(struct qp_pair *pair, uint64_t ns);
 
-/* Asserts that the next completion of a queue is this one, or that there is none. */
+/* Asserts the fields of the next completion of a CQ, or that there is none. */
 void qp_pair_expect_wc(struct rnic_cq *cq, uint64_t wr_id, enum rnic_wc_status status);
 void qp_pair_expect_no_wc(struct rnic_cq *cq);
 
 struct rnic_counters qp_pair_counters(const struct qp_pair *pair, unsigned side);
 enum rnic_qp_state qp_pair_state(const struct qp_pair *pair, unsigned side, unsigned qp);
 
-/* Asserts that the counters of both devices are what the network saw: R249. */
+/* Asserts that the counters of both devices match the tally of the network (R249). */
 void qp_pair_check_tally(struct qp_pair *pair);
 
 #endif

@@ -5,8 +5,8 @@
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* As the polynomial is written, most significant coefficient first, bits of a byte least
- * significant first, the remainder complemented and its bits turned round. */
+/* Follows the polynomial literally: most significant coefficient first, bits of a byte least
+ * significant first. The remainder is complemented and bit-reversed. */
 uint32_t ref_crc32(const uint8_t *p, size_t len)
 {
     uint32_t reg = 0xFFFFFFFF, out = 0;
@@ -23,12 +23,12 @@ uint32_t ref_crc32(const uint8_t *p, size_t len)
 
 /* clang-format off */
 
-/* What routers and switches may change: (byte from the start of its header, bit, width). */
+/* Fields that routers and switches may change: {header, byte of the header, bit, width}. */
 static const struct {
     enum roce_hdr hdr;
     unsigned byte, bit, width;
 } masks[] = {
-    {ROCE_HDR_LRH,  0, 0,  4}, /* VL; all of the LRH when a GRH follows: routers replace it */
+    {ROCE_HDR_LRH,  0, 0,  4}, /* VL; with a GRH, routers replace the whole LRH */
     {ROCE_HDR_GRH,  0, 4,  8}, /* traffic class */
     {ROCE_HDR_GRH,  1, 4, 20}, /* flow label */
     {ROCE_HDR_GRH,  7, 0,  8}, /* hop limit */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fake requester: a requester with the least of a device around it, for tests of the transport:
- * memory under one key, completions in an array, time in a variable. Its counterpart of the
- * responder is responder_fixture.h.
+ * Requester fixture: a requester with a minimal device around it, for tests of rnic/transport:
+ * memory under one key, completions in an array, time in a variable. responder_fixture.h is its
+ * counterpart.
  */
 #ifndef TEST_REQUESTER_FIXTURE_H
 #define TEST_REQUESTER_FIXTURE_H
@@ -11,17 +11,19 @@
 #include "transport/completer.h"
 
 #define REQUESTER_MEM_LEN  16384u
-#define REQUESTER_VA       UINT64_C(0x7F0000002000) /* of byte 0 of the memory */
-#define REQUESTER_KEY      0xBEEF01u                /* local read and write */
-#define REQUESTER_KEY_INV  0xBEEF02u                /* may be invalidated, once */
+#define REQUESTER_VA       UINT64_C(0x7F0000002000) /* address of byte 0 of the memory */
+#define REQUESTER_KEY      0xBEEF01u                /* key for local read and write */
+#define REQUESTER_KEY_INV  0xBEEF02u                /* key that can be invalidated once */
 #define REQUESTER_BAD_KEY  0xBAD001u
-#define REQUESTER_PSN      0xFFFFFCu /* the wrap comes soon (R062) */
+#define REQUESTER_PSN      0xFFFFFCu /* first PSN, shortly before the wrap (R062) */
 #define REQUESTER_MTU      256u
 #define REQUESTER_PEER_QPN 0x22u
-#define REQUESTER_RVA      UINT64_C(0x100000) /* remote address and key of requests: only carried */
-#define REQUESTER_RKEY     0x5EC12E7u
-#define REQUESTER_LOG      512u
-#define REQUESTER_T        UINT64_C(67108864) /* timeout code 14, ns */
+#define REQUESTER_RVA                                                                              \
+    UINT64_C(0x100000) /* remote address and key of requests; nothing checks                       \
+                        * them */
+#define REQUESTER_RKEY 0x5EC12E7u
+#define REQUESTER_LOG  512u
+#define REQUESTER_T    UINT64_C(67108864) /* timeout code 14, ns */
 
 struct requester_fixture {
     struct rnic_requester req;
@@ -31,19 +33,19 @@ struct requester_fixture {
     uint8_t scratch[4096];
     bool key_gone;
     bool inv_gone;
-    unsigned bind_cnt;        /* binds asked for; those of REQUESTER_KEY succeed */
-    struct rnic_mw_bind bind; /* the last of them */
+    unsigned bind_cnt;        /* requested binds; those of REQUESTER_KEY succeed */
+    struct rnic_mw_bind bind; /* the latest bind */
     uint64_t now;
 
     struct rnic_wc wc[REQUESTER_LOG];
     unsigned wc_cnt;
-    unsigned wc_seen; /* completions that a test has looked at */
+    unsigned wc_seen; /* completions that the test has checked */
     unsigned failed_cnt;
     unsigned wc_cnt_at_failure;
 };
 
-/* A requester in RTS: path MTU 256, max_rd_atomic 4, timeout 14, retry_cnt 3, rnr_retry 2; room for
- * 300 WQEs of 4 SGEs and 64 bytes inline. */
+/* Creates a requester in RTS: path MTU 256, max_rd_atomic 4, timeout 14, retry_cnt 3, rnr_retry 2;
+ * room for 300 WQEs of 4 SGEs and 64 bytes inline. */
 void requester_init(struct requester_fixture *fake);
 struct rnic_requester_attr requester_attr(void);
 void requester_restart(struct requester_fixture *fake, const struct rnic_requester_attr *attr);
@@ -56,19 +58,20 @@ void requester_post_flags(struct requester_fixture *fake, uint64_t wr_id,
                           enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, unsigned flags);
 enum rnic_sq_post requester_post_wr(struct requester_fixture *fake, const struct rnic_send_wr *wr);
 
-/* The next request packet, checked for what all have; one of opcode 0xFF if there is none. */
+/* Returns the next request packet after checking the fields common to all, or a packet of opcode
+ * 0xFF if there is none. */
 struct roce_pkt requester_out(struct requester_fixture *fake);
 
-/* Asserts that the next packets are of this opcode, at `pos` PSNs from the first. */
+/* Asserts that the next packets have this opcode and are `pos` PSNs after the first one. */
 void requester_expect(struct requester_fixture *fake, uint8_t opcode, uint32_t pos);
 
-/* Asserts that nothing can be sent, for this reason. */
+/* Asserts that the requester cannot send, for this reason. */
 void requester_expect_gate(struct requester_fixture *fake, enum rnic_req_gate gate);
 
-/* Takes all packets there are; how many. */
+/* Removes all pending packets and returns their number. */
 unsigned requester_out_all(struct requester_fixture *fake);
 
-/* Feeds responses, `pos` PSNs from the first; the last step taken. */
+/* Inputs responses `pos` PSNs after the first one. Returns the last step of the completer. */
 enum rnic_comp_step requester_aeth(struct requester_fixture *fake, uint32_t pos, uint8_t syndrome,
                                    uint32_t msn);
 enum rnic_comp_step requester_ack(struct requester_fixture *fake, uint32_t pos);
@@ -76,12 +79,12 @@ enum rnic_comp_step requester_read(struct requester_fixture *fake, uint8_t opcod
                                    uint8_t fill, uint32_t len);
 enum rnic_comp_step requester_atomic(struct requester_fixture *fake, uint32_t pos, uint64_t orig);
 
-/* Asserts that the next completion is this one, or that there is none. */
+/* Asserts the fields of the next completion, or that there is none. */
 void requester_expect_wc(struct requester_fixture *fake, uint64_t wr_id,
                          enum rnic_wc_status status);
 void requester_expect_no_wc(struct requester_fixture *fake);
 
-/* Time passes, and the timer fires if it is due. */
+/* Advances the time; the timer expires if it is due. */
 void requester_pass(struct requester_fixture *fake, uint64_t ns);
 
 #endif

@@ -41,7 +41,7 @@ static void count(struct oracle_view *v, enum oracle_count what)
     v->cnt[what].most++;
 }
 
-/* R150: no earlier than T, and 2T once it has fired. */
+/* R150: the timer expires after T at the earliest, and after 2T once it has expired. */
 static bool may_have_fired(const struct requester_oracle *w, const struct oracle_view *v,
                            uint64_t now)
 {
@@ -64,7 +64,7 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Two that go on alike are one, which may have counted what either did. */
+/* Merges explanations that continue alike. The result may have counted what either of them did. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -85,7 +85,7 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* Each view once more as it is if the timer has fired unseen. */
+/* Adds a copy of each explanation in which the timer has expired unseen. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -102,7 +102,7 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Keeps what fits. `what` is told if nothing does. */
+/* Keeps the explanations that fit. Reports `what` if none does. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
 {
@@ -138,7 +138,7 @@ static bool is_fetch(const struct roce_pkt *pkt)
     return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
 }
 
-/* What stands at the positions from `at` on, when it is sent for the first time. */
+/* Records the requests at the positions from `at` on when they are sent for the first time. */
 static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {
@@ -151,7 +151,7 @@ static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fe
         w->end[w->max] = fetch ? at + cnt : 0;
 }
 
-/* Whether a view explains that position `at` is sent now. */
+/* Returns whether an explanation allows that position `at` is sent now. */
 static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                   uint64_t now)
 {
@@ -190,7 +190,8 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
 /* ---- what is given to it -----------------------------------------------------------------------
  */
 
-/* Everything before `at` is answered; false if a READ or atomic is in the way, without its data. */
+/* Marks everything before `at` as answered. Returns false if a READ or atomic without its data is
+ * in the way. */
 static bool answer_before(const struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     while (v->una < at && w->end[v->una] == 0)
@@ -204,7 +205,7 @@ static void go_back(struct oracle_view *v)
     v->armed = NEVER;
 }
 
-/* R161: going back would only repeat what was just done, or what is about to be. */
+/* R161: returns whether the requester is already going back, so that a NAK causes nothing new. */
 static bool is_going_back(const struct oracle_view *v)
 {
     return v->went_back || v->nxt == v->una || v->waits;
@@ -232,7 +233,7 @@ static void take_rnr(struct requester_oracle *w, struct oracle_view *v, uint8_t 
     go_back(v);
 }
 
-/* Progress: what was for the time without it is over (R151, R155). */
+/* Records progress, which ends the waits for the time without it (R151, R155). */
 static void progress(struct oracle_view *v, uint32_t was)
 {
     if (v->una == was)
@@ -243,7 +244,7 @@ static void progress(struct oracle_view *v, uint32_t was)
     v->patient = false;
 }
 
-/* A NAK or ACK packet for position `at`. */
+/* Handles an ACK or NAK for position `at`. */
 static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                       uint8_t syndrome, uint64_t now)
 {
@@ -256,7 +257,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         return;
     reached = answer_before(w, v, kind == ROCE_SYN_ACK ? at + 1 : at);
     progress(v, was);
-    /* A NAK may be for any packet of the READ that is the oldest. */
+    /* A NAK may be for any packet of the oldest READ. */
     if (!reached && (kind == ROCE_SYN_ACK || w->end[v->una] <= at))
         take_lost(w, v, ORACLE_implied_nak_seq_err);
     else if (kind == ROCE_SYN_RNR)
@@ -267,7 +268,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         w->took_fatal = true;
 }
 
-/* Data of a READ or atomic at position `at`. */
+/* Handles the data of a READ or atomic at position `at`. */
 static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     uint32_t was = v->una;
@@ -279,7 +280,7 @@ static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_
         take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
-/* Whether a view explains that this comes: an answer to something that was sent. */
+/* Returns whether an explanation allows this response: an answer to a packet that was sent. */
 static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fake host: a responder with the least of a device around it, for tests of the transport: regions
- * in a flat table, completions and events in arrays. Time does not pass and no frame is built.
+ * Responder fixture: a responder with a minimal device around it, for tests of rnic/transport.
+ * Regions are a flat table; completions and events are stored in arrays. Time does not pass and
+ * no frame is built.
  */
 #ifndef TEST_RESPONDER_FIXTURE_H
 #define TEST_RESPONDER_FIXTURE_H
@@ -9,16 +10,20 @@
 #include "pktgen.h"
 #include "transport/uc.h"
 
-#define RESPONDER_MEM_LEN  16384u
-#define RESPONDER_VA       UINT64_C(0x7F0000001000) /* of byte 0 of the memory */
-#define RESPONDER_KEY      0xCAFE01u                /* all rights to all of it */
-#define RESPONDER_KEY_RO   0xCAFE02u                /* REMOTE_READ only */
-#define RESPONDER_KEY_INV  0xCAFE03u                /* a SEND with Invalidate may take it */
-#define RESPONDER_KEY_HUGE 0xCAFE04u /* a region of 2^40 bytes, all of it byte 0 of the memory */
+#define RESPONDER_MEM_LEN 16384u
+#define RESPONDER_VA      UINT64_C(0x7F0000001000) /* IOVA of byte 0 of the memory */
+#define RESPONDER_KEY     0xCAFE01u                /* key of all of the memory, with all rights */
+#define RESPONDER_KEY_RO  0xCAFE02u                /* key with REMOTE_READ only */
+#define RESPONDER_KEY_INV                                                                          \
+    0xCAFE03u /* key that a SEND with Invalidate may                                               \
+               * invalidate */
+#define RESPONDER_KEY_HUGE                                                                         \
+    0xCAFE04u                        /* key of a region of 2^40 bytes; each maps to byte 0 of the  \
+                                      * memory */
 #define RESPONDER_PSN      0x000100u /* first PSN of the connection */
 #define RESPONDER_MTU      256u
 #define RESPONDER_PEER_QPN 0x22u
-#define RESPONDER_SRQN     0x5A0001u /* XRC: the only SRQ of the domain */
+#define RESPONDER_SRQN     0x5A0001u /* number of the only SRQ of the XRC domain */
 #define RESPONDER_LOG      64u
 
 struct responder_fixture {
@@ -28,7 +33,7 @@ struct responder_fixture {
     uint8_t mem[RESPONDER_MEM_LEN];
     bool key_gone;      /* RESPONDER_KEY was deregistered */
     bool inv_gone;      /* RESPONDER_KEY_INV was invalidated */
-    struct rnic_rq srq; /* 8 WQEs of 4 SGEs, none posted; of RESPONDER_SRQN */
+    struct rnic_rq srq; /* queue of RESPONDER_SRQN: 8 WQEs of 4 SGEs, none posted */
     bool srq_gone;
 
     struct rnic_wc wc[RESPONDER_LOG];
@@ -37,14 +42,14 @@ struct responder_fixture {
     unsigned event_cnt;
     unsigned failed_cnt;
     unsigned ready_cnt;
-    unsigned wc_cnt_at_failure; /* completions there were when `failed` was called */
+    unsigned wc_cnt_at_failure; /* number of completions when `failed` was called */
 };
 
-/* A responder in the state after RTR, with all access, 4 responder resources, RNR timer code 12,
- * and room for 8 receive WQEs of 4 SGEs, none posted. */
+/* Creates a responder as after RTR: all access rights, 4 responder resources, RNR timer code 12,
+ * room for 8 receive WQEs of 4 SGEs, none posted. */
 void responder_init(struct responder_fixture *fake);
 
-/* The same from another PSN or with other limits. */
+/* Restarts it with another PSN or other limits. */
 void responder_restart(struct responder_fixture *fake, const struct rnic_responder_attr *attr);
 struct rnic_responder_attr responder_attr(void);
 
@@ -55,22 +60,23 @@ void responder_post(struct responder_fixture *fake, uint64_t wr_id, uint32_t off
 
 void responder_post_to(struct rnic_rq *rq, uint64_t wr_id, uint32_t off, uint32_t len);
 
-/* Builds, parses and feeds a packet; the last step it took. */
+/* Builds, parses and inputs a packet. Returns the last step of the responder. */
 enum rnic_resp_step responder_in(struct responder_fixture *fake, struct roce_pkt pkt);
 enum rnic_uc_step responder_uc(struct responder_fixture *fake, struct roce_pkt pkt);
 
-/* The next response, or one of opcode 0xFF if there is none. Payload points into `mem`. */
+/* Returns the next response, or a packet of opcode 0xFF if there is none. Payload points into
+ * `mem`. */
 struct roce_pkt responder_out(struct responder_fixture *fake);
 
-/* Asserts that the next response is an ACK or NAK of this PSN, syndrome and MSN. */
+/* Asserts that the next response is an ACK or NAK with this PSN, syndrome and MSN. */
 void responder_expect_aeth(struct responder_fixture *fake, uint32_t psn, uint8_t syndrome,
                            uint32_t msn);
 
-/* Asserts that the next response is a READ response of this opcode, PSN and content. */
+/* Asserts the opcode, PSN and content of the next READ response. */
 void responder_expect_read(struct responder_fixture *fake, uint8_t opcode, uint32_t psn,
                            uint32_t off, uint32_t len);
 
-/* Asserts that nothing is owed. */
+/* Asserts that no response is pending. */
 void responder_expect_nothing(struct responder_fixture *fake);
 
 #endif

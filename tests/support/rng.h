@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random numbers of a seeded test: xorshift64*, so that a seed gives the same test on every
- * machine. rng_seed() takes the seed from the environment's ROCEDRILL_SEED, or else from the
- * system, and prints it, so that any failure can be run again.
+ * Random numbers of a seeded test: xorshift64*, so a seed gives the same test on every machine.
+ * rng_seed() takes the seed from the environment variable ROCEDRILL_SEED, or from the system,
+ * and prints it, so that a failure can be repeated.
  */
 #ifndef TEST_RNG_H
 #define TEST_RNG_H
@@ -17,7 +17,8 @@ struct rng {
 struct rng rng_of(uint64_t seed);
 struct rng rng_seed(void);
 uint64_t rng_u64(struct rng *rng);
-uint32_t rng_below(struct rng *rng, uint32_t limit); /* 0 .. limit-1; limit > 0 */
+uint32_t rng_below(struct rng *rng, uint32_t limit); /* Returns a number from 0 to limit - 1; limit
+                                                      * > 0. */
 void rng_fill(struct rng *rng, void *buf, size_t len);
 
 #endif

@@ -7,13 +7,13 @@
 
 struct simnet_flight {
     uint64_t due;
-    uint64_t seq; /* equal times: first come, first served */
+    uint64_t seq; /* order of frames with equal times */
     unsigned from;
     unsigned to;
     enum simnet_class cls;
     bool bad;
     bool marked;
-    bool arrives; /* at the node, not at the switch before it */
+    bool arrives; /* at the node; false: at the switch in front of it */
     size_t len;
     uint8_t *bytes;
 };
@@ -157,12 +157,12 @@ bool simnet_record(struct simnet *net, const char *path)
     net->record = fopen(path, "wb");
     if (!net->record)
         return false;
-    put32(net->record, 0xA1B23C4D); /* pcap, nanoseconds, little-endian */
+    put32(net->record, 0xA1B23C4D); /* magic number of pcap with nanoseconds, little-endian */
     put32(net->record, 0x00040002); /* version 2.4 */
     put32(net->record, 0);
     put32(net->record, 0);
     put32(net->record, 65535);
-    put32(net->record, 1); /* Ethernet */
+    put32(net->record, 1); /* link type Ethernet */
     return true;
 }
 
@@ -231,17 +231,17 @@ static struct simnet_flight pop(struct simnet *net)
 /* ---- faults ------------------------------------------------------------------------------------
  */
 
-/* What is to happen to one frame. */
+/* The faults that hit one frame. */
 struct verdict {
     bool drop;
     bool repeat;
     uint64_t repeat_ns;
     bool hold;
     uint64_t hold_ns;
-    int corrupt; /* offset of the byte whose bit is to be turned, or -1 */
+    int corrupt; /* offset of the byte with a flipped bit, or -1 */
     uint8_t bit;
     bool mark;
-    bool full; /* there is no room for it */
+    bool full; /* the queue has no room */
 };
 
 static bool chance(struct simnet *net, uint32_t ppm)
@@ -266,7 +266,7 @@ static int payload_byte(struct simnet *net, const struct roce_pkt *pkt)
     return (int)(pkt->payload_off + rng_below(&net->rng, pkt->payload_len));
 }
 
-/* Any byte of the BTH but the one that the ICRC does not cover. */
+/* Returns the offset of a random byte of the BTH that the ICRC covers. */
 static int header_byte(struct simnet *net, const struct roce_pkt *pkt)
 {
     static const uint8_t bytes[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11};
@@ -358,7 +358,7 @@ static int find_node(const struct simnet *net, const uint8_t mac[6])
     return -1;
 }
 
-/* Sets ECN to 11 and puts the IPv4 header checksum right; nothing of it is in the ICRC. */
+/* Sets ECN to 11 and corrects the IPv4 header checksum. The ICRC covers neither. */
 static void mark_frame(uint8_t *frame, const struct roce_pkt *pkt)
 {
     uint8_t *ip = frame + pkt->net_off;
@@ -402,7 +402,8 @@ static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_c
     push(net, &flight);
 }
 
-/* When a frame of `len` bytes has left for the other side; 0 if it found no room. */
+/* Returns the time at which a frame of `len` bytes has left the sender, or 0 if the queue has no
+ * room. */
 static uint64_t take_wire(struct simnet *net, unsigned from, struct simnet_path *path, size_t len)
 {
     uint64_t start = path->busy > net->now ? path->busy : net->now;
@@ -453,7 +454,7 @@ static unsigned carry(struct simnet *net, unsigned from, unsigned to, enum simne
     return fates;
 }
 
-/* Counts what became of one copy, but for SENT, which is of the frame. */
+/* Counts the fate of one copy, except SENT, which is counted once per frame. */
 static unsigned tally(struct simnet *net, unsigned from, enum simnet_class cls, unsigned fates)
 {
     for (unsigned f = 0; f < SIMNET_FATE_CNT; f++)
@@ -485,7 +486,7 @@ static void send_frame(struct simnet *net, unsigned from, const uint8_t *frame, 
         net->observe(net->ctx, &event);
 }
 
-/* Takes what the nodes have to send, one frame each in turn. */
+/* Transmits the pending frames of all nodes, one frame per node in turn. */
 static void drain(struct simnet *net)
 {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -518,7 +519,8 @@ static void tell_switched(struct simnet *net, const struct simnet_flight *flight
         net->switched(net->ctx, flight->from, flight->to, flight->bytes, flight->len, fate);
 }
 
-/* The frame is at the switch: into the queue of its port, marked if that is long, or dropped. */
+/* A frame reaches the switch: queues it at the output port, marks it if the queue is long, or drops
+ * it. */
 static void enter_queue(struct simnet *net, struct simnet_flight *flight)
 {
     struct simnet_port *port = &net->port[flight->to];
@@ -613,7 +615,7 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* what a timer brings out is out before anything comes in */
+        if (fired) /* Frames that a timer causes leave before another frame arrives. */
             drain(net);
         if (net->flight_cnt && net->flight[0].due <= net->now)
             deliver(net);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite: one test program's list of tests and its main(). A test file ends with
+ * Suite: the list of tests of one program, and its main(). A test file ends with
  *
- *   SUITE("wire.psn", TEST(psn_wraps), TEST(psn_orders))
+ *     SUITE("wire.psn", TEST(psn_wraps), TEST(psn_orders))
  *
- * and each test is a `static void psn_wraps(void)` that uses CUnit's assertions. The program's exit
- * status is 0 only if tests ran and every assertion held. An argument runs only the test named so.
+ * Each test is a `static void psn_wraps(void)` with CUnit's assertions. The exit status is 0
+ * only if tests ran and all assertions passed. An argument runs only the test of that name.
  */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
@@ -34,20 +34,20 @@ struct suite_test {
 int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, int argc,
                char **argv);
 
-/* Fails the current test with a formatted reason, without ending it. */
+/* Fails the current test with a formatted reason. The test continues. */
 void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A number from the environment: ROCEDRILL_SEED, ROCEDRILL_RUNS and the like. */
+/* Returns a number from the environment (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or `otherwise`. */
 uint64_t suite_env(const char *name, uint64_t otherwise);
 
-/* Asserts that two integers are equal and prints both when they are not. */
+/* Asserts that two integers are equal; prints both if they are not. */
 #define EXPECT_EQ(actual, expected)                                                                \
     do {                                                                                           \
         unsigned long long a_ = (unsigned long long)(actual);                                      \
         unsigned long long e_ = (unsigned long long)(expected);                                    \
                                                                                                    \
-        if (a_ == e_) { /* the macros of CUnit are bare blocks */                                  \
+        if (a_ == e_) { /* CUnit's macros are bare blocks */                                       \
             CU_ASSERT_EQUAL(a_, e_);                                                               \
         } else {                                                                                   \
             suite_fail(__FILE__, __LINE__,                                                         \

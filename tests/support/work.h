@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What a work request's completion is called. */
+/* Completion opcodes of work requests. */
 #ifndef TEST_WORK_H
 #define TEST_WORK_H
 
 #include "device/rnic.h"
 
-/* Of the requester; RNIC_WC_SEND for all kinds of SEND. */
+/* Returns the requester's completion opcode; RNIC_WC_SEND for all kinds of SEND. */
 enum rnic_wc_opcode work_completes_as(enum rnic_wr_opcode opcode);
 
 #endif

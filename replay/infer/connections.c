@@ -3,309 +3,496 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "base/error.h"
-#include "infer/cm_handshake.h"
-#include "infer/flow_pairing.h"
+#include "flow/flow.h"
+#include "wire/codes.h"
 
-/* A request this far from the last one does not belong to the same connection: no requester has
- * that many PSNs outstanding (the specification allows 2^23, implementations hundreds), and a new
- * starting PSN is random, so that one in 128 is taken for the old connection. */
-#define PSN_JUMP (1 << 16)
+/* Memory of the observer: more than it needs for the largest trace, so that it evicts nothing. */
+#define FLOW_BYTES_MAX (UINT64_C(8) << 30)
 
-/* Where the connection manager cut a flow. */
-struct cut {
-    uint32_t flow;
-    uint32_t pkt;
-    const struct cm_handshake *cm;
+#define GROUP_NONE UINT32_MAX
+
+/* Unpaired groups that are looked at, because each look reads all flows. */
+#define PAIR_ALONE_MAX 64u
+
+/* One use of a QP pair, from its first frame on. */
+struct qp_use {
+    uint32_t conn_index;
+    uint32_t frame;
+    uint32_t req_frame, rep_frame;
+    bool cm; /* REQ and REP set it up */
+    uint8_t active_side;
+    struct roce_cm_req req;
+    struct roce_cm_rep rep;
+};
+
+/* The packets that become one direction: requests of one side, responses of the other. */
+struct group {
+    uint32_t conn_index;
+    uint8_t side;                 /* the requester */
+    const struct qp_use *use;     /* NULL: before any use that the observer reported */
+    uint32_t first;               /* first packet that the requester sent: index into trace.pkt */
+    uint32_t req_flow, resp_flow; /* KEYMAP_NONE until seen */
+    bool requests;                /* it has an undamaged request */
+    bool begins;                  /* ... that begins a message */
+    uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
 };
 
 struct finder {
-    struct pairing pairing; /* trace, segments, and which packets are claimed */
-    struct cm_handshakes cm;
-    struct cut *cut;
-    size_t cut_cnt;
-    size_t cut_cap;
+    const struct trace *trace;
+    struct roce_flow *flow;
+    struct roce_flow_owner *owner; /* per packet of the trace */
+    uint32_t *group_of;            /* per packet of the trace: index into `group` */
+    struct qp_use *use;            /* sorted by connection, then frame */
+    size_t use_cnt;
+    size_t use_cap;
+    bool no_memory;
+    uint8_t *self;      /* per connection: the QP is connected to itself */
+    struct keymap keys; /* {connection, index of its use, requester's side} */
+    struct group *group;
+    size_t group_cap;
 };
 
-/* ---- segments ----------------------------------------------------------------------------------
+static bool is_response(const struct trace_packet *p)
+{
+    return roce_opcode_is_response(roce_opcode(p->opcode));
+}
+
+/* ---- the observer ------------------------------------------------------------------------------
  */
 
-static bool add_cut(struct finder *f, const struct cm_handshake *cm,
-                    const struct cm_handshake_end *from, const struct cm_handshake_end *to)
+static void note_use(void *user, const struct roce_flow_use *use)
 {
-    uint32_t flow =
-        trace_flow_find(f->pairing.trace, from->addr, to->addr, cm->encap, to->qpn, ROCE_SVC_RC);
+    struct finder *f = user;
+    struct qp_use *u;
 
-    if (flow == KEYMAP_NONE)
-        flow = trace_flow_find(f->pairing.trace, from->addr, to->addr, cm->encap, to->qpn,
-                               ROCE_SVC_XRC);
-    if (flow == KEYMAP_NONE)
-        return true;
-    if (!VEC_GROW(f->cut, f->cut_cnt, f->cut_cap))
+    if (!VEC_GROW(f->use, f->use_cnt, f->use_cap)) {
+        f->no_memory = true;
+        return;
+    }
+    u = &f->use[f->use_cnt++];
+    *u = (struct qp_use){.conn_index = use->conn_index,
+                         .frame = use->frame,
+                         .req_frame = use->req_frame,
+                         .rep_frame = use->rep_frame,
+                         .cm = use->req && use->rep,
+                         .active_side = use->active_side};
+    if (u->cm) {
+        u->req = *use->req;
+        u->rep = *use->rep;
+    }
+}
+
+/* Notes QPs that are connected to themselves: both directions have one side then. */
+static void note_conn(void *user, const struct roce_conn_summary *sum)
+{
+    struct finder *f = user;
+
+    if (sum->facts.pairing == ROCE_PAIRED_SELF && sum->facts.conn_index < f->trace->cnt)
+        f->self[sum->facts.conn_index] = 1;
+}
+
+/* Returns the packet of a frame, or NULL if the frame is not in the trace. */
+static const struct trace_packet *packet_of(const struct trace *trace, uint32_t frame)
+{
+    size_t low = 0, high = trace->cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (trace->pkt[mid].frame < frame)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < trace->cnt && trace->pkt[low].frame == frame ? &trace->pkt[low] : NULL;
+}
+
+/* Returns whether a frame is a request that begins a message. A reuse that begins otherwise is only
+ * inferred from a response, which may be wrong itself: the comparison reports that. */
+static bool begins_message(const struct trace *trace, uint32_t frame)
+{
+    const struct trace_packet *p = packet_of(trace, frame);
+
+    return p && !is_response(p) && roce_opcode_starts(roce_opcode(p->opcode));
+}
+
+static int use_cmp(const void *a, const void *b)
+{
+    const struct qp_use *x = a, *y = b;
+
+    if (x->conn_index != y->conn_index)
+        return x->conn_index < y->conn_index ? -1 : 1;
+    return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+/* Gives packets that the observer could not place to the connection that the packets of their flow
+ * before them, or else after them, belong to. */
+static bool place_damaged(struct finder *f)
+{
+    struct roce_flow_owner *last = malloc((f->trace->flows.cnt + 1) * sizeof(*last));
+
+    if (!last)
         return false;
-    f->cut[f->cut_cnt++] = (struct cut){.flow = flow, .pkt = cm->pkt, .cm = cm};
+    for (int back = 0; back <= 1; back++) {
+        for (uint32_t i = 0; i < f->trace->flows.cnt; i++)
+            last[i].conn_index = ROCE_NO_CONN;
+        for (size_t k = 0; k < f->trace->cnt; k++) {
+            size_t i = back ? f->trace->cnt - 1 - k : k;
+            uint32_t flow = f->trace->pkt[i].flow;
+
+            if (f->owner[i].conn_index == ROCE_NO_CONN)
+                f->owner[i] = last[flow];
+            last[flow] = f->owner[i];
+        }
+    }
+    free(last);
     return true;
 }
 
-static int cut_cmp(const void *a, const void *b)
+/* Feeds all packets to the observer and fills in `owner` and `use`. */
+static bool observe_trace(struct finder *f)
 {
-    const struct cut *x = a, *y = b;
+    size_t cnt = 0;
 
-    if (x->flow != y->flow)
-        return x->flow < y->flow ? -1 : 1;
-    return (x->pkt > y->pkt) - (x->pkt < y->pkt);
+    f->flow = roce_flow_new(&(struct roce_flow_opts){
+        .mem_max = FLOW_BYTES_MAX, .user = f, .on_use = note_use, .on_conn = note_conn});
+    if (!f->flow)
+        return false;
+    for (uint32_t i = 0; i < f->trace->cnt; i++) {
+        const struct trace_packet *p = &f->trace->pkt[i];
+        struct roce_flow_result result;
+        struct roce_pkt pkt;
+
+        trace_parse(p, &pkt);
+        roce_flow_feed(f->flow,
+                       &(struct roce_flow_in){.pkt = &pkt,
+                                              .frame = p->frame,
+                                              .time = p->time,
+                                              .icrc = (enum roce_icrc_status)p->icrc},
+                       &result);
+        f->owner[i] =
+            (struct roce_flow_owner){.conn_index = result.conn_index, .side = result.side};
+    }
+    roce_flow_finish(f->flow);
+    for (uint32_t i = 0; i < f->trace->cnt; i++)
+        if (f->owner[i].conn_index != ROCE_NO_CONN)
+            f->owner[i] = roce_flow_owner(f->flow, f->owner[i].conn_index, f->owner[i].side);
+    for (size_t i = 0; i < f->use_cnt; i++) {
+        const struct qp_use *u = &f->use[i];
+        struct roce_flow_owner active = roce_flow_owner(f->flow, u->conn_index, u->active_side);
+
+        if (!u->cm && !begins_message(f->trace, u->frame))
+            continue;
+        f->use[cnt] = *u;
+        f->use[cnt].conn_index = active.conn_index;
+        f->use[cnt++].active_side = active.side;
+    }
+    f->use_cnt = cnt;
+    if (f->use_cnt)
+        qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
+    return !f->no_memory && place_damaged(f);
 }
 
-static bool find_cuts(struct finder *f)
-{
-    for (size_t i = 0; i < f->cm.cnt; i++) {
-        const struct cm_handshake *c = &f->cm.handshake[i];
+/* ---- groups ------------------------------------------------------------------------------------
+ */
 
-        if (c->complete &&
-            (!add_cut(f, c, &c->active, &c->passive) || !add_cut(f, c, &c->passive, &c->active)))
+/* Returns the number of uses that begin before or at a frame of the connection or of one with a
+ * smaller number. */
+static size_t uses_to(const struct finder *f, uint32_t conn_index, uint32_t frame)
+{
+    size_t low = 0, high = f->use_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct qp_use *u = &f->use[mid];
+
+        if (u->conn_index < conn_index || (u->conn_index == conn_index && u->frame <= frame))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns the group of a use of a connection whose requester is `side`; NULL without memory. */
+static struct group *group_at(struct finder *f, struct roce_flow_owner owner, uint8_t side,
+                              size_t use)
+{
+    uint32_t key[3] = {owner.conn_index, (uint32_t)use, side};
+    uint32_t cnt = f->keys.cnt, at;
+
+    if (!VEC_GROW(f->group, cnt, f->group_cap))
+        return NULL;
+    at = keymap_add(&f->keys, key);
+    if (at == KEYMAP_NONE)
+        return NULL;
+    if (at == cnt)
+        f->group[at] = (struct group){
+            .conn_index = owner.conn_index,
+            .side = side,
+            .use =
+                use > 0 && f->use[use - 1].conn_index == owner.conn_index ? &f->use[use - 1] : NULL,
+            .first = UINT32_MAX,
+            .req_flow = KEYMAP_NONE,
+            .resp_flow = KEYMAP_NONE,
+            .dir = GROUP_NONE};
+    return &f->group[at];
+}
+
+/* Puts a packet into the group of its direction. Returns false without memory. */
+static bool group_packet(struct finder *f, uint32_t idx)
+{
+    const struct trace_packet *p = &f->trace->pkt[idx];
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct roce_flow_owner owner = f->owner[idx];
+    size_t use = uses_to(f, owner.conn_index, p->frame);
+    bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
+    bool response = is_response(p);
+    struct group *sent = group_at(f, owner, owner.side, use);
+    struct group *g;
+
+    if (!sent)
+        return false;
+    if (sent->first == UINT32_MAX)
+        sent->first = idx;
+    g = response && !self ? group_at(f, owner, !owner.side, use) : sent;
+    if (!g)
+        return false;
+    if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
+        *(response ? &g->resp_flow : &g->req_flow) = p->flow;
+    if (p->flow != (response ? g->resp_flow : g->req_flow))
+        return true; /* altered: of another service than the rest of its direction */
+    if (!response && !p->dropped) {
+        g->requests = true;
+        g->begins |= roce_opcode_is_request(op) && roce_opcode_starts(op);
+    }
+    f->group_of[idx] = (uint32_t)(g - f->group);
+    return true;
+}
+
+static bool group_packets(struct finder *f)
+{
+    for (uint32_t i = 0; i < f->trace->cnt; i++) {
+        f->group_of[i] = GROUP_NONE;
+        if (trace_acknowledged(f->trace->flow[f->trace->pkt[i].flow].svc) &&
+            f->owner[i].conn_index != ROCE_NO_CONN && !group_packet(f, i))
             return false;
     }
-    if (f->cut_cnt)
-        qsort(f->cut, f->cut_cnt, sizeof(*f->cut), cut_cmp);
     return true;
 }
 
-static struct segment *new_segment(struct finder *f, uint32_t flow, uint32_t start,
-                                   const struct cm_handshake *cm)
+/* Returns the only flow of RC or XRC from one host to another, or KEYMAP_NONE if there are several.
+ */
+static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 {
-    struct segment *seg;
+    uint32_t found = KEYMAP_NONE;
 
-    if (!VEC_GROW(f->pairing.seg, f->pairing.seg_cnt, f->pairing.seg_cap))
-        return NULL;
-    seg = &f->pairing.seg[f->pairing.seg_cnt++];
-    *seg = (struct segment){
-        .flow = flow, .start = start, .end = UINT32_MAX, .cm = cm, .resp_flow = KEYMAP_NONE};
-    return seg;
-}
-
-/* PSNs that a request may use up, whatever the path MTU. */
-static uint32_t psns_of(const struct trace_packet *p)
-{
-    struct roce_pkt pkt;
-
-    if (roce_opcode(p->opcode)->kind != ROCE_KIND_READ)
-        return 1;
-    trace_parse(p, &pkt);
-    return roce_psn_cnt(pkt.reth.dma_len, 256);
-}
-
-static bool split_flow(struct finder *f, uint32_t flow_idx, size_t *cut)
-{
-    const struct trace_flow *flow = &f->pairing.trace->flow[flow_idx];
-    struct segment *seg = NULL;
-    roce_psn last = {0};
-    int64_t reach = 0; /* PSNs that the requests so far may have used up after `last` */
-
-    for (size_t i = 0; i < flow->cnt; i++) {
-        uint32_t idx = flow->pkt[i];
-        const struct trace_packet *p = &f->pairing.trace->pkt[idx];
-        const struct cm_handshake *cm = NULL;
-
-        for (; *cut < f->cut_cnt && f->cut[*cut].flow == flow_idx && f->cut[*cut].pkt <= idx;
-             ++*cut)
-            cm = f->cut[*cut].cm;
-        if (cm || !seg) {
-            if (seg)
-                seg->end = idx;
-            seg = new_segment(f, flow_idx, idx, cm);
-            if (!seg)
-                return false;
-        }
-        if (pairing_is_request(p)) {
-            bool starts = roce_opcode_is_request(roce_opcode(p->opcode)) &&
-                          roce_opcode_starts(roce_opcode(p->opcode));
-            int32_t psn_dist = roce_psn_diff(roce_psn_of(p->psn), last);
-
-            if (!p->dropped && starts && seg->requests &&
-                (psn_dist > PSN_JUMP + reach || psn_dist < -PSN_JUMP - reach)) {
-                seg->end = idx;
-                seg = new_segment(f, flow_idx, idx, NULL);
-                if (!seg)
-                    return false;
-                reach = 0;
-            }
-            if (!p->dropped) {
-                if (!seg->requests || psn_dist > 0)
-                    last = roce_psn_of(p->psn);
-                seg->requests++;
-                seg->begins |= starts;
-                if (psns_of(p) > reach)
-                    reach = psns_of(p);
-            }
-        }
-        f->pairing.seg_of[idx] = (uint32_t)(seg - f->pairing.seg);
+    for (uint32_t i = 0; i < trace->flows.cnt; i++) {
+        if (trace->flow[i].hosts != hosts || !trace_acknowledged(trace->flow[i].svc))
+            continue;
+        if (found != KEYMAP_NONE)
+            return KEYMAP_NONE;
+        found = i;
     }
-    for (; *cut < f->cut_cnt && f->cut[*cut].flow == flow_idx; ++*cut)
-        ;
-    return true;
+    return found;
 }
 
-/* ---- result ------------------------------------------------------------------------------------
+/* Gives requests without responses the responses of the only other flow between the two hosts. The
+ * observer leaves them unpaired if the responses do not fit; the comparison reports why. */
+static void pair_alone(struct finder *f)
+{
+    for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {
+        struct group *group = &f->group[g];
+        const struct trace_flow *req, *resp;
+        uint32_t flow;
+
+        if (!group->begins || group->resp_flow != KEYMAP_NONE)
+            continue;
+        req = &f->trace->flow[group->req_flow];
+        if (only_flow(f->trace, req->hosts) == KEYMAP_NONE || req->reverse == KEYMAP_NONE ||
+            (flow = only_flow(f->trace, req->reverse)) == KEYMAP_NONE)
+            continue;
+        resp = &f->trace->flow[flow];
+        for (size_t i = 0; i < resp->cnt; i++) {
+            uint32_t other = f->group_of[resp->pkt[i]];
+
+            if (!is_response(&f->trace->pkt[resp->pkt[i]]) ||
+                (other != GROUP_NONE && f->group[other].requests))
+                continue;
+            group->resp_flow = flow;
+            f->group_of[resp->pkt[i]] = g;
+        }
+    }
+}
+
+/* ---- directions --------------------------------------------------------------------------------
  */
 
-/* Notes why `packets` packets of a flow, the first being `frame`, are not replayed. */
-static int add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
-                            size_t packets, const char *reason)
+/* Returns whether the capture has all bytes of a frame. */
+static bool is_whole(const struct trace *trace, uint32_t frame)
 {
+    const struct trace_packet *p = packet_of(trace, frame);
+
+    return p && !p->cut && !p->zero_filled;
+}
+
+static struct recorded_cm cm_of(const struct trace *trace, const struct group *g)
+{
+    const struct qp_use *u = g->use;
+    bool from_active;
+
+    if (!u || !u->cm)
+        return (struct recorded_cm){.present = false};
+    from_active = g->side == u->active_side;
+    return (struct recorded_cm){
+        .present = true,
+        .peer_qpn = from_active ? u->req.local_qpn : roce_cm_rep_qpn(&u->rep),
+        .psn = from_active ? u->rep.starting_psn : u->req.starting_psn, /* R240 */
+        .mtu = roce_mtu_bytes(u->req.mtu),
+        .resources = from_active ? u->rep.responder_resources : u->req.responder_resources,
+        .timed = is_whole(trace, u->req_frame) && is_whole(trace, u->rep_frame),
+        .timeout = u->req.primary_ack_timeout,
+        .retry_cnt = u->req.retry_count,
+        .rnr_retry = from_active ? u->rep.rnr_retry_count : u->req.rnr_retry_count,
+    };
+}
+
+static int group_cmp(const void *a, const void *b)
+{
+    const struct group *x = *(const struct group *const *)a;
+    const struct group *y = *(const struct group *const *)b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Makes a direction of each group that has requests, one of which begins a message, and responses.
+ */
+static bool build_directions(struct connections *connections, struct finder *f)
+{
+    struct group **order = calloc(f->keys.cnt + 1, sizeof(*order));
+    size_t cnt = 0;
+
+    if (!order)
+        return false;
+    for (uint32_t i = 0; i < f->keys.cnt; i++)
+        if (f->group[i].requests && f->group[i].begins && f->group[i].resp_flow != KEYMAP_NONE)
+            order[cnt++] = &f->group[i];
+    if (cnt)
+        qsort(order, cnt, sizeof(struct group *), group_cmp);
+    for (size_t i = 0; i < cnt && connections->dir_cnt <= DIRECTIONS_MAX; i++) {
+        struct recorded_direction *dir;
+
+        if (!VEC_GROW(connections->dir, connections->dir_cnt, connections->dir_cap))
+            break;
+        order[i]->dir = (uint32_t)connections->dir_cnt;
+        dir = &connections->dir[connections->dir_cnt++];
+        *dir = (struct recorded_direction){.conn_index = order[i]->conn_index,
+                                           .side = order[i]->side,
+                                           .req_flow = order[i]->req_flow,
+                                           .resp_flow = order[i]->resp_flow,
+                                           .cm = cm_of(f->trace, order[i])};
+    }
+    free(order);
+    return connections->dir_cnt == cnt || connections->dir_cnt > DIRECTIONS_MAX;
+}
+
+/* Fills the directions with their packets, and `unassigned` with the others. */
+static bool assign_packets(struct connections *connections, struct finder *f)
+{
+    for (uint32_t i = 0; i < f->trace->cnt; i++) {
+        uint32_t group = f->group_of[i];
+        struct recorded_direction *dir;
+
+        if (group == GROUP_NONE || f->group[group].dir == GROUP_NONE) {
+            f->group_of[i] = GROUP_NONE;
+            if (!VEC_GROW(connections->unassigned, connections->unassigned_cnt,
+                          connections->unassigned_cap))
+                return false;
+            connections->unassigned[connections->unassigned_cnt++] = i;
+            continue;
+        }
+        dir = &connections->dir[f->group[group].dir];
+        if (!VEC_GROW(dir->pkt, dir->cnt, dir->cap))
+            return false;
+        dir->pkt[dir->cnt++] = i;
+    }
+    return true;
+}
+
+/* Counts packets of a flow, the first being `frame`, that are not replayed. */
+static bool add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
+                             size_t packets, const char *reason)
+{
+    if (packets == 0)
+        return true;
     if (!VEC_GROW(connections->skip, connections->skip_cnt, connections->skip_cap))
-        return -1;
+        return false;
     connections->skip[connections->skip_cnt++] =
         (struct skipped_flow){.flow = flow, .frame = frame, .packets = packets, .reason = reason};
-    return 0;
-}
-
-static bool build_side(struct connections *connections, struct finder *f, const struct segment *seg)
-{
-    const struct trace_flow *req = &f->pairing.trace->flow[seg->flow];
-    const struct trace_flow *resp = &f->pairing.trace->flow[seg->resp_flow];
-    size_t q = pairing_first_from(req, seg->start), q_end = pairing_first_from(req, seg->end);
-    size_t r = pairing_first_from(resp, seg->start), r_end = pairing_first_from(resp, seg->end);
-    struct recorded_direction *recorded;
-
-    if (!VEC_GROW(connections->dir, connections->dir_cnt, connections->dir_cap))
-        return false;
-    recorded = &connections->dir[connections->dir_cnt++];
-    *recorded = (struct recorded_direction){.req_flow = seg->flow, .resp_flow = seg->resp_flow};
-    if (seg->cm) {
-        bool from_active =
-            seg->cm->passive.qpn == req->dest_qp && memcmp(seg->cm->active.addr, req->src, 16) == 0;
-
-        recorded->cm = (struct recorded_cm){
-            .present = true,
-            .peer_qpn = from_active ? seg->cm->active.qpn : seg->cm->passive.qpn,
-            .psn = from_active ? seg->cm->passive.psn : seg->cm->active.psn,
-            .mtu = seg->cm->mtu,
-            .resources = from_active ? seg->cm->passive.resources : seg->cm->active.resources,
-            .timed = seg->cm->whole,
-            .timeout = seg->cm->timeout,
-            .retry_cnt = seg->cm->retry_cnt,
-            .rnr_retry = from_active ? seg->cm->passive.rnr_retry : seg->cm->active.rnr_retry,
-        };
-    }
-    while (q < q_end || r < r_end) {
-        bool from_req = r >= r_end || (q < q_end && req->pkt[q] <= resp->pkt[r]);
-        uint32_t idx = from_req ? req->pkt[q++] : resp->pkt[r++];
-        const struct trace_packet *p = &f->pairing.trace->pkt[idx];
-
-        if (from_req ? !pairing_is_request(p) : !pairing_is_response(p))
-            continue;
-        if (!VEC_GROW(recorded->pkt, recorded->cnt, recorded->cap))
-            return false;
-        recorded->pkt[recorded->cnt++] = idx;
-        f->pairing.claimed[idx] = 1;
-    }
     return true;
 }
 
-static const char *reason_of(const struct trace *trace, uint32_t flow_idx, bool responses)
+static const char *reason_of(const struct trace_flow *flow, bool responses)
 {
-    const struct trace_flow *flow = &trace->flow[flow_idx];
-
     if (flow->good == 0)
         return "damaged frames that fit no connection";
     switch (flow->svc) {
     case ROCE_SVC_RC:
     case ROCE_SVC_XRC:
-        return responses ? "answers without their requests: nothing to play"
-                         : "requests that the capture has no answer to: nothing to compare";
-    case ROCE_SVC_RD: return "RD or NVIDIA's DC: services our RNIC does not speak";
+        return responses ? "responses whose requests were not captured: nothing to play"
+                         : "requests whose responses were not captured: nothing to compare";
+    case ROCE_SVC_RD: return "RD or NVIDIA's DC: services that our RNIC does not implement";
     case ROCE_SVC_CNP: return "congestion notification: nothing to compare";
     default: return "a manufacturer's opcodes: their meaning is unknown";
     }
 }
 
-static bool list_rest(struct connections *connections, const struct finder *f)
+static bool list_skipped(struct connections *connections, const struct finder *f)
 {
-    for (uint32_t i = 0; i < f->pairing.trace->flows.cnt; i++) {
-        const struct trace_flow *flow = &f->pairing.trace->flow[i];
-        size_t requests = 0, responses = 0;
-        uint32_t first_request = 0, first_response = 0;
+    for (uint32_t i = 0; i < f->trace->flows.cnt; i++) {
+        const struct trace_flow *flow = &f->trace->flow[i];
+        size_t cnt[2] = {0, 0}; /* requests, responses */
+        uint32_t first[2] = {0, 0};
 
         if (flow->svc == ROCE_SVC_UC || flow->svc == ROCE_SVC_UD)
-            continue; /* dgram_stream.h */
-
+            continue; /* engine/dgram_stream.h */
         for (size_t k = 0; k < flow->cnt; k++) {
-            const struct trace_packet *p = &f->pairing.trace->pkt[flow->pkt[k]];
+            const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
+            bool response = trace_acknowledged(flow->svc) && is_response(p);
 
-            if (f->pairing.claimed[flow->pkt[k]])
-                continue;
-            if (pairing_is_response(p)) {
-                first_response = responses++ ? first_response : p->frame;
-            } else {
-                first_request = requests++ ? first_request : p->frame;
-            }
+            if (f->group_of[flow->pkt[k]] == GROUP_NONE && cnt[response]++ == 0)
+                first[response] = p->frame;
         }
-        if (requests && add_skipped_flow(connections, i, first_request, requests,
-                                         reason_of(f->pairing.trace, i, false)) != 0)
+        if (!add_skipped_flow(connections, i, first[0], cnt[0], reason_of(flow, false)) ||
+            !add_skipped_flow(connections, i, first[1], cnt[1], reason_of(flow, true)))
             return false;
-        if (responses && add_skipped_flow(connections, i, first_response, responses,
-                                          reason_of(f->pairing.trace, i, true)) != 0)
-            return false;
-    }
-    for (uint32_t i = 0; i < f->pairing.trace->cnt; i++) {
-        if (f->pairing.claimed[i])
-            continue;
-        if (!VEC_GROW(connections->unassigned, connections->unassigned_cnt,
-                      connections->unassigned_cap))
-            return false;
-        connections->unassigned[connections->unassigned_cnt++] = i;
     }
     return true;
-}
-
-static int segment_cmp(const void *a, const void *b)
-{
-    const struct segment *x = *(const struct segment *const *)a;
-    const struct segment *y = *(const struct segment *const *)b;
-
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-static bool build_directions(struct connections *connections, struct finder *f)
-{
-    const struct segment **order = calloc(f->pairing.seg_cnt + 1, sizeof(*order));
-    bool ok = order != NULL;
-    size_t cnt = 0;
-
-    for (size_t i = 0; ok && i < f->pairing.seg_cnt; i++)
-        if (f->pairing.seg[i].requests && f->pairing.seg[i].begins &&
-            f->pairing.seg[i].resp_flow != KEYMAP_NONE)
-            order[cnt++] = &f->pairing.seg[i];
-    memset(f->pairing.claimed, 0, f->pairing.trace->cnt);
-    if (cnt)
-        qsort(order, cnt, sizeof(*order), segment_cmp);
-    for (size_t i = 0; ok && i < cnt && connections->dir_cnt <= DIRECTIONS_MAX; i++)
-        ok = build_side(connections, f, order[i]);
-    free(order);
-    return ok && list_rest(connections, f);
 }
 
 int connections_find(struct connections *connections, const struct trace *trace,
                      struct error *error)
 {
-    struct finder f = {.pairing = {.trace = trace}};
-    struct pairing *p = &f.pairing;
-    size_t cut = 0;
+    struct finder f = {.trace = trace};
     bool ok;
 
     memset(connections, 0, sizeof(*connections));
-    p->seg_of = malloc((trace->cnt + 1) * sizeof(*p->seg_of));
-    p->claimed = calloc(trace->cnt + 1, 1);
-    ok = p->seg_of && p->claimed && cm_handshakes_find(&f.cm, trace, error) == 0 && find_cuts(&f);
-    for (uint32_t i = 0; ok && i < trace->flows.cnt; i++)
-        if (trace_acknowledged(trace->flow[i].svc))
-            ok = split_flow(&f, i, &cut);
-    ok = ok && pairing_find(p) && build_directions(connections, &f);
-    cm_handshakes_free(&f.cm);
-    free(f.cut);
-    free(p->seg);
-    free(p->seg_of);
-    free(p->claimed);
+    keymap_init(&f.keys, 3 * sizeof(uint32_t));
+    f.owner = malloc((trace->cnt + 1) * sizeof(*f.owner));
+    f.group_of = malloc((trace->cnt + 1) * sizeof(*f.group_of));
+    f.self = calloc(trace->cnt + 1, 1);
+    ok = f.owner && f.group_of && f.self && observe_trace(&f) && group_packets(&f);
+    if (ok)
+        pair_alone(&f);
+    ok = ok && build_directions(connections, &f) && assign_packets(connections, &f) &&
+         list_skipped(connections, &f);
+    roce_flow_del(f.flow);
+    keymap_free(&f.keys);
+    free(f.owner);
+    free(f.group_of);
+    free(f.self);
+    free(f.use);
+    free(f.group);
     if (connections->dir_cnt > DIRECTIONS_MAX)
         return error_set(error, "%s: more than %u connections", trace->name, DIRECTIONS_MAX);
     return ok ? 0 : error_set(error, "%s: no memory", trace->name);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connections: which flows of a trace are the two directions of one RC connection, or of an XRC
- * initiator and its target, which on the wire is the same with another service.
+ * Connections: the RC and XRC connections of a trace, numbered and paired by rnic/flow exactly as
+ * `rocedrill check` does, and split where a QP pair is reused.
  *
- * A packet names the QP it goes to, never the one it comes from. Where the connection manager's
- * REQ and REP were captured they name both. Elsewhere a flow of responses belongs to the flow of
- * requests between the same hosts whose PSNs it answers, in time and with one MSN base; the best
- * pairs are taken first. A QPN that is used again, by a new CM exchange or with a PSN far from the
- * last one, starts a new connection.
+ *   1. connections_find()   feeds every packet to roce_flow_feed(); the observer names the
+ *                           connection, the sending side and the use of the QP pair of each packet
+ *   2. each requesting side of each use becomes one recorded direction: its requests, and the
+ *                           responses of the other side
+ *   3. connections_free()
  *
- * A side is what can be replayed: the requests of one direction and the responses to them. A
- * connection in which both ends request has two.
+ * A connection in which both ends send requests has two directions. Packets of no direction are
+ * counted in `skip` with a reason and listed in `unassigned`.
  */
 #ifndef REPLAY_INFER_CONNECTIONS_H
 #define REPLAY_INFER_CONNECTIONS_H
@@ -18,31 +18,32 @@
 #include "base/error.h"
 #include "infer/trace.h"
 
-/* What the connection manager said about a side; its frames are in the capture. */
+/* Attributes that the captured REQ and REP of the connection manager set for a direction. */
 struct recorded_cm {
     bool present;
     uint32_t peer_qpn;  /* the requester's QP */
     uint32_t psn;       /* of the first request */
     uint32_t mtu;       /* bytes, 0 if the code was reserved */
-    uint32_t resources; /* responder resources granted: READs and atomics at a time */
-    bool timed;         /* what follows is known: */
-    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP; codes of ibv_modify_qp */
+    uint32_t resources; /* responder resources granted: READs and atomics in flight */
+    bool timed;         /* the next three members are valid */
+    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP, as in ibv_modify_qp */
 };
 
 struct recorded_direction {
-    uint32_t req_flow;  /* requester to responder */
-    uint32_t resp_flow; /* responder to requester */
+    uint32_t conn_index; /* number of the connection, as `rocedrill check` prints it */
+    uint8_t side;        /* 0 or 1: which side of it is the requester */
+    uint32_t req_flow;   /* trace flow from requester to responder */
+    uint32_t resp_flow;  /* trace flow from responder to requester */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool after_gap;   /* goes on where the capture has requests again, see split_at_gap.h */
-    uint32_t gap_psn; /* then: the first PSN that the capture lacks */
-    uint32_t
-        gap_after_frame; /* ... and the last frame before the new beginning, 0 if there is none */
+    bool after_gap;   /* it is the stretch after requests that the capture lacks: split_at_gap.h */
+    uint32_t gap_psn; /* first PSN that the capture lacks, if after_gap */
+    uint32_t gap_after_frame; /* last frame before the gap, if after_gap; 0 if there is none */
 };
 
-/* Packets that no side covers, and why. */
+/* Packets of a trace flow that are in no direction. */
 struct skipped_flow {
     uint32_t flow;
     uint32_t frame; /* the first */
@@ -50,22 +51,23 @@ struct skipped_flow {
     const char *reason; /* static */
 };
 
-/* More sides than this are refused: each becomes a QP. */
+/* Limit of directions, because each becomes a QP. */
 #define DIRECTIONS_MAX 16384u
 
 struct connections {
-    struct recorded_direction *dir;
+    struct recorded_direction *dir; /* in the order of their first packets */
     size_t dir_cnt;
     size_t dir_cap;
     struct skipped_flow *skip;
     size_t skip_cnt;
     size_t skip_cap;
-    uint32_t *unassigned; /* packets of flows that no side covers, in capture order */
+    uint32_t *unassigned; /* packets of no direction: indices into trace.pkt, in capture order */
     size_t unassigned_cnt;
     size_t unassigned_cap;
 };
 
-/* 0, or -1 and an error (memory, too many). connections_free() is wanted in both cases. */
+/* Returns 0, or -1 and an error (memory, too many directions). Call connections_free() in both
+ * cases. */
 int connections_find(struct connections *connections, const struct trace *trace,
                      struct error *error);
 void connections_free(struct connections *connections);

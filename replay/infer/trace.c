@@ -252,6 +252,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
         .time = frame->time,
         .frame = frame->number,
         .flow = flow_idx,
+        .overlay = pkt.overlay,
         .psn = pkt.bth.psn,
         .msn = pkt.aeth.msn,
         .payload_len = pkt.payload_len,
@@ -393,4 +394,5 @@ void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
 {
     roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
                    packet->wire_len);
+    out->overlay = packet->overlay;
 }

@@ -26,6 +26,7 @@ struct trace_packet {
     uint64_t time;  /* ns, never before an earlier packet's */
     uint32_t frame; /* number in the file, from 1 */
     uint32_t flow;
+    uint32_t overlay; /* network of a tunnel, as roce_pkt.overlay; 0 none */
     uint32_t psn;
     const struct peer_quirk
         *icrc_fixed;      /* its ICRC was wrong in this known way and was put right */

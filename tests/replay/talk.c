@@ -19,6 +19,17 @@ void talk_free(struct talk *t)
     capture_free(&t->capture);
 }
 
+/* Returns the UDP source port that Linux makes of the two QPNs (rdma_calc_flow_label). */
+static uint16_t udp_sport(uint32_t requester_qp, uint32_t responder_qp)
+{
+    uint64_t v = (uint64_t)requester_qp * responder_qp;
+
+    v ^= v >> 20;
+    v ^= v >> 40;
+    v &= 0xFFFFF;
+    return (uint16_t)(0xC000 | ((v & 0x3FFF) ^ v >> 14));
+}
+
 void talk_packet(const struct talk *t, struct roce_pkt *pkt, uint8_t opcode, uint32_t psn,
                  bool to_responder)
 {
@@ -45,7 +56,7 @@ void talk_packet(const struct talk *t, struct roce_pkt *pkt, uint8_t opcode, uin
     pkt->ip6.dst[15] = to;
     memcpy(pkt->grh.sgid, pkt->ip6.src, 16);
     memcpy(pkt->grh.dgid, pkt->ip6.dst, 16);
-    pkt->udp.sport = 50000;
+    pkt->udp.sport = udp_sport(t->requester_qp, t->responder_qp);
     pkt->bth.dest_qp = to_responder ? t->responder_qp : t->requester_qp;
     pkt->bth.psn = psn & ROCE_PSN_MASK;
     pkt->bth.ackreq = to_responder && roce_opcode_ends(roce_opcode(opcode));

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Connections: replay pairs and numbers the directions of every capture as `rocedrill check` does.
+ */
+#include "infer/connections.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/checkrun.h"
+#include "support/suite.h"
+#include "replay/talk.h"
+
+static const json_t *connection_of(const json_t *lines, uint32_t conn_index)
+{
+    const json_t *line;
+    size_t i;
+
+    json_array_foreach(lines, i, line)
+    {
+        const char *type = json_string_value(json_object_get(line, "type"));
+
+        if (type && strcmp(type, "connection") == 0 &&
+            json_integer_value(json_object_get(line, "connection")) == (json_int_t)conn_index)
+            return line;
+    }
+    return NULL;
+}
+
+/* Returns whether check's side has this QPN. */
+static bool has_qpn(const json_t *conn, unsigned side, uint32_t qpn)
+{
+    const json_t *s = json_object_get(conn, side ? "b" : "a");
+
+    return json_integer_value(json_object_get(s, "qpn")) == (json_int_t)qpn;
+}
+
+static json_int_t figure(const json_t *conn, unsigned side, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(conn, side ? "b" : "a"), name));
+}
+
+static bool has_direction(const struct connections *connections, json_int_t conn_index,
+                          unsigned side)
+{
+    for (size_t i = 0; i < connections->dir_cnt; i++)
+        if (connections->dir[i].conn_index == conn_index && connections->dir[i].side == side)
+            return true;
+    return false;
+}
+
+/* Each side of a pair of check that sent requests and got responses is the requester of a
+ * direction.
+ */
+static void expect_all(const char *path, const json_t *lines, const struct connections *connections)
+{
+    const json_t *conn;
+    size_t i;
+
+    json_array_foreach(lines, i, conn)
+    {
+        const char *svc = json_string_value(json_object_get(conn, "service"));
+        json_int_t conn_index = json_integer_value(json_object_get(conn, "connection"));
+
+        if (!json_is_true(json_object_get(conn, "paired")) || !svc ||
+            (strcmp(svc, "RC") != 0 && strcmp(svc, "XRC") != 0))
+            continue;
+        for (unsigned side = 0; side < 2; side++)
+            if (figure(conn, side, "packets") > figure(conn, side, "responses") &&
+                figure(conn, !side, "responses") > 0 &&
+                !has_direction(connections, conn_index, side))
+                suite_fail(__FILE__, __LINE__, "%s: no direction of connection %d from side %u",
+                           path, (int)conn_index, side);
+    }
+}
+
+/* Each direction is of the connection that check prints with its number, and of its QPs. */
+static void expect_same(const char *path_arg)
+{
+    char *path = strdup(path_arg); /* checkrun() may overwrite it */
+    struct checkrun run = checkrun("check -q --json - '%s'", path);
+    json_t *lines = checkrun_json(run.out);
+    struct connections connections = {0};
+    struct error error = {""};
+    struct trace trace;
+
+    if (trace_read(&trace, path, &error) != 0 ||
+        connections_find(&connections, &trace, &error) != 0)
+        suite_fail(__FILE__, __LINE__, "%s: %s", path, error.text);
+    for (size_t i = 0; i < connections.dir_cnt; i++) {
+        const struct recorded_direction *dir = &connections.dir[i];
+        const json_t *conn = connection_of(lines, dir->conn_index);
+
+        if (!conn || !has_qpn(conn, !dir->side, trace.flow[dir->req_flow].dest_qp) ||
+            !has_qpn(conn, dir->side, trace.flow[dir->resp_flow].dest_qp))
+            suite_fail(__FILE__, __LINE__,
+                       "%s: connection %" PRIu32 ": not QP 0x%06" PRIx32 " and 0x%06" PRIx32, path,
+                       dir->conn_index, trace.flow[dir->resp_flow].dest_qp,
+                       trace.flow[dir->req_flow].dest_qp);
+    }
+    expect_all(path, lines, &connections);
+    connections_free(&connections);
+    trace_free(&trace);
+    json_decref(lines);
+    checkrun_free(&run);
+    free(path);
+}
+
+static void every_capture_has_the_connections_that_check_prints(void)
+{
+    glob_t found;
+
+    CU_ASSERT_EQUAL_FATAL(glob(TRACES_DIR "/captures/*.pcap", 0, NULL, &found), 0);
+    CU_ASSERT_TRUE(found.gl_pathc > 100);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        expect_same(found.gl_pathv[i]);
+    globfree(&found);
+}
+
+/* QPs that are used one after the other, all from one PSN: only their source ports and their times
+ * tell which response flow belongs to which requests. */
+static void qps_that_start_at_one_psn_pair_by_source_port(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t i = 0; i < 6; i++) {
+        t.requester_qp = t.responder_qp = 0x11 + i;
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 16777200, 100, 1);
+        talk_ack(&t, 16777200, i % 2 ? 0x61 : 0x1F, !(i % 2));
+    }
+    capture_keep(&t.capture, checkrun_path("one-psn.pcap"));
+    expect_same(checkrun_path("one-psn.pcap"));
+    CHECKRUN_EXPECT("$R replay $T/one-psn.pcap", 0, "PASS (6 connections", "");
+    talk_free(&t);
+}
+
+SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
+      TEST(qps_that_start_at_one_psn_pair_by_source_port))

@@ -52,19 +52,19 @@ static void every_judged_rule_has_a_case(void)
     CU_PASS("looked at all");
 }
 
-static void a_violation_is_found(void)
+static void violation_is_reported(void)
 {
     for (int i = 0; i < ROCE_RULE_CNT; i++)
         if (rule_case_of((enum roce_rule)i))
             check(rule_case_of((enum roce_rule)i), true);
 }
 
-static void its_absence_is_not(void)
+static void conforming_traffic_reports_nothing(void)
 {
     for (int i = 0; i < ROCE_RULE_CNT; i++)
         if (rule_case_of((enum roce_rule)i))
             check(rule_case_of((enum roce_rule)i), false);
 }
 
-SUITE("flow.cases", TEST(every_judged_rule_has_a_case), TEST(a_violation_is_found),
-      TEST(its_absence_is_not))
+SUITE("flow.cases", TEST(every_judged_rule_has_a_case), TEST(violation_is_reported),
+      TEST(conforming_traffic_reports_nothing))

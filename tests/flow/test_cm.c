@@ -34,7 +34,7 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
 }
 
 /* From REQ to DREP, where either side may be the one that disconnects. */
-static void what_an_exchange_tells(void)
+static void messages_of_an_exchange_are_linked(void)
 {
     static const uint32_t answers[] = {0, 1, 1, 3, 3, 0, 6}; /* of each message; 0 none */
 
@@ -81,7 +81,7 @@ static void what_an_exchange_tells(void)
 }
 
 /* A REP offers no more than its REQ allows; what it contradicts is the REQ. */
-static void what_a_rep_may_offer(void)
+static void rep_above_the_offered_depths_is_reported(void)
 {
     static const struct {
         uint8_t responder_resources, initiator_depth; /* of a REP to a REQ with 5 and 6 */
@@ -121,7 +121,7 @@ static void what_a_rep_may_offer(void)
 }
 
 /* Both hosts begin an exchange, by chance with the same id. */
-static void one_id_of_two_hosts(void)
+static void equal_ids_of_two_hosts_are_told_apart(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
                                    flowgen_conn_of(2, 0x7000, 0xB000)};
@@ -154,7 +154,7 @@ static void one_id_of_two_hosts(void)
 }
 
 /* A QP of which the capture has a pair is connected with another one. */
-static void a_qp_of_another_pair(void)
+static void qp_of_an_older_pair_gets_a_new_connection(void)
 {
     for (int side = 0; side < 2; side++) {
         struct flowgen_conn two = flowgen_conn_of(2, 0x7000, 0xB000);
@@ -179,5 +179,6 @@ static void a_qp_of_another_pair(void)
     }
 }
 
-SUITE("flow.cm", TEST(what_an_exchange_tells), TEST(what_a_rep_may_offer),
-      TEST(one_id_of_two_hosts), TEST(a_qp_of_another_pair))
+SUITE("flow.cm", TEST(messages_of_an_exchange_are_linked),
+      TEST(rep_above_the_offered_depths_is_reported), TEST(equal_ids_of_two_hosts_are_told_apart),
+      TEST(qp_of_an_older_pair_gets_a_new_connection))

@@ -60,7 +60,7 @@ static void many_connections_with_random_psns(void)
 }
 
 /* Directions are seen apart first; roce_flow_owner() knows in the end who sent each packet. */
-static void every_packet_has_its_owner_at_the_end(void)
+static void every_packet_has_a_final_owner(void)
 {
     static struct roce_flow_result results[64];
     static struct roce_flow_owner owners[64];
@@ -92,7 +92,7 @@ static void every_packet_has_its_owner_at_the_end(void)
 }
 
 /* Every QP starts at PSN 0, as many programs do; the source ports are Linux's. */
-static void equal_psns_are_told_apart_by_source_port(void)
+static void equal_psns_are_paired_by_source_port(void)
 {
     struct flowgen_conn c[8];
     struct flowgen g;
@@ -125,7 +125,7 @@ static void equal_psns_are_told_apart_by_source_port(void)
 }
 
 /* Without any sign nothing is joined that may not belong together. */
-static void equal_psns_without_a_sign_stay_apart(void)
+static void equal_psns_without_evidence_stay_unpaired(void)
 {
     struct flowgen_conn c[4];
     struct flowgen g;
@@ -198,7 +198,7 @@ static void cm_names_an_xrc_target(void)
 }
 
 /* Nothing was sent: it stands where the connection manager named it. */
-static void a_connection_without_packets(void)
+static void cm_connection_without_packets_is_reported(void)
 {
     struct flowgen g;
 
@@ -211,7 +211,7 @@ static void a_connection_without_packets(void)
     EXPECT_EQ(v.conn[1].facts.last_time, v.conn[1].facts.first_time);
 }
 
-static void a_rejected_connection_is_told(void)
+static void rejected_connection_is_reported_once(void)
 {
     struct flowgen g;
     struct roce_cm_msg m;
@@ -241,7 +241,7 @@ static void a_rejected_connection_is_told(void)
     EXPECT_EQ(v.totals.connections, 3);
 }
 
-static void the_same_qpns_again(void)
+static void reuse_announced_by_cm_is_a_second_use(void)
 {
     struct flowgen g;
 
@@ -263,7 +263,7 @@ static void the_same_qpns_again(void)
 }
 
 /* ... and nobody tells: what CM agreed on ended with the DREQ. */
-static void the_same_qpns_after_a_dreq(void)
+static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
 
@@ -288,7 +288,7 @@ static void the_same_qpns_after_a_dreq(void)
     EXPECT_EQ(judge_errors(&v, "another use after a DREQ"), 0);
 }
 
-static void datagrams_join_by_both_qpns(void)
+static void datagrams_are_paired_by_qpns(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -304,7 +304,7 @@ static void datagrams_join_by_both_qpns(void)
     EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].messages, 2);
 }
 
-static void vlans_and_encapsulations_are_apart(void)
+static void vlans_separate_connections(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -323,7 +323,7 @@ static void vlans_and_encapsulations_are_apart(void)
     EXPECT_EQ(v.conn[1].facts.vid, 7);
 }
 
-static void both_ends_behind_one_address(void)
+static void two_qps_of_one_address_are_paired(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -348,7 +348,7 @@ static void both_ends_behind_one_address(void)
 /* No CM, ports that say nothing, PSNs from 0: the first answer is a sequence or RNR NAK, and the
  * requester goes back before three answers have shown whose it is. It goes back; nothing is late.
  */
-static void the_first_answer_is_a_nak(void)
+static void nak_before_pairing_explains_the_go_back(void)
 {
     static const struct {
         uint8_t syndrome;
@@ -382,7 +382,7 @@ static void the_first_answer_is_a_nak(void)
 }
 
 /* Of what is sent again one packet is lost before it gets to the capture: still one go-back. */
-static void a_go_back_with_a_hole(void)
+static void go_back_with_a_hole_counts_once(void)
 {
     struct roce_pkt p[5];
     struct flowgen g;
@@ -410,7 +410,7 @@ static void a_go_back_with_a_hole(void)
 
 /* No CM, ports that say nothing, PSNs from 0, few packets: what is alone between two hosts is found
  * to belong together by its MSN, and every answer counts. */
-static void a_short_talk_is_one_connection(void)
+static void short_connection_is_paired_by_msn(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
 
@@ -436,7 +436,7 @@ static void a_short_talk_is_one_connection(void)
 
 /* The same of devices whose source ports differ both ways: after two answers that count, or in the
  * end, although only one of the two asks anything. */
-static void a_short_talk_between_two_ports(void)
+static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {
         struct flowgen g;
@@ -461,7 +461,7 @@ static void a_short_talk_between_two_ports(void)
 }
 
 /* Only one direction was captured: what it says of itself is told. */
-static void naks_without_their_requests(void)
+static void naks_without_requests_are_reported(void)
 {
     struct judge_spoil one = {.one_side = true, .side = 1};
     struct flowgen g;
@@ -484,7 +484,7 @@ static void naks_without_their_requests(void)
 
 /* Two QPs that start alike: which answers belong to which shows after some. What passed before is
  * not said to be missing. */
-static void what_passed_before_a_pair_was_found(void)
+static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];
     struct flowgen g;
@@ -507,7 +507,7 @@ static void what_passed_before_a_pair_was_found(void)
 
 /* A summary says what showed that two directions are one connection, and whether that is a guess.
  */
-static void what_shows_a_pair(void)
+static void summary_names_the_evidence_of_a_pair(void)
 {
     static const struct {
         bool cm, linux_port;
@@ -548,7 +548,7 @@ static void what_shows_a_pair(void)
 }
 
 /* UC answers nothing: two directions that are alone between their hosts are one connection. */
-static void uc_that_is_alone(void)
+static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {
         struct flowgen g;
@@ -568,14 +568,15 @@ static void uc_that_is_alone(void)
     }
 }
 
-SUITE("flow.conn", TEST(the_first_answer_is_a_nak), TEST(a_go_back_with_a_hole),
-      TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
-      TEST(every_packet_has_its_owner_at_the_end), TEST(equal_psns_are_told_apart_by_source_port),
-      TEST(equal_psns_without_a_sign_stay_apart), TEST(cm_names_both_sides),
-      TEST(cm_names_an_xrc_target), TEST(a_connection_without_packets),
-      TEST(a_rejected_connection_is_told), TEST(the_same_qpns_again),
-      TEST(the_same_qpns_after_a_dreq), TEST(datagrams_join_by_both_qpns),
-      TEST(vlans_and_encapsulations_are_apart), TEST(both_ends_behind_one_address),
-      TEST(a_short_talk_is_one_connection), TEST(a_short_talk_between_two_ports),
-      TEST(naks_without_their_requests), TEST(what_passed_before_a_pair_was_found),
-      TEST(uc_that_is_alone), TEST(what_shows_a_pair))
+SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
+      TEST(go_back_with_a_hole_counts_once), TEST(directions_are_paired_without_cm),
+      TEST(many_connections_with_random_psns), TEST(every_packet_has_a_final_owner),
+      TEST(equal_psns_are_paired_by_source_port), TEST(equal_psns_without_evidence_stay_unpaired),
+      TEST(cm_names_both_sides), TEST(cm_names_an_xrc_target),
+      TEST(cm_connection_without_packets_is_reported), TEST(rejected_connection_is_reported_once),
+      TEST(reuse_announced_by_cm_is_a_second_use), TEST(reuse_after_a_dreq_is_detected),
+      TEST(datagrams_are_paired_by_qpns), TEST(vlans_separate_connections),
+      TEST(two_qps_of_one_address_are_paired), TEST(short_connection_is_paired_by_msn),
+      TEST(short_connection_with_two_ports_is_paired), TEST(naks_without_requests_are_reported),
+      TEST(packets_before_pairing_are_not_missing), TEST(lone_uc_directions_are_paired),
+      TEST(summary_names_the_evidence_of_a_pair))

@@ -27,7 +27,7 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
 }
 
 /* NAK codes: what RC may say, what belongs to another service, what is reserved. */
-static void syndromes(void)
+static void reserved_syndromes_are_reported(void)
 {
     static const struct {
         uint8_t syndrome;
@@ -51,7 +51,7 @@ static void syndromes(void)
 
 /* Credits that rise are an update, wherever the MSN stands; the first, and those that fall, are
  * none. */
-static void credits_that_rise(void)
+static void rising_credits_are_an_update(void)
 {
     static const struct {
         uint8_t code;
@@ -70,7 +70,7 @@ static void credits_that_rise(void)
 }
 
 /* Credits count from the MSN, which may be in the upper half of its range. */
-static void credits_of_a_high_msn(void)
+static void credits_wrap_with_the_msn(void)
 {
     static const uint32_t msns[] = {0, 0xA00000};
 
@@ -94,7 +94,7 @@ static void credits_of_a_high_msn(void)
 }
 
 /* Credits that the requester does not know of yet, or knew of before they were captured. */
-static void credits_on_their_way(void)
+static void credits_in_flight_are_not_used(void)
 {
     enum how { KNOWN, JUST_GIVEN, SEEN_LATE };
 
@@ -121,7 +121,7 @@ static void credits_on_their_way(void)
 }
 
 /* The capture begins inside of the first message, or with it: only then its PSN is the first. */
-static void the_first_psn(void)
+static void first_psn_needs_the_first_packet(void)
 {
     for (unsigned inside = 0; inside < 2; inside++) {
         struct judge_spoil late = {.head = inside};
@@ -138,7 +138,7 @@ static void the_first_psn(void)
 
 /* An RNR NAK, and a sequence NAK after it: of the refused packet before it comes again, when it
  * did, or of another. */
-static void naks_after_an_rnr_nak(void)
+static void sequence_nak_after_an_rnr_nak_is_reported(void)
 {
     static const struct {
         bool again, later, found;
@@ -170,7 +170,7 @@ static void naks_after_an_rnr_nak(void)
 
 /* RNR NAKs inside of messages: of a SEND, of a WRITE whose last packet needs a receive, and of the
  * PSNs of a READ. */
-static void rnr_naks_inside(void)
+static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
         uint8_t first, last;
@@ -199,7 +199,7 @@ static void rnr_naks_inside(void)
 
 /* An RNR NAK of a PSN inside of a READ is that of something not captured; a NAK of a PSN before all
  * that was captured is of that. */
-static void naks_of_what_was_not_captured(void)
+static void nak_of_an_uncaptured_request_is_accepted(void)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct flowgen g;
@@ -219,7 +219,7 @@ static void naks_of_what_was_not_captured(void)
 
 /* A sequence NAK said twice: what Linux is known to do needs an RNR NAK, or a request that may have
  * drawn one which was not captured; where responses were copied, it may be a copy. */
-static void one_nak_too_many(void)
+static void second_sequence_nak_is_reported(void)
 {
     static const struct {
         bool send, rnr, copy, known;
@@ -272,7 +272,7 @@ static void one_nak_too_many(void)
 
 /* The MSN of a READ's first response is the number of messages seen, so that no other came before;
  * or it has gone half round since. */
-static void msns_of_a_first_read(void)
+static void msn_of_a_first_read_shows_the_start(void)
 {
     static const uint32_t before[] = {0, 0x900000};
 
@@ -296,7 +296,7 @@ static void msns_of_a_first_read(void)
 }
 
 /* An MSN of more messages than were sent: for certain only where nothing else explains it. */
-static void msns_of_too_many(void)
+static void msn_above_the_messages_sent_is_reported(void)
 {
     enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };
 
@@ -342,7 +342,7 @@ static void msns_of_too_many(void)
 /* An MSN that counts a message more than its PSN, but no more than were sent: an RNR NAK leaves it
  * as it was, an ACK has that of its PSN as a rule, and of a READ or of what was acknowledged before
  * it may be that of today. */
-static void msns_ahead_of_their_psns(void)
+static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };
     static const uint8_t syndromes[HOWS] = {ACK_31, RNR_1MS, NAK_SEQ, NAK_ACC, ACK_31, ACK_31};
@@ -378,7 +378,7 @@ static void msns_ahead_of_their_psns(void)
 
 /* Without credits one packet may be sent to probe: no message of several, no second one; a WRITE
  * needs none. */
-static void probes_without_credits(void)
+static void one_probe_without_credits_is_allowed(void)
 {
     static const struct {
         uint8_t op[2];
@@ -406,7 +406,7 @@ static void probes_without_credits(void)
 }
 
 /* What was on its way when a request was refused still passes; what comes later was sent after. */
-static void requests_after_a_refusal(void)
+static void request_after_a_fatal_nak_is_reported(void)
 {
     for (unsigned late = 0; late < 2; late++) {
         struct flowgen g;
@@ -425,8 +425,10 @@ static void requests_after_a_refusal(void)
     }
 }
 
-SUITE("flow.edges", TEST(syndromes), TEST(credits_that_rise), TEST(credits_of_a_high_msn),
-      TEST(credits_on_their_way), TEST(the_first_psn), TEST(naks_after_an_rnr_nak),
-      TEST(rnr_naks_inside), TEST(naks_of_what_was_not_captured), TEST(one_nak_too_many),
-      TEST(msns_of_a_first_read), TEST(msns_of_too_many), TEST(msns_ahead_of_their_psns),
-      TEST(probes_without_credits), TEST(requests_after_a_refusal))
+SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_are_an_update),
+      TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
+      TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
+      TEST(rnr_nak_inside_a_message_is_reported), TEST(nak_of_an_uncaptured_request_is_accepted),
+      TEST(second_sequence_nak_is_reported), TEST(msn_of_a_first_read_shows_the_start),
+      TEST(msn_above_the_messages_sent_is_reported), TEST(msn_ahead_of_its_psn_is_reported),
+      TEST(one_probe_without_credits_is_allowed), TEST(request_after_a_fatal_nak_is_reported))

@@ -17,7 +17,7 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
 
 /* A NIC that lets switches choose the path of each packet marks it by a bit of byte 4 of the BTH.
  * That is one statement, not one a packet. */
-static void marked_for_adaptive_routing(void)
+static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
     struct verdict v = {0};
@@ -38,7 +38,7 @@ static void marked_for_adaptive_routing(void)
 }
 
 /* Those that the ICRC covers are no mark: each is said. */
-static void other_reserved_bits(void)
+static void other_reserved_bits_are_reported_each_time(void)
 {
     struct flowgen g;
     struct verdict v = {0};
@@ -74,7 +74,7 @@ static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
     flowgen_put(g, side, &p);
 }
 
-static void dynamically_connected(void)
+static void dc_packets_are_not_judged(void)
 {
     static const struct judge_spoil ways[] = {
         {0},
@@ -105,7 +105,7 @@ static void dynamically_connected(void)
 }
 
 /* Reliable datagrams are what they were. */
-static void reliable_datagrams(void)
+static void reliable_datagrams_are_reported(void)
 {
     struct flowgen g;
     struct verdict v = {0};
@@ -160,7 +160,7 @@ static void read_in_order(const uint8_t order[8], unsigned late)
     flowgen_free(&g);
 }
 
-static void reads_on_several_paths(void)
+static void reads_on_several_paths_complete(void)
 {
     static const uint8_t none[8] = {0, 1, 2, 3, 4, 5, 6, 7}, pairs[8] = {0, 2, 1, 4, 3, 5, 7, 6},
                          first[8] = {1, 2, 0, 3, 4, 5, 6, 7}, last[8] = {7, 0, 1, 2, 3, 4, 5, 6},
@@ -174,7 +174,7 @@ static void reads_on_several_paths(void)
 }
 
 /* Once more what came before the hole was filled; and the hole is asked for again. */
-static void a_read_with_a_hole(void)
+static void read_with_a_hole_is_retransmitted(void)
 {
     struct flowgen g;
     struct verdict v = {0};
@@ -208,7 +208,7 @@ static void a_read_with_a_hole(void)
 
 /* Older Linux sends again the very packet that answered an atomic, with the MSN of then
  * (rxe_resp.c, res->atomic.skb): the QP is not used anew, in a capture with holes neither. */
-static void an_answer_that_was_kept(void)
+static void stored_atomic_response_is_no_reuse(void)
 {
     struct flowgen g;
     struct verdict v = {0};
@@ -239,6 +239,7 @@ static void an_answer_that_was_kept(void)
     flowgen_free(&g);
 }
 
-SUITE("flow.hardware", TEST(reads_on_several_paths), TEST(a_read_with_a_hole),
-      TEST(marked_for_adaptive_routing), TEST(other_reserved_bits), TEST(dynamically_connected),
-      TEST(reliable_datagrams), TEST(an_answer_that_was_kept))
+SUITE("flow.hardware", TEST(reads_on_several_paths_complete),
+      TEST(read_with_a_hole_is_retransmitted), TEST(adaptive_routing_bit_is_reported_once),
+      TEST(other_reserved_bits_are_reported_each_time), TEST(dc_packets_are_not_judged),
+      TEST(reliable_datagrams_are_reported), TEST(stored_atomic_response_is_no_reuse))

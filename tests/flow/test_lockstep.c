@@ -212,14 +212,15 @@ static void all_shapes(bool holes)
     }
 }
 
-static void whole(void)
+static void complete_stream_is_judged_alike_both_ways(void)
 {
     all_shapes(false);
 }
 
-static void with_holes(void)
+static void stream_with_holes_is_judged_alike_both_ways(void)
 {
     all_shapes(true);
 }
 
-SUITE("flow.lockstep", TEST(whole), TEST(with_holes))
+SUITE("flow.lockstep", TEST(complete_stream_is_judged_alike_both_ways),
+      TEST(stream_with_holes_is_judged_alike_both_ways))

@@ -64,14 +64,14 @@ static void compare(struct rng *rng, uint32_t permille)
         }
 }
 
-static void none_without_loss(void)
+static void no_loss_is_reported_without_loss(void)
 {
     struct rng rng = rng_seed();
 
     compare(&rng, 0);
 }
 
-static void all_at_one_percent(void)
+static void all_losses_are_counted_at_one_percent(void)
 {
     struct rng rng = rng_seed();
 
@@ -79,7 +79,7 @@ static void all_at_one_percent(void)
         compare(&rng, 10);
 }
 
-static void all_at_ten_percent(void)
+static void all_losses_are_counted_at_ten_percent(void)
 {
     struct rng rng = rng_seed();
 
@@ -87,4 +87,5 @@ static void all_at_ten_percent(void)
         compare(&rng, 100);
 }
 
-SUITE("flow.loss", TEST(none_without_loss), TEST(all_at_one_percent), TEST(all_at_ten_percent))
+SUITE("flow.loss", TEST(no_loss_is_reported_without_loss),
+      TEST(all_losses_are_counted_at_one_percent), TEST(all_losses_are_counted_at_ten_percent))

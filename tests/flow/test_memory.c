@@ -36,7 +36,7 @@ static void crowd(struct flowgen *g, uint32_t conns, int rounds)
 
 static struct verdict v;
 
-static void connections_are_limited(void)
+static void connections_stay_below_the_limit(void)
 {
     struct roce_flow_opts opts = {.conn_max = 10};
     struct flowgen g;
@@ -48,7 +48,7 @@ static void connections_are_limited(void)
     EXPECT_EQ(judge_errors(&v, "limited connections"), 0);
 }
 
-static void memory_is_limited(void)
+static void memory_stays_below_the_limit(void)
 {
     for (size_t max = (size_t)1 << 18; max <= (size_t)1 << 22; max *= 4) {
         struct roce_flow_opts opts = {.mem_max = max};
@@ -98,7 +98,7 @@ static void count_conn(void *user, const struct roce_conn_summary *conn)
 }
 
 /* Connections leave before a packet is judged: an allocation fails, and never evicts or reports. */
-static void an_allocation_does_not_emit(void)
+static void allocation_evicts_and_reports_nothing(void)
 {
     static const struct {
         struct roce_flow_opts opts;
@@ -140,7 +140,7 @@ static void an_allocation_does_not_emit(void)
     }
 }
 
-static void windows_are_limited(void)
+static void windows_stay_below_the_limit(void)
 {
     struct roce_flow_opts opts = {.window_max = 8};
     struct rng rng = rng_seed();
@@ -156,7 +156,7 @@ static void windows_are_limited(void)
     EXPECT_EQ(judge_errors(&v, "limited windows"), 0);
 }
 
-static void a_hundred_thousand_connections(void)
+static void hundred_thousand_connections_fit(void)
 {
     struct flowgen g;
     double each;
@@ -172,7 +172,7 @@ static void a_hundred_thousand_connections(void)
 
 /* After a rest the next request may be of another use of the QPs, until it is answered. What is
  * remembered of that goes with the answer. */
-static void a_rest_takes_no_memory(void)
+static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];
 
@@ -187,13 +187,14 @@ static void a_rest_takes_no_memory(void)
     CU_ASSERT(peak[1] < peak[0] + 4096);
 }
 
-static void no_memory_at_all(void)
+static void creation_fails_without_memory(void)
 {
     struct roce_flow_opts opts = {.mem_max = 100};
 
     CU_ASSERT_PTR_NULL(roce_flow_new(&opts));
 }
 
-SUITE("flow.memory", TEST(connections_are_limited), TEST(memory_is_limited),
-      TEST(an_allocation_does_not_emit), TEST(windows_are_limited),
-      TEST(a_hundred_thousand_connections), TEST(a_rest_takes_no_memory), TEST(no_memory_at_all))
+SUITE("flow.memory", TEST(connections_stay_below_the_limit), TEST(memory_stays_below_the_limit),
+      TEST(allocation_evicts_and_reports_nothing), TEST(windows_stay_below_the_limit),
+      TEST(hundred_thousand_connections_fit), TEST(idle_time_takes_no_memory),
+      TEST(creation_fails_without_memory))

@@ -27,7 +27,7 @@ static struct roce_pkt put(struct flowgen *g, uint8_t opcode, uint32_t len)
 }
 
 /* After a message that ended, or inside of one: the opcode that is expected. */
-static void what_would_have_been_right(void)
+static void finding_names_the_expected_opcode(void)
 {
     static const struct {
         uint8_t before, opcode;
@@ -64,7 +64,7 @@ static void what_would_have_been_right(void)
 }
 
 /* A DMA length of more than 2^31 (R081): found in the request, and once more in the ACK. */
-static void a_length_that_is_accepted(void)
+static void accepted_excess_length_is_reported(void)
 {
     for (unsigned more = 0; more < 2; more++) {
         const struct roce_finding *f;
@@ -88,7 +88,7 @@ static void a_length_that_is_accepted(void)
 }
 
 /* The capture begins inside of a message: how long its last packet may be is not known. */
-static void a_last_packet_alone(void)
+static void lone_last_packet_has_no_length_error(void)
 {
     struct judge_spoil late = {.head = 1};
     struct flowgen g;
@@ -105,7 +105,7 @@ static void a_last_packet_alone(void)
 
 /* A timeout of 268 ms is longer than a QP takes to be used anew: where CM set the connection up,
  * its messages would have told of that. Without CM, nothing would. */
-static void a_long_timeout_is_no_other_use(void)
+static void long_timeout_with_cm_is_no_reuse(void)
 {
     for (int cm = 0; cm < 2; cm++) {
         struct flowgen g;
@@ -125,5 +125,6 @@ static void a_long_timeout_is_no_other_use(void)
     }
 }
 
-SUITE("flow.order", TEST(what_would_have_been_right), TEST(a_length_that_is_accepted),
-      TEST(a_last_packet_alone), TEST(a_long_timeout_is_no_other_use))
+SUITE("flow.order", TEST(finding_names_the_expected_opcode),
+      TEST(accepted_excess_length_is_reported), TEST(lone_last_packet_has_no_length_error),
+      TEST(long_timeout_with_cm_is_no_reuse))

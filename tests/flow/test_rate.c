@@ -128,7 +128,7 @@ static bool about(uint64_t v, uint64_t want, unsigned percent)
 }
 
 /* At full rate, halved, a third, and up again: all of it is found, and when. */
-static void slowed_and_back(void)
+static void slowdown_and_recovery_are_measured(void)
 {
     begin();
     stream(2 * MS, 1 * US);
@@ -170,7 +170,7 @@ static void slowed_and_back(void)
 }
 
 /* Slow, and the capture ends. */
-static void slowed_for_good(void)
+static void slowdown_without_recovery_stays_open(void)
 {
     begin();
     stream(2 * MS, 1 * US);
@@ -192,7 +192,7 @@ static void slowed_for_good(void)
 }
 
 /* The sender takes no notice; later it does. */
-static void a_sender_that_does_not_care(void)
+static void sender_that_ignores_cnps_is_not_slowed(void)
 {
     begin();
     stream(2 * MS, 1 * US);
@@ -212,7 +212,7 @@ static void a_sender_that_does_not_care(void)
 }
 
 /* The first packets are marked: everybody begins at once. */
-static void at_the_very_start(void)
+static void first_packets_give_no_rate_before(void)
 {
     begin();
     stream(20 * US, 1 * US);
@@ -235,7 +235,7 @@ static void at_the_very_start(void)
 }
 
 /* A program that pauses between its bursts is not slowed by a CNP, nor is one that is done. */
-static void pauses_are_the_programs(void)
+static void pauses_are_no_slowdown(void)
 {
     static const uint64_t pauses[] = {300 * US, 1 * MS, 5 * MS, 30 * MS};
 
@@ -266,7 +266,7 @@ static void pauses_are_the_programs(void)
 }
 
 /* Of a capture that lacks packets less is said, and nothing wrong. */
-static void holes_say_nothing(void)
+static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
 
@@ -288,7 +288,7 @@ static void holes_say_nothing(void)
 }
 
 /* Of a slowed stream, with a packet missing now and then, what is said is right. */
-static void few_holes(void)
+static void rates_with_few_holes_are_right(void)
 {
     struct rng rng = rng_seed();
     unsigned said = 0;
@@ -313,7 +313,7 @@ static void few_holes(void)
 }
 
 /* The mirror of two ports has every packet twice: the rate is that of once. */
-static void every_packet_twice(void)
+static void copies_do_not_double_the_rate(void)
 {
     begin();
     for (unsigned n = 0; n < 4000; n++) {
@@ -338,7 +338,7 @@ static void every_packet_twice(void)
 }
 
 /* The data of READs is slowed by the CNPs that the responder gets. */
-static void a_responder_is_slowed(void)
+static void read_responses_are_measured(void)
 {
     begin();
     for (unsigned n = 0; n < 80; n++) {
@@ -359,6 +359,8 @@ static void a_responder_is_slowed(void)
     CU_ASSERT(about(episode[0].lowest, rate(2 * US), 5));
 }
 
-SUITE("flow.rate", TEST(slowed_and_back), TEST(slowed_for_good), TEST(a_sender_that_does_not_care),
-      TEST(at_the_very_start), TEST(pauses_are_the_programs), TEST(holes_say_nothing),
-      TEST(few_holes), TEST(every_packet_twice), TEST(a_responder_is_slowed))
+SUITE("flow.rate", TEST(slowdown_and_recovery_are_measured),
+      TEST(slowdown_without_recovery_stays_open), TEST(sender_that_ignores_cnps_is_not_slowed),
+      TEST(first_packets_give_no_rate_before), TEST(pauses_are_no_slowdown),
+      TEST(holes_give_no_rates), TEST(rates_with_few_holes_are_right),
+      TEST(copies_do_not_double_the_rate), TEST(read_responses_are_measured))

@@ -36,7 +36,7 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
 
 /* One response of four that has the wrong opcode (R141). Where the packet before the READ was not
  * captured the READ may be the tail of a longer one, and this an answer to the whole of it. */
-static void opcodes_by_place(void)
+static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
         uint32_t k;
@@ -87,7 +87,7 @@ static void opcodes_by_place(void)
 
 /* The second of four is missing and the first comes again: what is expected is the second, whose
  * PSN may be 0. */
-static void what_is_expected_next(void)
+static void duplicate_response_names_the_expected_psn(void)
 {
     static const uint32_t first[] = {0x5000, ROCE_PSN_MASK};
 
@@ -117,7 +117,7 @@ static void what_is_expected_next(void)
 }
 
 /* Whoever refused a request for good answers none after it, whatever its answer is. */
-static void answers_after_a_refusal(void)
+static void response_after_a_fatal_nak_is_reported(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_READ_REQUEST,
                                   ROCE_OP_RC_FETCH_ADD};
@@ -147,5 +147,5 @@ static void answers_after_a_refusal(void)
         }
 }
 
-SUITE("flow.read", TEST(opcodes_by_place), TEST(what_is_expected_next),
-      TEST(answers_after_a_refusal))
+SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
+      TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported))

@@ -18,7 +18,7 @@ static void run(struct flowgen *g)
     EXPECT_EQ(judge_errors(&v, "result"), 0);
 }
 
-static void a_write_of_three_packets(void)
+static void write_of_three_packets_is_one_message(void)
 {
     struct flowgen g;
 
@@ -42,7 +42,7 @@ static void a_write_of_three_packets(void)
     EXPECT_EQ(r[4].bytes_in_flight, 0);
 }
 
-static void a_read(void)
+static void read_is_timed_and_counted(void)
 {
     struct flowgen g;
 
@@ -64,7 +64,7 @@ static void a_read(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].bytes, 3000);
 }
 
-static void a_go_back(void)
+static void go_back_names_its_cause(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -101,7 +101,7 @@ static void a_go_back(void)
 }
 
 /* The number of a message is that of its place, also of packets that come late. */
-static void late_packets_are_numbered_in_their_place(void)
+static void out_of_order_packet_gets_its_message_number(void)
 {
     struct flowgen g;
     struct roce_pkt p[6];
@@ -136,7 +136,7 @@ static void late_packets_are_numbered_in_their_place(void)
 }
 
 /* Without CM the first PSN is that of the first packet, or of what that had overtaken. */
-static void what_the_first_overtook_was_first(void)
+static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;
     struct roce_pkt p[2];
@@ -159,7 +159,7 @@ static void what_the_first_overtook_was_first(void)
 }
 
 /* A message of which a packet is missing in the capture counts with what is there. */
-static void bytes_are_those_that_were_captured(void)
+static void incomplete_message_counts_captured_bytes(void)
 {
     static const uint8_t op[] = {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE,
                                  ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST};
@@ -189,7 +189,7 @@ static void bytes_are_those_that_were_captured(void)
 
 /* Of several READs in flight the answer to the first is lost, so that its requester asks for all
  * from there on again. It is known still when it is, and all are completed. */
-static void a_read_that_is_owed_is_remembered(void)
+static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
     struct roce_pkt p[16];
@@ -213,7 +213,7 @@ static void a_read_that_is_owed_is_remembered(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 16);
 }
 
-static void why_a_qp_failed(void)
+static void summary_names_why_a_qp_failed(void)
 {
     struct flowgen g;
 
@@ -232,7 +232,7 @@ static void why_a_qp_failed(void)
 
 /* The same request again and again, and nothing from the other side: in a capture of both
  * directions there was nothing. A request that follows shows that there was. */
-static void what_was_never_answered(void)
+static void unanswered_request_ends_the_connection(void)
 {
     for (unsigned times = 2; times <= 4; times++)
         for (unsigned more = 0; more < 2; more++) {
@@ -261,7 +261,7 @@ static void what_was_never_answered(void)
 }
 
 /* An RNR retry count is 6 at most, or none: the seventh repetition shows that it will go on. */
-static void who_waits_for_a_receive(void)
+static void seventh_rnr_retry_means_no_limit(void)
 {
     for (unsigned repeats = 1; repeats <= 9; repeats++) {
         struct flowgen g;
@@ -282,7 +282,7 @@ static void who_waits_for_a_receive(void)
     }
 }
 
-static void congestion_is_linked(void)
+static void cnp_is_linked_to_its_marked_packet(void)
 {
     struct flowgen g;
     struct roce_pkt p, cnp;
@@ -308,7 +308,7 @@ static void congestion_is_linked(void)
     EXPECT_EQ(v.conn[0].side[1].cnps, 1);
 }
 
-static void a_stream_is_renumbered_once(void)
+static void joined_direction_changes_its_number_once(void)
 {
     struct roce_flow *flow = roce_flow_new(NULL);
 
@@ -320,8 +320,9 @@ static void a_stream_is_renumbered_once(void)
     roce_flow_del(NULL);
 }
 
-SUITE("flow.result", TEST(a_write_of_three_packets), TEST(a_read), TEST(a_go_back),
-      TEST(late_packets_are_numbered_in_their_place), TEST(what_the_first_overtook_was_first),
-      TEST(bytes_are_those_that_were_captured), TEST(a_read_that_is_owed_is_remembered),
-      TEST(why_a_qp_failed), TEST(what_was_never_answered), TEST(who_waits_for_a_receive),
-      TEST(congestion_is_linked), TEST(a_stream_is_renumbered_once))
+SUITE("flow.result", TEST(write_of_three_packets_is_one_message), TEST(read_is_timed_and_counted),
+      TEST(go_back_names_its_cause), TEST(out_of_order_packet_gets_its_message_number),
+      TEST(overtaken_packet_has_the_first_psn), TEST(incomplete_message_counts_captured_bytes),
+      TEST(unanswered_read_stays_in_the_window), TEST(summary_names_why_a_qp_failed),
+      TEST(unanswered_request_ends_the_connection), TEST(seventh_rnr_retry_means_no_limit),
+      TEST(cnp_is_linked_to_its_marked_packet), TEST(joined_direction_changes_its_number_once))

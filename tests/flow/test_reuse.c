@@ -23,7 +23,7 @@ static void end(struct flowgen *g, const char *why)
 }
 
 /* Another program gets the QPNs: another service, another path MTU, or another peer QP. */
-static void by_another_program(void)
+static void reuse_by_another_program_is_detected(void)
 {
     static const uint64_t rests[] = {150000000, 1000000000};
 
@@ -61,7 +61,7 @@ static void by_another_program(void)
 }
 
 /* A new use that is seen says so once, although both directions begin anew. */
-static void is_said_once(void)
+static void reuse_is_reported_once(void)
 {
     struct flowgen g;
     struct flowgen_conn first;
@@ -118,7 +118,7 @@ static void begin_of(struct flowgen *g, enum lost lost)
 }
 
 /* What is of another use for all that the capture has is held against nobody. */
-static void whose_first_packets_are_missing(void)
+static void reuse_without_first_packets_causes_no_error(void)
 {
     static const uint64_t rests[] = {1000000, 20000000, 400000000};
 
@@ -152,7 +152,7 @@ static void whose_first_packets_are_missing(void)
 
 /* All that was captured of another use is one packet, in the middle of what the one before had
  * sent: not one thing of it is as it was. */
-static void of_which_one_packet_is_seen(void)
+static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -304,21 +304,22 @@ static void used_again(enum start start)
     }
 }
 
-static void from_the_same_psns(void)
+static void reuse_from_the_same_psns_causes_no_error(void)
 {
     used_again(EQUAL);
 }
 
-static void from_random_psns(void)
+static void reuse_from_random_psns_causes_no_error(void)
 {
     used_again(RANDOM);
 }
 
-static void from_psns_near_by(void)
+static void reuse_from_close_psns_causes_no_error(void)
 {
     used_again(NEAR);
 }
 
-SUITE("flow.reuse", TEST(by_another_program), TEST(is_said_once),
-      TEST(whose_first_packets_are_missing), TEST(of_which_one_packet_is_seen),
-      TEST(from_the_same_psns), TEST(from_random_psns), TEST(from_psns_near_by))
+SUITE("flow.reuse", TEST(reuse_by_another_program_is_detected), TEST(reuse_is_reported_once),
+      TEST(reuse_without_first_packets_causes_no_error),
+      TEST(reuse_with_one_packet_causes_no_error), TEST(reuse_from_the_same_psns_causes_no_error),
+      TEST(reuse_from_random_psns_causes_no_error), TEST(reuse_from_close_psns_causes_no_error))

@@ -110,50 +110,50 @@ static void run(struct judge_spoil spoil, const char *what)
     run_shaken(spoil, 0, what);
 }
 
-static void whole(void)
+static void complete_captures_have_no_errors(void)
 {
     run((struct judge_spoil){0}, "whole");
 }
 
-static void packets_missing(void)
+static void missing_packets_cause_no_errors(void)
 {
     run((struct judge_spoil){.drop_permille = 1}, "packets missing");
 }
 
-static void cut_short(void)
+static void cut_packets_cause_no_errors(void)
 {
     run((struct judge_spoil){.snap_min = 64, .snap_max = 128}, "cut");
 }
 
-static void one_direction(void)
+static void one_direction_causes_no_errors(void)
 {
     run((struct judge_spoil){.one_side = true}, "one direction");
 }
 
-static void started_late(void)
+static void late_start_causes_no_errors(void)
 {
     run((struct judge_spoil){.head = 1}, "started late");
 }
 
-static void everything_at_once(void)
+static void all_capture_faults_cause_no_errors(void)
 {
     run((struct judge_spoil){.drop_permille = 1, .snap_min = 64, .snap_max = 128, .head = 1},
         "everything");
 }
 
-static void icrc_not_verified(void)
+static void unverified_icrcs_cause_no_errors(void)
 {
     run((struct judge_spoil){.no_icrc = true, .drop_permille = 1}, "ICRC not verified");
 }
 
-static void out_of_order_and_twice(void)
+static void reordering_and_copies_cause_no_errors(void)
 {
     run_shaken((struct judge_spoil){0}, 100, "out of order and twice");
     run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
 }
 
 /* Cut before the length of a READ: how many responses are enough is not known. */
-static void cut_before_the_length(void)
+static void read_without_length_causes_no_errors(void)
 {
     struct judge_spoil spoil = {.snap_min = 64, .snap_max = 64};
     struct rng rng = rng_of(1);
@@ -187,7 +187,7 @@ static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 
 /* Two ports of a mirror, one later than the other: nothing is missing, and nothing was sent again,
  * although packets come after their acknowledgements. */
-static void two_ports_one_later(void)
+static void delayed_mirror_port_causes_no_errors(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         static struct verdict v;
@@ -211,6 +211,8 @@ static void two_ports_one_later(void)
     }
 }
 
-SUITE("flow.robust", TEST(whole), TEST(packets_missing), TEST(cut_short), TEST(one_direction),
-      TEST(started_late), TEST(everything_at_once), TEST(icrc_not_verified),
-      TEST(out_of_order_and_twice), TEST(two_ports_one_later), TEST(cut_before_the_length))
+SUITE("flow.robust", TEST(complete_captures_have_no_errors), TEST(missing_packets_cause_no_errors),
+      TEST(cut_packets_cause_no_errors), TEST(one_direction_causes_no_errors),
+      TEST(late_start_causes_no_errors), TEST(all_capture_faults_cause_no_errors),
+      TEST(unverified_icrcs_cause_no_errors), TEST(reordering_and_copies_cause_no_errors),
+      TEST(delayed_mirror_port_causes_no_errors), TEST(read_without_length_causes_no_errors))

@@ -62,7 +62,7 @@ static void judged_rules_are_explained(void)
     }
 }
 
-static void claims_from_memory_are_no_errors(void)
+static void rules_without_a_source_are_no_errors(void)
 {
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
@@ -81,7 +81,7 @@ static void profiles_have_names(void)
     EXPECT_EQ(roce_profile_find("nobody"), ROCE_PROFILE_CNT);
 }
 
-static void findings_read_well(void)
+static void finding_text_is_complete(void)
 {
     struct roce_finding f = {.rule = ROCE_RULE_MSN,
                              .field = "aeth.msn",
@@ -99,5 +99,5 @@ static void findings_read_well(void)
 }
 
 SUITE("flow.rules", TEST(ids_are_unique_and_well_formed), TEST(every_research_row_is_there),
-      TEST(judged_rules_are_explained), TEST(claims_from_memory_are_no_errors),
-      TEST(profiles_have_names), TEST(findings_read_well))
+      TEST(judged_rules_are_explained), TEST(rules_without_a_source_are_no_errors),
+      TEST(profiles_have_names), TEST(finding_text_is_complete))

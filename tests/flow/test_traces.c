@@ -132,12 +132,12 @@ static void check_whole(const struct flowgen *g, const char *name,
     expect_no_error(g, name, opts, NULL, "whole");
 }
 
-static void whole(void)
+static void real_captures_have_no_errors(void)
 {
     each(check_whole, NULL);
 }
 
-static void spoiled(void)
+static void spoiled_real_captures_have_no_errors(void)
 {
     struct rng rng = rng_seed();
 
@@ -145,7 +145,7 @@ static void spoiled(void)
 }
 
 /* Counted by hand in the packet list. */
-static void known_counts(void)
+static void counts_equal_manual_counts(void)
 {
     static const struct {
         const char *name;
@@ -174,4 +174,5 @@ static void known_counts(void)
     CU_PASS("counted");
 }
 
-SUITE("flow.traces", TEST(whole), TEST(spoiled), TEST(known_counts))
+SUITE("flow.traces", TEST(real_captures_have_no_errors), TEST(spoiled_real_captures_have_no_errors),
+      TEST(counts_equal_manual_counts))

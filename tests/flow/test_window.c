@@ -55,7 +55,7 @@ static void finds_across_the_wrap(void)
     EXPECT_EQ(mem.now, 0);
 }
 
-static void the_oldest_goes_at_the_limit(void)
+static void oldest_entry_is_dropped_at_the_limit(void)
 {
     struct roce_mem mem = mem_of(1 << 20);
     struct roce_window w = {0};
@@ -68,7 +68,7 @@ static void the_oldest_goes_at_the_limit(void)
     roce_window_free(&w, &mem);
 }
 
-static void acknowledged_entries_make_no_growth(void)
+static void acknowledged_entries_cause_no_growth(void)
 {
     struct roce_mem mem = mem_of(1 << 20);
     struct roce_window w = {0};
@@ -120,6 +120,6 @@ static void without_memory_nothing_is_kept(void)
     roce_window_free(&w, &mem);
 }
 
-SUITE("flow.window", TEST(finds_across_the_wrap), TEST(the_oldest_goes_at_the_limit),
-      TEST(acknowledged_entries_make_no_growth), TEST(insert_keeps_the_order),
+SUITE("flow.window", TEST(finds_across_the_wrap), TEST(oldest_entry_is_dropped_at_the_limit),
+      TEST(acknowledged_entries_cause_no_growth), TEST(insert_keeps_the_order),
       TEST(without_memory_nothing_is_kept))

@@ -168,43 +168,45 @@ static void run(enum point point)
                    (unsigned long long)cnt);
 }
 
-static void whole(void)
+static void complete_captures(void)
 {
     run(WHOLE);
 }
 
-static void packets_missing(void)
+static void captures_with_missing_packets(void)
 {
     run(THINNED);
 }
 
-static void started_late(void)
+static void captures_started_late(void)
 {
     run(LATE);
 }
 
-static void one_direction(void)
+static void captures_of_one_direction(void)
 {
     run(ONE_WAY);
 }
 
-static void each_packet_twice(void)
+static void captures_with_each_packet_twice(void)
 {
     run(TWICE);
 }
 
-static void a_point_a_direction(void)
+static void captures_with_one_point_per_direction(void)
 {
     run(SKEWED);
     run(UNSORTED);
 }
 
-static void clocks(void)
+static void captures_with_coarse_clocks(void)
 {
     run(JITTER);
     run(COARSE);
     run(MIXED);
 }
 
-SUITE("flow.free", TEST(whole), TEST(packets_missing), TEST(started_late), TEST(one_direction),
-      TEST(each_packet_twice), TEST(a_point_a_direction), TEST(clocks))
+SUITE("flow.random_no_false_alarm", TEST(complete_captures), TEST(captures_with_missing_packets),
+      TEST(captures_started_late), TEST(captures_of_one_direction),
+      TEST(captures_with_each_packet_twice), TEST(captures_with_one_point_per_direction),
+      TEST(captures_with_coarse_clocks))

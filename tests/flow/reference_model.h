@@ -7,36 +7,36 @@
  *
  *   A --- before --- capture point --- after --- B
  */
-#ifndef TEST_TRUTH_H
-#define TEST_TRUTH_H
+#ifndef TEST_REFERENCE_MODEL_H
+#define TEST_REFERENCE_MODEL_H
 
 #include "flow/base/summary.h"
 #include "support/flowgen.h"
 
-#define TRUTH_CONNS 4u
+#define MODEL_CONNS 4u
 
 /* What the network tells apart. */
-enum truth_kind {
-    TRUTH_MESSAGE, /* SEND, WRITE */
-    TRUTH_READ,    /* the request; atomics too */
-    TRUTH_DATA,    /* READ response, Atomic ACK */
-    TRUTH_ACK,
-    TRUTH_NAK, /* RNR NAKs too */
-    TRUTH_KINDS
+enum model_kind {
+    MODEL_MESSAGE, /* SEND, WRITE */
+    MODEL_READ,    /* the request; atomics too */
+    MODEL_DATA,    /* READ response, Atomic ACK */
+    MODEL_ACK,
+    MODEL_NAK, /* RNR NAKs too */
+    MODEL_KINDS
 };
 
 /* One of the two parts of the way, both directions. */
-struct truth_way {
-    uint32_t lost[TRUTH_KINDS]; /* of a thousand; of a burst, how many begin one */
+struct model_way {
+    uint32_t lost[MODEL_KINDS]; /* of a thousand; of a burst, how many begin one */
     uint32_t burst;             /* packets in a row; 0 one */
     uint32_t twice;             /* of a thousand: copied by the network */
     uint32_t late, late_ns;     /* of a thousand: delayed by up to so much */
     uint64_t delay_ns;
 };
 
-struct truth_opts {
+struct model_opts {
     struct rng *rng;
-    struct truth_way before, after;
+    struct model_way before, after;
     enum roce_svc svc; /* RC, XRC */
     uint32_t conns, mtu, messages, max_len;
     uint32_t rnr;     /* of a thousand SENDs: no receive there */
@@ -48,7 +48,7 @@ struct truth_opts {
     uint64_t step_ns; /* of a packet on the wire */
 };
 
-struct truth_side {
+struct model_side {
     uint64_t retx_episodes[ROCE_CAUSE_CNT], retx_packets[ROCE_CAUSE_CNT];
     uint64_t retx_bytes[ROCE_CAUSE_CNT], stalled_ns[ROCE_CAUSE_CNT];
     uint64_t missing;      /* PSNs that were not there when a later one came */
@@ -59,14 +59,14 @@ struct truth_side {
     uint64_t packets; /* that passed, of both kinds */
 };
 
-struct truth {
-    struct truth_side side[TRUTH_CONNS][2];
-    struct flowgen_conn conn[TRUTH_CONNS];
-    bool stuck[TRUTH_CONNS][2]; /* its retries were used up */
+struct model {
+    struct model_side side[MODEL_CONNS][2];
+    struct flowgen_conn conn[MODEL_CONNS];
+    bool stuck[MODEL_CONNS][2]; /* its retries were used up */
     uint64_t lost;              /* packets, on both parts of the way */
 };
 
 /* Plays until all is done, or nothing more can be. `g` receives what was captured. */
-void truth_play(const struct truth_opts *opts, struct flowgen *g, struct truth *out);
+void model_play(const struct model_opts *opts, struct flowgen *g, struct model *out);
 
 #endif

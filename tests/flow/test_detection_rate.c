@@ -32,7 +32,7 @@ static const struct {
     uint8_t least[SPOILS];
 } rows[] = {
 /* clang-format off */
-#include "shares.def"
+#include "detection_rate.def"
     /* clang-format on */
 };
 
@@ -70,7 +70,7 @@ static const uint8_t *row_of(const char *id)
     return NULL;
 }
 
-static void of_every_rule(void)
+static void every_rule_is_detected_often_enough(void)
 {
     static const char *const names[] = {"1 % missing", "5 % missing", "20 % missing",
                                         "A only",      "B only",      "head missing"};
@@ -104,4 +104,4 @@ static void of_every_rule(void)
     CU_PASS("as often as before");
 }
 
-SUITE("flow.shares", TEST(of_every_rule))
+SUITE("flow.detection_rate", TEST(every_rule_is_detected_often_enough))

@@ -8,12 +8,12 @@
  * go-back is compared. Elsewhere a response may be lost behind the point, or a packet be late that
  * a NAK named already: there it is compared how much was sent again or came late, not why.
  *
- * TRUTH_SEEDS=<n> plays so many seeds a row.
+ * MODEL_SEEDS=<n> plays so many seeds a row.
  */
 #include <stdio.h>
 #include <string.h>
 #include "judge.h"
-#include "truth.h"
+#include "reference_model.h"
 #include "support/suite.h"
 
 #define SEEDS 20
@@ -43,7 +43,7 @@ enum {
 static const struct row {
     const char *name;
     unsigned what;
-    struct truth_opts o;
+    struct model_opts o;
 } rows[] = {
     /* clang-format off */
     {"nothing lost",                  ALL, {.both_ways = true}},
@@ -103,7 +103,7 @@ static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t
     return NULL;
 }
 
-static void compare_causes(int s, const struct truth_side *t, const struct roce_endpoint_summary *f)
+static void compare_causes(int s, const struct model_side *t, const struct roce_endpoint_summary *f)
 {
     for (int c = 0; c < ROCE_CAUSE_CNT; c++) {
         const char *name = roce_cause_name((enum roce_cause)c);
@@ -115,7 +115,7 @@ static void compare_causes(int s, const struct truth_side *t, const struct roce_
     }
 }
 
-static void compare_side(int s, const struct truth_side *t, const struct roce_endpoint_summary *f,
+static void compare_side(int s, const struct model_side *t, const struct roce_endpoint_summary *f,
                          bool uc)
 {
     uint64_t truth = t->out_of_order, found = f->out_of_order;
@@ -165,15 +165,15 @@ static void play(void)
 {
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
     static struct verdict v;
-    static struct truth t;
-    struct truth_opts o = row->o;
+    static struct model t;
+    struct model_opts o = row->o;
     struct rng rng = rng_of(seed * 7919 + 1);
     struct flowgen g;
     bool uc = o.svc == ROCE_SVC_UC;
 
     o.rng = &rng;
     o.svc = o.svc ? o.svc : ROCE_SVC_RC;
-    o.conns = o.conns ? o.conns : 1 + rng_below(&rng, TRUTH_CONNS);
+    o.conns = o.conns ? o.conns : 1 + rng_below(&rng, MODEL_CONNS);
     o.mtu = mtus[rng_below(&rng, 5)];
     o.messages = o.messages ? o.messages : 40;
     o.max_len = o.max_len ? o.max_len : (1 + rng_below(&rng, 16)) * o.mtu;
@@ -181,7 +181,7 @@ static void play(void)
     o.before.delay_ns = strncmp(row->name, "at A", 4) ? rng_below(&rng, 20000) : 0;
     o.after.delay_ns = strncmp(row->name, "at B", 4) ? rng_below(&rng, 20000) : 0;
     o.step_ns = 300 + rng_below(&rng, 2000);
-    truth_play(&o, &g, &t);
+    model_play(&o, &g, &t);
     judge(&g, NULL, NULL, &v);
     compare_findings(&v);
     for (uint32_t c = 0; c < o.conns; c++)
@@ -203,9 +203,9 @@ static void play(void)
     flowgen_free(&g);
 }
 
-static void all_rows(void)
+static void summaries_equal_the_model(void)
 {
-    uint64_t seeds = suite_env("TRUTH_SEEDS", SEEDS);
+    uint64_t seeds = suite_env("MODEL_SEEDS", SEEDS);
 
     for (row = rows; row < rows + sizeof(rows) / sizeof(rows[0]); row++) {
         unsigned wrong = 0;
@@ -220,4 +220,4 @@ static void all_rows(void)
     CU_PASS("compared");
 }
 
-SUITE("flow.truth", TEST(all_rows))
+SUITE("flow.reference_model", TEST(summaries_equal_the_model))

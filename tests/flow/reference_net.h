@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * The network of truth.h from inside: what its parts, hosts and wires (truth.c) and ends of
- * connections (truth_end.c), know of one another.
+ * connections (model_end.c), know of one another.
  */
-#ifndef TEST_TRUTH_NET_H
-#define TEST_TRUTH_NET_H
+#ifndef TEST_REFERENCE_MODEL_NET_H
+#define TEST_REFERENCE_MODEL_NET_H
 
-#include "truth.h"
+#include "reference_model.h"
 
-#define TRUTH_QUEUE 65536u     /* responses that may wait at an end */
-#define TRUTH_NEVER UINT64_MAX /* ns: a timer that is off */
+#define MODEL_QUEUE 65536u     /* responses that may wait at an end */
+#define MODEL_NEVER UINT64_MAX /* ns: a timer that is off */
 
 /* A message that an end sends. */
-struct truth_msg {
+struct model_msg {
     enum roce_oper oper;
     uint32_t len, first, span; /* positions: PSNs from the first one */
 };
 
 /* A packet with what its sender knows of it. */
-struct truth_item {
+struct model_item {
     struct roce_pkt pkt;
     int side;
     uint32_t conn;
@@ -29,23 +29,23 @@ struct truth_item {
     bool copied;
 };
 
-enum truth_what {
-    TRUTH_SLOT,    /* a host may send */
-    TRUTH_TIMER,   /* of an end */
-    TRUTH_PASSES,  /* a packet passes the capture point */
-    TRUTH_ARRIVES, /* and reaches the other host */
+enum model_what {
+    MODEL_SLOT,    /* a host may send */
+    MODEL_TIMER,   /* of an end */
+    MODEL_PASSES,  /* a packet passes the capture point */
+    MODEL_ARRIVES, /* and reaches the other host */
 };
 
-struct truth_event {
+struct model_event {
     uint64_t time, order;
-    struct truth_item *item;
-    enum truth_what what;
+    struct model_item *item;
+    enum model_what what;
     int side;
     uint32_t conn;
 };
 
-struct truth_end {
-    struct truth_msg *msg;
+struct model_end {
+    struct model_msg *msg;
     uint32_t msgs, total; /* total: positions */
     /* requester */
     uint32_t una, nxt, high, go, reads_out;
@@ -57,7 +57,7 @@ struct truth_end {
     uint32_t epos, msn;
     bool nak_sent, rnr_sent;
     uint32_t rnr_pos, rnr_left;
-    struct truth_item **queue;
+    struct model_item **queue;
     uint32_t q_head, q_cnt;
     /* at the capture point */
     uint32_t seen_end, seen_go;
@@ -65,47 +65,47 @@ struct truth_end {
     uint64_t *seen; /* time, by position; 0 not */
 };
 
-struct truth_net {
-    const struct truth_opts *o;
+struct model_net {
+    const struct model_opts *o;
     struct flowgen *g;
-    struct truth *t;
-    struct truth_end end[TRUTH_CONNS][2];
-    struct truth_event *heap;
+    struct model *t;
+    struct model_end end[MODEL_CONNS][2];
+    struct model_event *heap;
     size_t cnt, cap;
     uint64_t now, order, dead;
     uint16_t id[2];
     uint32_t burst[2][2]; /* packets still to be lost, by part of the way and sender */
     uint32_t turn[2];
     uint64_t busy[2]; /* its wire, until then */
-    bool slot[2];     /* a TRUTH_SLOT is under way */
+    bool slot[2];     /* a MODEL_SLOT is under way */
 };
 
 /* ---- truth.c: hosts and wires ------------------------------------------------------------------
  */
 
 /* Host `side` may send as soon as its wire is free. */
-void truth_wake(struct truth_net *n, int side);
+void model_wake(struct model_net *n, int side);
 
 /* Sets the timer of an end to go off at `at`, if it does not earlier. */
-void truth_arm(struct truth_net *n, uint32_t conn, int side, uint64_t at);
+void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at);
 
-/* ---- truth_end.c: ends -------------------------------------------------------------------------
+/* ---- model_end.c: ends -------------------------------------------------------------------------
  */
 
-/* Decides what an end will send; truth_play() frees what it has then. */
-void truth_plan(struct truth_net *n, struct truth_end *e, uint32_t messages);
+/* Decides what an end will send; model_play() frees what it has then. */
+void model_plan(struct model_net *n, struct model_end *e, uint32_t messages);
 
 /* The message that position `pos` is of. */
-const struct truth_msg *truth_msg_at(const struct truth_end *e, uint32_t pos);
+const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos);
 
 /* The next request of an end, for the caller to free; NULL: it has to wait. */
-struct truth_item *truth_request(struct truth_net *n, uint32_t conn, int side);
+struct model_item *model_request(struct model_net *n, uint32_t conn, int side);
 
 /* A packet has come; what is to be answered waits in the end's queue. */
-void truth_take_request(struct truth_net *n, const struct truth_item *i);
-void truth_take_response(struct truth_net *n, const struct truth_item *i);
+void model_take_request(struct model_net *n, const struct model_item *i);
+void model_take_response(struct model_net *n, const struct model_item *i);
 
 /* The timer of an end went off. */
-void truth_timeout(struct truth_net *n, uint32_t conn, int side);
+void model_timeout(struct model_net *n, uint32_t conn, int side);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Sensitivity: one packet of a good conversation is altered in one obligation at a time, and how
  * often that is an ERROR must not get less, or a WARN where there is no more. Fairness
- * (test_fair.c) is no reason to see less: nearly every doubt has a price here. What is not found is
- * no mistake for a passive observer to prove (an MSN that is one too high may count a request that
- * was not captured).
+ * (test_no_false_alarm.c) is no reason to see less: nearly every doubt has a price here. What is
+ * not found is no mistake for a passive observer to prove (an MSN that is one too high may count a
+ * request that was not captured).
  *
  * SENSE_SEED=<n> takes other conversations; the shares are asserted for those of seed 1 alone.
  */
@@ -390,19 +390,20 @@ static void shares(enum setting setting)
     }
 }
 
-static void with_cm(void)
+static void faults_with_cm_are_detected(void)
 {
     shares(WITH_CM);
 }
 
-static void without_cm(void)
+static void faults_without_cm_are_detected(void)
 {
     shares(WITHOUT_CM);
 }
 
-static void in_another_use(void)
+static void faults_after_a_reuse_are_detected(void)
 {
     shares(USED_AGAIN);
 }
 
-SUITE("flow.sense", TEST(with_cm), TEST(without_cm), TEST(in_another_use))
+SUITE("flow.detects_faults", TEST(faults_with_cm_are_detected),
+      TEST(faults_without_cm_are_detected), TEST(faults_after_a_reuse_are_detected))

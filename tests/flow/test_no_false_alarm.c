@@ -32,7 +32,7 @@ static void flip(struct flowgen *g, size_t off, uint8_t bits)
 
 /* A READ of four packets is asked for again from its second one (R112) while its first answer is
  * still on the way: late, that comes after the repetition, and after its answer. */
-static void answers_to_the_request_before(void)
+static void late_response_to_a_restarted_read_is_no_error(void)
 {
     static const uint8_t orders[][2] = {{0, 1}, {1, 0}};
 
@@ -72,7 +72,7 @@ static void answers_to_the_request_before(void)
 
 /* The capture begins with the tail of a READ asked for again: the answer to the whole of it, still
  * on the way, starts with a Middle there. */
-static void answers_to_a_request_not_captured(void)
+static void response_to_an_uncaptured_read_is_no_error(void)
 {
     struct flowgen g;
     struct roce_pkt read;
@@ -92,7 +92,7 @@ static void answers_to_a_request_not_captured(void)
 
 /* The capture begins when three messages, done long since, are sent again: each answer has the MSN
  * of the last (R102), and nothing is wrong with those that follow. */
-static void msn_of_repetitions(void)
+static void msn_of_replayed_responses_is_no_error(void)
 {
     struct flowgen g;
 
@@ -114,7 +114,7 @@ static void msn_of_repetitions(void)
 }
 
 /* ... while an MSN that goes back is found once messages have shown how it counts. */
-static void msn_that_goes_back(void)
+static void msn_that_goes_back_is_an_error(void)
 {
     struct flowgen g;
 
@@ -133,7 +133,7 @@ static void msn_that_goes_back(void)
 
 /* Every bit of a BTH turned over on the way. With its ICRC looked at the packet says nothing but
  * that it is damaged; without, nobody can tell a damaged packet from a wrong one. */
-static void any_bit_of_the_bth(void)
+static void any_damaged_bth_bit_is_no_violation(void)
 {
     for (unsigned no_icrc = 0; no_icrc < 2; no_icrc++) {
         struct judge_spoil spoil = {.no_icrc = no_icrc};
@@ -155,7 +155,7 @@ static void any_bit_of_the_bth(void)
 }
 
 /* The same wrong transport version: by the sender, damaged, and who knows. */
-static void wrong_or_damaged(void)
+static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
         bool damaged, no_icrc, found;
@@ -191,7 +191,7 @@ static void wrong_or_damaged(void)
 
 /* QP pairs that start at the same PSN, with no CM and ports that say nothing: the answers of one
  * may be taken for those of another. */
-static void twins(void)
+static void twin_connections_cause_no_errors(void)
 {
     struct rng rng = rng_seed();
 
@@ -266,7 +266,7 @@ static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool hal
     end(&g, NULL, half ? "two halves of two pairs" : "overlapping PSNs");
 }
 
-static void guessed_pairs_accuse_nobody(void)
+static void guessed_pairs_cause_no_errors(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
     struct rng rng = rng_seed();
@@ -283,7 +283,7 @@ static void guessed_pairs_accuse_nobody(void)
 
 /* A READ answered by one packet took one PSN, though no packet showed the path MTU: it was
  * answered, and what comes after it implies no NAK (R139). */
-static void a_short_read_needs_no_mtu(void)
+static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
 
@@ -297,7 +297,7 @@ static void a_short_read_needs_no_mtu(void)
 }
 
 /* Capture points whose clock ticks seldom, or is set back: the requester waited long enough. */
-static void clocks_of_captures(void)
+static void coarse_clocks_cause_no_errors(void)
 {
     static const uint64_t ticks[] = {1000000, 10000000, 1000000000};
 
@@ -326,7 +326,7 @@ static void clocks_of_captures(void)
 }
 
 /* No CM told the limits: those of the attributes' bits hold (R154, R193), seven and 255. */
-static void limits_without_cm(void)
+static void limits_without_cm_are_the_attribute_limits(void)
 {
     for (unsigned more = 0; more < 2; more++) {
         struct flowgen g;
@@ -360,7 +360,7 @@ static void limits_without_cm(void)
 
 /* Where the capture point rewrote the UDP source port, no ICRC fits, and every packet was received
  * all the same: the flow is followed, the sources are not accused. */
-static void no_icrc_that_fits(void)
+static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
 
@@ -383,7 +383,7 @@ static void no_icrc_that_fits(void)
 
 /* One right ICRC shows that the capture has them as they were: from then on a wrong one is damage.
  */
-static void one_icrc_that_fits(void)
+static void one_right_icrc_makes_wrong_ones_damage(void)
 {
     struct flowgen g;
 
@@ -400,7 +400,7 @@ static void one_icrc_that_fits(void)
 }
 
 /* The first packets of a host are damaged: each is said, once the next one shows it, or the end. */
-static void damage_at_the_begin(void)
+static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {
         struct flowgen g;
@@ -420,7 +420,7 @@ static void damage_at_the_begin(void)
 }
 
 /* LIDs mean nothing on RoCE (R226) and QP 0 does not exist there (R046); InfiniBand has both. */
-static void native_infiniband(void)
+static void native_infiniband_may_use_lids_and_qp0(void)
 {
     static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
     struct roce_flow *flow = roce_flow_new(&(struct roce_flow_opts){0});
@@ -456,7 +456,7 @@ static void native_infiniband(void)
 }
 
 /* What a side does wrong by itself is an ERROR whoever its partner is. */
-static void one_side_alone_of_a_guessed_pair(void)
+static void one_sided_error_needs_no_pair(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -492,7 +492,7 @@ static void once_more(struct flowgen *g, size_t n, bool copied)
 
 /* A network that copies packets, and is late with some copies: that of a NAK comes behind another
  * response, those of requests while they are sent again. */
-static void copies_that_come_late(void)
+static void late_copies_cause_no_errors(void)
 {
     static const uint8_t naks[] = {ROCE_SYNDROME_NAK, ROCE_SYNDROME_RNR | 12};
 
@@ -529,9 +529,12 @@ static void copies_that_come_late(void)
     }
 }
 
-SUITE("flow.fair", TEST(answers_to_the_request_before), TEST(answers_to_a_request_not_captured),
-      TEST(msn_of_repetitions), TEST(msn_that_goes_back), TEST(any_bit_of_the_bth),
-      TEST(wrong_or_damaged), TEST(twins), TEST(guessed_pairs_accuse_nobody),
-      TEST(a_short_read_needs_no_mtu), TEST(clocks_of_captures), TEST(limits_without_cm),
-      TEST(no_icrc_that_fits), TEST(one_icrc_that_fits), TEST(damage_at_the_begin),
-      TEST(native_infiniband), TEST(one_side_alone_of_a_guessed_pair), TEST(copies_that_come_late))
+SUITE("flow.no_false_alarm", TEST(late_response_to_a_restarted_read_is_no_error),
+      TEST(response_to_an_uncaptured_read_is_no_error), TEST(msn_of_replayed_responses_is_no_error),
+      TEST(msn_that_goes_back_is_an_error), TEST(any_damaged_bth_bit_is_no_violation),
+      TEST(wrong_version_is_an_error_only_if_undamaged), TEST(twin_connections_cause_no_errors),
+      TEST(guessed_pairs_cause_no_errors), TEST(one_packet_read_needs_no_mtu),
+      TEST(coarse_clocks_cause_no_errors), TEST(limits_without_cm_are_the_attribute_limits),
+      TEST(host_without_a_right_icrc_is_believed), TEST(one_right_icrc_makes_wrong_ones_damage),
+      TEST(damaged_first_packets_are_reported_later), TEST(native_infiniband_may_use_lids_and_qp0),
+      TEST(one_sided_error_needs_no_pair), TEST(late_copies_cause_no_errors))

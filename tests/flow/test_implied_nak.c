@@ -59,7 +59,7 @@ static void talk(struct flowgen *g, const char *s)
     }
 }
 
-static void what_the_requester_took(void)
+static void reads_after_an_implied_nak_complete(void)
 {
     static const struct {
         const char *name, *talk;
@@ -98,7 +98,7 @@ static void what_the_requester_took(void)
 
 /* A response of the first was not captured, and the requester does not go back again: those that it
  * asked for with it are completed, however many follow. */
-static void many_follow(void)
+static void reads_repeated_together_complete(void)
 {
     for (unsigned reads = 0; reads < 2; reads++) {
         struct flowgen g;
@@ -124,4 +124,5 @@ static void many_follow(void)
     }
 }
 
-SUITE("flow.passed", TEST(what_the_requester_took), TEST(many_follow))
+SUITE("flow.implied_nak", TEST(reads_after_an_implied_nak_complete),
+      TEST(reads_repeated_together_complete))

@@ -17,7 +17,7 @@ static enum roce_icrc_status hear(const uint8_t src[16], enum roce_icrc_status i
     return roce_icrc_trust_status(&trust, src, icrc, 7, 70);
 }
 
-static void three_are_damage(void)
+static void three_wrong_icrcs_are_damage(void)
 {
     trust = (struct roce_icrc_trust){0};
     for (unsigned i = 0; i < ROCE_ICRC_TRUST_DAMAGED; i++)
@@ -30,7 +30,7 @@ static void three_are_damage(void)
     EXPECT_EQ(trust.good, 1);
 }
 
-static void another_host_in_its_place(void)
+static void host_in_a_used_slot_is_not_followed(void)
 {
     trust = (struct roce_icrc_trust){0};
     for (unsigned i = 0; i <= ROCE_ICRC_TRUST_DAMAGED; i++)
@@ -46,7 +46,7 @@ static void another_host_in_its_place(void)
         CU_ASSERT(!trust.host[i].acked && !trust.host[i].unanswered);
 }
 
-static void what_is_kept(void)
+static void three_findings_are_deferred(void)
 {
     struct roce_icrc_host *host;
 
@@ -70,7 +70,7 @@ static void what_is_kept(void)
 }
 
 /* Of a host that had no wrong one it need not be known. */
-static void what_its_receivers_do(void)
+static void acks_are_noted_for_suspect_hosts_only(void)
 {
     for (unsigned bad = 0; bad < 2; bad++) {
         bool taken = false, ignored = false;
@@ -88,5 +88,6 @@ static void what_its_receivers_do(void)
     }
 }
 
-SUITE("flow.trust", TEST(three_are_damage), TEST(another_host_in_its_place), TEST(what_is_kept),
-      TEST(what_its_receivers_do))
+SUITE("flow.icrc_trust", TEST(three_wrong_icrcs_are_damage),
+      TEST(host_in_a_used_slot_is_not_followed), TEST(three_findings_are_deferred),
+      TEST(acks_are_noted_for_suspect_hosts_only))

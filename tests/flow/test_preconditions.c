@@ -44,7 +44,7 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
 }
 
 /* Messages as "kind, sender, transaction", and whether one answers with a wrong transaction. */
-static void transactions(void)
+static void wrong_cm_transaction_is_reported(void)
 {
     enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
     enum { DREQ = ROCE_CM_DREQ, DREP = ROCE_CM_DREP };
@@ -86,7 +86,7 @@ static void transactions(void)
 }
 
 /* ClassPortInfo is asked for by Get, in the class of CM as in any. */
-static void an_attribute_of_all_classes(void)
+static void class_port_info_is_accepted(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         uint8_t mad[ROCE_MAD_SIZE] = {1, 0x07, 2, 0x01};
@@ -103,7 +103,7 @@ static void an_attribute_of_all_classes(void)
 }
 
 /* Of a MAD of another length that is said, and nothing of the versions it has. */
-static void a_mad_of_another_length(void)
+static void mad_of_wrong_length_has_one_finding(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         uint8_t mad[ROCE_MAD_SIZE] = {1, 0x07, 2, 0x03};
@@ -122,7 +122,7 @@ static void a_mad_of_another_length(void)
 }
 
 /* QP 0xFFFFFF at the address of one host is wrong; no MAC follows from that address. */
-static void a_group_that_is_none(void)
+static void multicast_qp_of_a_unicast_address_is_reported(void)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -140,7 +140,7 @@ static void a_group_that_is_none(void)
  */
 
 /* The first request that the capture has comes long after CM: PSNs may have come round. */
-static void psns_that_came_round(void)
+static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
         struct flowgen g;
@@ -157,7 +157,7 @@ static void psns_that_came_round(void)
 }
 
 /* Credits to begin with: an ACK that nothing asked for names the PSN before the first. */
-static void credits_to_begin_with(void)
+static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {
         struct flowgen g;
@@ -177,7 +177,7 @@ static void credits_to_begin_with(void)
 }
 
 /* The REQ is captured after its REP, at a point of its own: what it agreed on is not known. */
-static void a_req_that_is_seen_late(void)
+static void req_captured_after_its_rep_is_not_used(void)
 {
     for (unsigned late = 0; late < 2; late++) {
         struct flowgen g;
@@ -204,7 +204,7 @@ static void a_req_that_is_seen_late(void)
 }
 
 /* The two ends agreed on another path MTU than that of CM: so it is said, and nothing else. */
-static void another_mtu_than_cm(void)
+static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
 
@@ -233,7 +233,7 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
 
 /* A host captures its own packets before its NIC sets their ICRCs. What it sends is taken, but of
  * answers, and of services that answer nothing, no acknowledgement shows that. */
-static void a_host_that_captures_itself(void)
+static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
         struct flowgen g;
@@ -259,7 +259,7 @@ static void a_host_that_captures_itself(void)
 
 /* A NAK makes the requester go back, and then it goes back once more to the same PSN: where an
  * atomic is there its answer was lost, and each answer to what came later asks for it again. */
-static void back_twice_for_an_atomic(void)
+static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {
         struct flowgen g;
@@ -286,7 +286,7 @@ static void back_twice_for_an_atomic(void)
 
 /* A READ is asked for a third time, from its middle: a Middle with the PSN it begins with may be of
  * the answer to the second, of which the packet before was lost. */
-static void an_answer_that_is_late(void)
+static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
         struct flowgen g;
@@ -318,7 +318,7 @@ static void an_answer_that_is_late(void)
 
 /* All QPs of a device use one source port, which is by chance that of a wrong pair's QPNs. The
  * right one is there too: that the ports fit is no proof. */
-static void a_port_that_fits_by_chance(void)
+static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
                                    flowgen_conn_of(2, 0x777777, 0x123456)};
@@ -349,7 +349,7 @@ static void a_port_that_fits_by_chance(void)
 
 /* A UC QP is used again, soon and from the same PSN: it sends nothing again, so that another packet
  * of the same PSN begins that use. One that breaks the order of its message is found in both. */
-static void uc_used_again(void)
+static void uc_reuse_is_detected(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         uint32_t psn;
@@ -373,8 +373,10 @@ static void uc_used_again(void)
     }
 }
 
-SUITE("flow.premise", TEST(transactions), TEST(an_attribute_of_all_classes),
-      TEST(a_mad_of_another_length), TEST(a_group_that_is_none), TEST(psns_that_came_round),
-      TEST(credits_to_begin_with), TEST(a_req_that_is_seen_late), TEST(another_mtu_than_cm),
-      TEST(a_host_that_captures_itself), TEST(back_twice_for_an_atomic),
-      TEST(an_answer_that_is_late), TEST(a_port_that_fits_by_chance), TEST(uc_used_again))
+SUITE("flow.preconditions", TEST(wrong_cm_transaction_is_reported),
+      TEST(class_port_info_is_accepted), TEST(mad_of_wrong_length_has_one_finding),
+      TEST(multicast_qp_of_a_unicast_address_is_reported), TEST(wrapped_first_psn_is_no_error),
+      TEST(initial_credits_are_no_error), TEST(req_captured_after_its_rep_is_not_used),
+      TEST(mtu_other_than_cm_has_one_finding), TEST(host_capturing_itself_is_no_error),
+      TEST(second_go_back_for_an_atomic_is_no_error), TEST(late_middle_response_is_no_error),
+      TEST(source_port_of_many_qps_is_no_proof), TEST(uc_reuse_is_detected))

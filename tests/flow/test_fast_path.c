@@ -276,7 +276,7 @@ static void judged(const struct rng *seed, size_t row, struct verdict *v)
     judge_end(&g, v);
 }
 
-static void one_packet_differs(void)
+static void one_differing_packet_is_judged_alike(void)
 {
     static struct verdict plain, changed;
     struct rng rng = rng_seed();
@@ -487,7 +487,7 @@ static void act(struct mix *m)
 }
 
 /* Both ways see the same talk (judge.h): whatever comes, in whatever order, they say the same. */
-static void all_kinds(void)
+static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,
                                              ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -532,4 +532,5 @@ static void all_kinds(void)
     CU_PASS("judge() compares");
 }
 
-SUITE("flow.run", TEST(one_packet_differs), TEST(all_kinds))
+SUITE("flow.fast_path", TEST(one_differing_packet_is_judged_alike),
+      TEST(random_packets_are_judged_alike))

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "truth.h"
+#include "reference_model.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "truth_net.h"
+#include "reference_net.h"
 
 /* ---- events ------------------------------------------------------------------------------------
  */
 
-static bool earlier(const struct truth_event *a, const struct truth_event *b)
+static bool earlier(const struct model_event *a, const struct model_event *b)
 {
     return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
-static void push(struct truth_net *n, uint64_t time, struct truth_item *item, enum truth_what what,
+static void push(struct model_net *n, uint64_t time, struct model_item *item, enum model_what what,
                  int side, uint32_t conn)
 {
-    struct truth_event e = {time, ++n->order, item, what, side, conn};
+    struct model_event e = {time, ++n->order, item, what, side, conn};
     size_t i = n->cnt++;
 
     if (n->cnt > n->cap) {
@@ -30,9 +30,9 @@ static void push(struct truth_net *n, uint64_t time, struct truth_item *item, en
     n->heap[i] = e;
 }
 
-static struct truth_event pop(struct truth_net *n)
+static struct model_event pop(struct model_net *n)
 {
-    struct truth_event top = n->heap[0], last = n->heap[--n->cnt];
+    struct model_event top = n->heap[0], last = n->heap[--n->cnt];
     size_t i = 0, k;
 
     while ((k = 2 * i + 1) < n->cnt) {
@@ -48,47 +48,47 @@ static struct truth_event pop(struct truth_net *n)
 }
 
 /* The host may send as soon as its wire is free. */
-void truth_wake(struct truth_net *n, int side)
+void model_wake(struct model_net *n, int side)
 {
     if (n->slot[side])
         return;
     n->slot[side] = true;
-    push(n, n->busy[side] > n->now ? n->busy[side] : n->now, NULL, TRUTH_SLOT, side, 0);
+    push(n, n->busy[side] > n->now ? n->busy[side] : n->now, NULL, MODEL_SLOT, side, 0);
 }
 
-void truth_arm(struct truth_net *n, uint32_t conn, int side, uint64_t at)
+void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at)
 {
-    struct truth_end *e = &n->end[conn][side];
+    struct model_end *e = &n->end[conn][side];
 
     if (e->armed && e->armed <= at)
         return;
     e->armed = at;
-    push(n, at, NULL, TRUTH_TIMER, side, conn);
+    push(n, at, NULL, MODEL_TIMER, side, conn);
 }
 
 /* ---- the way -----------------------------------------------------------------------------------
  */
 
-static enum truth_kind kind_of(const struct truth_item *i)
+static enum model_kind kind_of(const struct model_item *i)
 {
     switch (i->pkt.op->kind) {
     case ROCE_KIND_SEND:
-    case ROCE_KIND_WRITE: return TRUTH_MESSAGE;
+    case ROCE_KIND_WRITE: return MODEL_MESSAGE;
     case ROCE_KIND_READ:
-    case ROCE_KIND_FETCH_ADD: return TRUTH_READ;
+    case ROCE_KIND_FETCH_ADD: return MODEL_READ;
     case ROCE_KIND_ACK:
-        return roce_syndrome_kind(i->pkt.aeth.syndrome) == ROCE_SYN_ACK ? TRUTH_ACK : TRUTH_NAK;
-    default: return TRUTH_DATA;
+        return roce_syndrome_kind(i->pkt.aeth.syndrome) == ROCE_SYN_ACK ? MODEL_ACK : MODEL_NAK;
+    default: return MODEL_DATA;
     }
 }
 
-static void pass(struct truth_net *n, struct truth_item *i);
-static void arrive(struct truth_net *n, struct truth_item *i);
+static void pass(struct model_net *n, struct model_item *i);
+static void arrive(struct model_net *n, struct model_item *i);
 
 /* Sends `i` over part `part` of the way; it is given away. */
-static void travel(struct truth_net *n, struct truth_item *i, int part, enum truth_what what)
+static void travel(struct model_net *n, struct model_item *i, int part, enum model_what what)
 {
-    const struct truth_way *w = part ? &n->o->after : &n->o->before;
+    const struct model_way *w = part ? &n->o->after : &n->o->before;
     uint32_t *burst = &n->burst[part][i->side];
     uint64_t at = n->now + w->delay_ns;
 
@@ -103,7 +103,7 @@ static void travel(struct truth_net *n, struct truth_item *i, int part, enum tru
         return;
     }
     if (w->twice && rng_below(n->o->rng, 1000) < w->twice) {
-        struct truth_item *c = malloc(sizeof(*c));
+        struct model_item *c = malloc(sizeof(*c));
 
         assert(c);
         *c = *i;
@@ -114,7 +114,7 @@ static void travel(struct truth_net *n, struct truth_item *i, int part, enum tru
         at += 1 + rng_below(n->o->rng, w->late_ns);
     if (at > n->now)
         push(n, at, i, what, i->side, i->conn);
-    else if (what == TRUTH_PASSES)
+    else if (what == MODEL_PASSES)
         pass(n, i);
     else
         arrive(n, i);
@@ -123,10 +123,10 @@ static void travel(struct truth_net *n, struct truth_item *i, int part, enum tru
 /* ---- the capture point -------------------------------------------------------------------------
  */
 
-static void count_request(struct truth_net *n, const struct truth_item *i, struct truth_side *s)
+static void count_request(struct model_net *n, const struct model_item *i, struct model_side *s)
 {
-    struct truth_end *e = &n->end[i->conn][i->side];
-    const struct truth_msg *m = truth_msg_at(e, i->pos);
+    struct model_end *e = &n->end[i->conn][i->side];
+    const struct model_msg *m = model_msg_at(e, i->pos);
     bool first = e->seen[i->pos] == 0;
 
     s->messages[m->oper] +=
@@ -154,9 +154,9 @@ static void count_request(struct truth_net *n, const struct truth_item *i, struc
     e->seen_last = n->now;
 }
 
-static void capture(struct truth_net *n, const struct truth_item *i, bool again)
+static void capture(struct model_net *n, const struct model_item *i, bool again)
 {
-    struct truth_side *s = &n->t->side[i->conn][i->side];
+    struct model_side *s = &n->t->side[i->conn][i->side];
 
     n->g->now = n->now;
     flowgen_put(n->g, i->side, &i->pkt);
@@ -176,21 +176,21 @@ static void capture(struct truth_net *n, const struct truth_item *i, bool again)
 /* ---- hosts -------------------------------------------------------------------------------------
  */
 
-static void host(struct truth_net *n, int side)
+static void host(struct model_net *n, int side)
 {
     uint32_t conns = n->o->conns;
 
     n->slot[side] = false;
     for (uint32_t tries = 0; tries < conns; tries++) {
         uint32_t c = n->turn[side]++ % conns;
-        struct truth_end *e = &n->end[c][side];
-        struct truth_item *i;
+        struct model_end *e = &n->end[c][side];
+        struct model_item *i;
 
         if (e->q_cnt) {
             i = e->queue[e->q_head];
-            e->q_head = (e->q_head + 1) % TRUTH_QUEUE;
+            e->q_head = (e->q_head + 1) % MODEL_QUEUE;
             e->q_cnt--;
-        } else if (!(i = truth_request(n, c, side))) {
+        } else if (!(i = model_request(n, c, side))) {
             continue;
         }
         if (++n->id[side] == 0)
@@ -198,37 +198,37 @@ static void host(struct truth_net *n, int side)
         i->pkt.ip4.id = n->id[side];
         if (n->o->two_points)
             capture(n, i, false);
-        travel(n, i, side, TRUTH_PASSES);
+        travel(n, i, side, MODEL_PASSES);
         n->busy[side] = n->now + n->o->step_ns;
-        truth_wake(n, side);
+        model_wake(n, side);
         return;
     }
 }
 
-static void pass(struct truth_net *n, struct truth_item *i)
+static void pass(struct model_net *n, struct model_item *i)
 {
     if (!n->o->two_points)
         capture(n, i, false);
-    travel(n, i, !i->side, TRUTH_ARRIVES);
+    travel(n, i, !i->side, MODEL_ARRIVES);
 }
 
-static void arrive(struct truth_net *n, struct truth_item *i)
+static void arrive(struct model_net *n, struct model_item *i)
 {
     if (n->o->two_points)
         capture(n, i, true);
     if (n->o->svc == ROCE_SVC_UC)
         ; /* nothing answers */
     else if (i->request)
-        truth_take_request(n, i);
+        model_take_request(n, i);
     else
-        truth_take_response(n, i);
-    truth_wake(n, !i->side);
+        model_take_response(n, i);
+    model_wake(n, !i->side);
     free(i);
 }
 
-static void begin(struct truth_net *n)
+static void begin(struct model_net *n)
 {
-    const struct truth_opts *o = n->o;
+    const struct model_opts *o = n->o;
 
     for (uint32_t c = 0; c < o->conns; c++) {
         bool wraps = rng_below(o->rng, 3) == 0;
@@ -239,20 +239,20 @@ static void begin(struct truth_net *n)
         n->g->conn = n->t->conn[c];
         if (o->cm)
             flowgen_connect(n->g);
-        truth_plan(n, &n->end[c][0], o->messages);
-        truth_plan(n, &n->end[c][1], o->both_ways ? o->messages : 0);
+        model_plan(n, &n->end[c][0], o->messages);
+        model_plan(n, &n->end[c][1], o->both_ways ? o->messages : 0);
     }
     n->now = n->g->now;
     n->id[0] = n->g->ip_id[0];
     n->id[1] = n->g->ip_id[1];
-    n->dead = o->dies ? n->now + 200000 + rng_below(o->rng, 400000) : TRUTH_NEVER;
-    truth_wake(n, 0);
-    truth_wake(n, 1);
+    n->dead = o->dies ? n->now + 200000 + rng_below(o->rng, 400000) : MODEL_NEVER;
+    model_wake(n, 0);
+    model_wake(n, 1);
 }
 
-void truth_play(const struct truth_opts *opts, struct flowgen *g, struct truth *out)
+void model_play(const struct model_opts *opts, struct flowgen *g, struct model *out)
 {
-    struct truth_net n = {.o = opts, .g = g, .t = out};
+    struct model_net n = {.o = opts, .g = g, .t = out};
 
     memset(out, 0, sizeof(*out));
     flowgen_init(g);
@@ -261,19 +261,19 @@ void truth_play(const struct truth_opts *opts, struct flowgen *g, struct truth *
     begin(&n);
     g->step = 0;
     while (n.cnt) {
-        struct truth_event e = pop(&n);
+        struct model_event e = pop(&n);
 
         n.now = e.time;
         switch (e.what) {
-        case TRUTH_SLOT: host(&n, e.side); break;
-        case TRUTH_TIMER: truth_timeout(&n, e.conn, e.side); break;
-        case TRUTH_PASSES: pass(&n, e.item); break;
-        case TRUTH_ARRIVES: arrive(&n, e.item); break;
+        case MODEL_SLOT: host(&n, e.side); break;
+        case MODEL_TIMER: model_timeout(&n, e.conn, e.side); break;
+        case MODEL_PASSES: pass(&n, e.item); break;
+        case MODEL_ARRIVES: arrive(&n, e.item); break;
         }
     }
     for (uint32_t c = 0; c < opts->conns; c++)
         for (int s = 0; s < 2; s++) {
-            struct truth_end *e = &n.end[c][s];
+            struct model_end *e = &n.end[c][s];
 
             out->stuck[c][s] = e->stuck;
             free(e->msg);

@@ -15,7 +15,7 @@ static struct roce_packet_digest take(const struct roce_pkt *pkt)
 }
 
 /* InfiniBand without a GRH has LIDs and nothing else to tell hosts by. */
-static void local_packets_by_their_lids(void)
+static void packets_without_grh_are_keyed_by_lids(void)
 {
     struct roce_pkt p;
     struct roce_packet_digest g;
@@ -30,7 +30,7 @@ static void local_packets_by_their_lids(void)
 }
 
 /* The traffic class of a GRH has the DSCP in its upper six bits, as that of IPv6. */
-static void the_dscp_of_a_grh(void)
+static void dscp_is_read_from_the_grh(void)
 {
     struct roce_pkt p;
 
@@ -40,7 +40,7 @@ static void the_dscp_of_a_grh(void)
 }
 
 /* Short and long payloads, immediate data and R_Keys to invalidate: one that differs is seen. */
-static void what_is_sampled(void)
+static void sample_differs_with_the_payload(void)
 {
     static const uint32_t lens[] = {1, 7, 8, 9, 64};
     static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_SEND_ONLY_IMM,
@@ -74,5 +74,5 @@ static void what_is_sampled(void)
         }
 }
 
-SUITE("flow.digest", TEST(local_packets_by_their_lids), TEST(the_dscp_of_a_grh),
-      TEST(what_is_sampled))
+SUITE("flow.digest", TEST(packets_without_grh_are_keyed_by_lids), TEST(dscp_is_read_from_the_grh),
+      TEST(sample_differs_with_the_payload))

@@ -2,7 +2,7 @@
 /*
  * The ends of a connection: requester and responder of RC, XRC and UC that keep every rule.
  */
-#include "truth_net.h"
+#include "reference_net.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define RNR_CODE  8u /* 160 us */
 #define RNR_TRIES 6u
 
-const struct truth_msg *truth_msg_at(const struct truth_end *e, uint32_t pos)
+const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
 {
     uint32_t low = 0, high = e->msgs;
 
@@ -33,13 +33,13 @@ const struct truth_msg *truth_msg_at(const struct truth_end *e, uint32_t pos)
  */
 
 /* A response by side `side` to position `pos` of the other. */
-static void respond(struct truth_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
+static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
                     uint32_t len, uint8_t syndrome)
 {
-    struct truth_end *e = &n->end[conn][side];
-    struct truth_item *i = calloc(1, sizeof(*i));
+    struct model_end *e = &n->end[conn][side];
+    struct model_item *i = calloc(1, sizeof(*i));
 
-    assert(i && e->q_cnt < TRUTH_QUEUE);
+    assert(i && e->q_cnt < MODEL_QUEUE);
     n->g->conn = n->t->conn[conn];
     i->pkt = flowgen_resp(n->g, side, op, n->t->conn[conn].psn[!side] + pos, len);
     i->pkt.aeth.syndrome = syndrome;
@@ -47,11 +47,11 @@ static void respond(struct truth_net *n, uint32_t conn, int side, uint8_t op, ui
     i->pkt.atomicacketh.orig = pos;
     i->side = side;
     i->conn = conn;
-    e->queue[(e->q_head + e->q_cnt++) % TRUTH_QUEUE] = i;
-    truth_wake(n, side);
+    e->queue[(e->q_head + e->q_cnt++) % MODEL_QUEUE] = i;
+    model_wake(n, side);
 }
 
-static void answer(struct truth_net *n, const struct truth_item *i, const struct truth_msg *m)
+static void answer(struct model_net *n, const struct model_item *i, const struct model_msg *m)
 {
     int side = !i->side;
     uint32_t mtu = n->o->mtu, off = i->pos - m->first;
@@ -70,11 +70,11 @@ static void answer(struct truth_net *n, const struct truth_item *i, const struct
     }
 }
 
-void truth_take_request(struct truth_net *n, const struct truth_item *i)
+void model_take_request(struct model_net *n, const struct model_item *i)
 {
     int side = !i->side;
-    struct truth_end *e = &n->end[i->conn][side];
-    const struct truth_msg *m = truth_msg_at(&n->end[i->conn][i->side], i->pos);
+    struct model_end *e = &n->end[i->conn][side];
+    const struct model_msg *m = model_msg_at(&n->end[i->conn][i->side], i->pos);
     bool saved = m->oper == ROCE_OPER_READ || m->oper == ROCE_OPER_ATOMIC;
 
     if (i->pos > e->epos) {
@@ -117,21 +117,21 @@ void truth_take_request(struct truth_net *n, const struct truth_item *i)
 /* ---- the requester -----------------------------------------------------------------------------
  */
 
-static void go_back(struct truth_end *e, enum roce_cause cause)
+static void go_back(struct model_end *e, enum roce_cause cause)
 {
     e->go++;
     e->cause = cause;
     e->nxt = e->una;
-    e->timer = TRUTH_NEVER;
+    e->timer = MODEL_NEVER;
 }
 
-static uint64_t patience(struct truth_net *n)
+static uint64_t patience(struct model_net *n)
 {
     /* Not past 100 ms: without CM messages it may be another use of the QPs then. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 
-static void progress(struct truth_net *n, struct truth_end *e, uint32_t to)
+static void progress(struct model_net *n, struct model_end *e, uint32_t to)
 {
     if (to <= e->una)
         return;
@@ -140,11 +140,11 @@ static void progress(struct truth_net *n, struct truth_end *e, uint32_t to)
         e->nxt = to;
     e->went_back = false;
     e->tries = e->rnr_tries = 0;
-    e->timer = e->una < e->high ? patience(n) : TRUTH_NEVER;
+    e->timer = e->una < e->high ? patience(n) : MODEL_NEVER;
 }
 
 /* Goes back for a NAK of any kind, once. */
-static void refuse(struct truth_end *e, enum roce_cause cause)
+static void refuse(struct model_end *e, enum roce_cause cause)
 {
     if (e->went_back || e->nxt <= e->una)
         return;
@@ -153,10 +153,10 @@ static void refuse(struct truth_end *e, enum roce_cause cause)
 }
 
 /* All before `to` is acknowledged, as far as no READ or atomic is in the way. */
-static bool acknowledge(struct truth_net *n, struct truth_end *e, struct truth_side *s, uint32_t to)
+static bool acknowledge(struct model_net *n, struct model_end *e, struct model_side *s, uint32_t to)
 {
     while (e->una < to) {
-        const struct truth_msg *m = truth_msg_at(e, e->una);
+        const struct model_msg *m = model_msg_at(e, e->una);
         uint32_t last = m->first + m->span;
 
         if (m->oper == ROCE_OPER_READ || m->oper == ROCE_OPER_ATOMIC)
@@ -170,14 +170,14 @@ static bool acknowledge(struct truth_net *n, struct truth_end *e, struct truth_s
     return true;
 }
 
-void truth_take_response(struct truth_net *n, const struct truth_item *i)
+void model_take_response(struct model_net *n, const struct model_item *i)
 {
-    struct truth_end *e = &n->end[i->conn][!i->side];
-    struct truth_side *s = &n->t->side[i->conn][!i->side];
+    struct model_end *e = &n->end[i->conn][!i->side];
+    struct model_side *s = &n->t->side[i->conn][!i->side];
     uint32_t base = n->t->conn[i->conn].psn[!i->side];
     uint32_t pos = (i->pkt.bth.psn - base) & ROCE_PSN_MASK;
     uint8_t syndrome = i->pkt.aeth.syndrome;
-    const struct truth_msg *m;
+    const struct model_msg *m;
 
     if (e->stuck || pos >= e->high || pos < e->una)
         return;
@@ -195,11 +195,11 @@ void truth_take_response(struct truth_net *n, const struct truth_item *i)
             if (e->nxt > e->una)
                 go_back(e, ROCE_CAUSE_RNR_NAK);
             e->rnr_until = n->now + roce_rnr_ns(RNR_CODE);
-            truth_arm(n, i->conn, !i->side, e->rnr_until);
+            model_arm(n, i->conn, !i->side, e->rnr_until);
         }
         return;
     }
-    m = truth_msg_at(e, pos);
+    m = model_msg_at(e, pos);
     if (!acknowledge(n, e, s, m->first)) {
         refuse(e, ROCE_CAUSE_IMPLIED_NAK);
         return;
@@ -217,18 +217,18 @@ void truth_take_response(struct truth_net *n, const struct truth_item *i)
 }
 
 /* The next request of an end; NULL: it has to wait. */
-struct truth_item *truth_request(struct truth_net *n, uint32_t conn, int side)
+struct model_item *model_request(struct model_net *n, uint32_t conn, int side)
 {
-    struct truth_end *e = &n->end[conn][side];
-    const struct truth_msg *m;
-    struct truth_item *i;
+    struct model_end *e = &n->end[conn][side];
+    const struct model_msg *m;
+    struct model_item *i;
     uint32_t k, mtu = n->o->mtu;
     bool saved;
     uint8_t op;
 
     if (e->stuck || e->nxt >= e->total || e->nxt - e->una >= WINDOW || n->now < e->rnr_until)
         return NULL;
-    m = truth_msg_at(e, e->nxt);
+    m = model_msg_at(e, e->nxt);
     saved = m->oper == ROCE_OPER_READ || m->oper == ROCE_OPER_ATOMIC;
     if (saved && e->nxt >= e->high && e->reads_out >= READS)
         return NULL;
@@ -264,42 +264,42 @@ struct truth_item *truth_request(struct truth_net *n, uint32_t conn, int side)
     e->timer = patience(n);
     if (n->o->svc == ROCE_SVC_UC) {
         e->una = e->nxt;
-        e->timer = TRUTH_NEVER;
+        e->timer = MODEL_NEVER;
         return i;
     }
-    truth_arm(n, conn, side, e->timer);
+    model_arm(n, conn, side, e->timer);
     return i;
 }
 
-void truth_timeout(struct truth_net *n, uint32_t conn, int side)
+void model_timeout(struct model_net *n, uint32_t conn, int side)
 {
-    struct truth_end *e = &n->end[conn][side];
+    struct model_end *e = &n->end[conn][side];
 
     e->armed = 0;
     if (n->now < e->timer) {
-        if (e->timer != TRUTH_NEVER)
-            truth_arm(n, conn, side, e->timer);
+        if (e->timer != MODEL_NEVER)
+            model_arm(n, conn, side, e->timer);
     } else if (e->tries++ == RETRIES) {
         e->stuck = true;
-        e->timer = TRUTH_NEVER;
+        e->timer = MODEL_NEVER;
     } else {
         e->went_back = false;
         go_back(e, ROCE_CAUSE_TIMEOUT);
     }
-    truth_wake(n, side);
+    model_wake(n, side);
 }
 
-void truth_plan(struct truth_net *n, struct truth_end *e, uint32_t messages)
+void model_plan(struct model_net *n, struct model_end *e, uint32_t messages)
 {
     struct rng *rng = n->o->rng;
     uint32_t kinds = n->o->kinds ? n->o->kinds : 0xF;
 
     e->msgs = messages;
     e->msg = calloc(messages + 1, sizeof(*e->msg));
-    e->queue = calloc(TRUTH_QUEUE, sizeof(struct truth_item *));
+    e->queue = calloc(MODEL_QUEUE, sizeof(struct model_item *));
     assert(e->msg && e->queue);
     for (uint32_t i = 0; i < e->msgs; i++) {
-        struct truth_msg *m = &e->msg[i];
+        struct model_msg *m = &e->msg[i];
 
         do
             m->oper = (enum roce_oper)rng_below(rng, 4);
@@ -312,6 +312,6 @@ void truth_plan(struct truth_net *n, struct truth_end *e, uint32_t messages)
     }
     e->seen = calloc(e->total + 1, sizeof(*e->seen));
     assert(e->seen);
-    e->timer = TRUTH_NEVER;
+    e->timer = MODEL_NEVER;
     e->rnr_pos = UINT32_MAX;
 }

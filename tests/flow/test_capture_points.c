@@ -13,7 +13,7 @@ static struct verdict v;
 /* The capture begins with the second message of a connection, or with its first: a READ that counts
  * from its last response on (C9-148) has in its first the MSN of a READ that counts from that on.
  */
-static void a_read_that_counts_late(void)
+static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
         struct flowgen g;
@@ -39,7 +39,7 @@ static void a_read_that_counts_late(void)
 
 /* A gap, the acknowledgement of what was sent before it again, and the NAK: seen at two points,
  * where the second comes when the first has seen all three. Or the responder does say it twice. */
-static void a_nak_seen_twice(void)
+static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
         struct flowgen g;
@@ -74,7 +74,7 @@ static void a_nak_seen_twice(void)
 
 /* Two gaps and their NAKs pass the first point before the first NAK passes the second: it is stale
  * there, and a copy. Seen at one point only, it is a responder that looks back. */
-static void naks_seen_late(void)
+static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
         struct flowgen g;
@@ -117,7 +117,7 @@ static void naks_seen_late(void)
 
 /* A second NAK of its own for one gap is no less of an ERROR where other packets were seen twice,
  * and no more of one where these are not in the capture. */
-static void a_second_nak_is_as_severe(void)
+static void second_nak_is_an_error_despite_copies(void)
 {
     for (uint32_t head = 0; head < 5; head += 4) {
         struct judge_spoil late = {.head = head};
@@ -165,7 +165,7 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
 
 /* How long the requester waited: the RNR NAK was seen at a point whose clock is late, the clock of
  * one direction ticks seldom, or it did not wait. */
-static void waits_of_two_clocks(void)
+static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
         uint64_t waited, again, tick;
@@ -197,7 +197,7 @@ static void waits_of_two_clocks(void)
 
 /* A READ's answer is lost behind the capture point: the RNR NAK after it makes the requester go
  * back at once (R139), of which the READ itself is lost before. */
-static void a_read_whose_answer_is_lost(void)
+static void lost_read_response_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
         struct flowgen g;
@@ -215,7 +215,7 @@ static void a_read_whose_answer_is_lost(void)
 
 /* The same, with more between the READ and what finds no receive: all is sent again at once from
  * the READ on, which is answered meanwhile. */
-static void a_read_long_before_is_asked_for_again(void)
+static void earlier_read_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
         struct roce_pkt p[12];
@@ -247,6 +247,7 @@ static void a_read_long_before_is_asked_for_again(void)
     }
 }
 
-SUITE("flow.points", TEST(a_read_that_counts_late), TEST(a_nak_seen_twice), TEST(naks_seen_late),
-      TEST(a_second_nak_is_as_severe), TEST(waits_of_two_clocks), TEST(a_read_whose_answer_is_lost),
-      TEST(a_read_long_before_is_asked_for_again))
+SUITE("flow.capture_points", TEST(read_that_counts_late_is_no_error),
+      TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
+      TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
+      TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))

@@ -6,15 +6,15 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* What a capture taken there may be like. */
+/* Ways in which a capture taken at the node may be spoiled. */
 enum lane {
     WHOLE,
-    NO_ICRC, /* nobody looks at ICRCs: damaged packets are in it as if they were good */
-    HEAD,    /* started late */
-    THIN,    /* 1 to 20 % of the frames are missing */
-    CUT,     /* 64 to 128 bytes of each frame */
-    ONE_WAY, /* only what the node sends, or only what it gets */
-    SPOILED, /* late, thin and cut */
+    NO_ICRC, /* ICRCs not checked: damaged packets pass as good ones */
+    HEAD,    /* capture started late */
+    THIN,    /* 1 to 20 % of the frames missing */
+    CUT,     /* snaplen of 64 to 128 bytes */
+    ONE_WAY, /* only one direction captured */
+    SPOILED, /* late, thinned and cut */
     LANES
 };
 
@@ -25,7 +25,7 @@ static struct roce_flow *flow[LANES];
 static unsigned watched;
 static unsigned errors;
 static unsigned frames;
-static unsigned runs, empty; /* of this process */
+static unsigned runs, empty; /* runs of this process, and runs without a frame */
 static uint32_t head, permille, snap;
 static bool way;
 static struct rng rng;
@@ -44,7 +44,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
 static bool is_there(enum lane lane, bool sent)
 {
-    bool thin = rng_below(&rng, 1000) < permille; /* the same sequence whatever the lane */
+    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every lane, so that all lanes use the
+                                                   * same random sequence */
 
     switch (lane) {
     case HEAD: return frames > head;
@@ -116,8 +117,8 @@ void flow_oracle_end(void)
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    /* Where all there was is one packet and it is lost, its receiver has no capture; but that is
-     * seldom, and else nobody hands the frames on. */
+    /* A lost packet that is the only one gives its receiver an empty capture. That is rare; more
+     * empty captures mean that the test does not pass the frames on. */
     runs++;
     empty += frames == 0;
     CU_ASSERT(empty <= 1 + runs / 20);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "support/suite.h"
 
-#define LONG_TIME UINT64_C(60000000000) /* ns: nothing that still works takes that long */
+#define LONG_TIME UINT64_C(60000000000) /* ns; longer than anything that still works takes */
 
 static struct scenario scenario;
 
@@ -43,11 +43,11 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     s->fabric.net.observe = scenario_observe;
     s->fabric.net.arrive = scenario_arrive;
     s->fabric.net.switched = scenario_switched;
-    /* A slow receiver may come to rest with WQEs still to be posted: the next tick posts some. */
+    /* A slow receiver may become idle with WQEs left to post; the next tick posts some. */
     for (unsigned i = 0; i < 400 && (i == 0 || !scenario_idle(s)); i++)
         simnet_run(&s->fabric.net, s->fabric.net.now + LONG_TIME);
     s->resting = true;
-    scenario_tick(s, s->fabric.net.now); /* what was posted to a QP in ERR is back at once */
+    scenario_tick(s, s->fabric.net.now); /* work posted to a QP in ERR completes at once */
     roce_flow_finish(s->judge);
     roce_flow_del(s->judge);
     scenario_check(s);

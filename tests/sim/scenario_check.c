@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What a scenario has come to: memory, queues, counters, events (scenario.h). */
+/* Compares the outcome of a scenario with the model: memory, queues, counters, events (scenario.h).
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Bytes that are now as expected if `sure`; else each may also be as it was, and is from now on
- * taken to be right. */
+/* Sets expected bytes if `sure`. Otherwise each byte may also be unchanged, and its present value
+ * becomes the expected one. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -31,7 +32,7 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     uint64_t was;
     uint64_t next;
 
-    if (w->roff == 0) { /* for all: what it found depends on the others, the sum does not */
+    if (w->roff == 0) { /* only the sum is known; each old value depends on the order */
         s->added[o->dev] += w->compare_add;
         memcpy(s->expected[e->dev] + w->off, s->fabric.dev[e->dev].mem + w->off, 8);
         return;
@@ -44,15 +45,16 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     put(s, o->dev, w->roff, &next, 8, w->done);
 }
 
-/* Whether a request changes nothing: all that go wrong but an atomic, which is done before its
- * answer finds no room, and the first packets of a WRITE whose last finds no receive WQE. */
+/* Returns whether a request changes no memory: every failed request, except an atomic whose
+ * acknowledgement could not be stored, and the first packets of a WRITE whose Last finds no receive
+ * WQE. */
 static bool is_barren(const struct scn_link *l, const struct scn_wr *w)
 {
     return w->wrong && l->accident != SCN_NO_RECV &&
            !(l->accident == SCN_BAD_LKEY && rnic_wr_is_atomic(w->opcode));
 }
 
-/* What a request has done to the memories. SENDs are looked at when they are received. */
+/* Applies a request to the expected memories. SENDs are checked when they are received. */
 static void settle(struct scenario *s, const struct scn_link *l, unsigned side,
                    const struct scn_wr *w)
 {
@@ -91,7 +93,7 @@ static void check_memory(struct scenario *s)
         for (unsigned e = 0; e < 2; e++)
             for (unsigned k = 0; k < s->link[i].end[e].posted; k++)
                 settle(s, &s->link[i], e, &s->link[i].end[e].wr[k]);
-    /* Buffers that something unfinished may have used. */
+    /* buffers that an incomplete message may have changed */
     for (unsigned i = 0; i < s->link_cnt; i++) {
         for (unsigned e = 0; e < 2; e++) {
             const struct scn_end *end = &s->link[i].end[e];
@@ -120,7 +122,7 @@ static void check_memory(struct scenario *s)
     }
 }
 
-/* R247, R248: all is completed, and received = sent = acknowledged. */
+/* R247, R248: everything completed, and received = sent = acknowledged. */
 static void check_end(const struct scn_link *l, unsigned side)
 {
     const struct scn_end *e = &l->end[side];
@@ -151,8 +153,7 @@ static void check_end(const struct scn_link *l, unsigned side)
     EXPECT_EQ(o->epsn, e->psns);
 }
 
-/* Nothing was lost and nothing was slow: nobody had to say so, nor to find out (R061, R099, R149).
- */
+/* No loss and no slow receiver: no NAK, no RNR NAK, no timeout (R061, R099, R149). */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {
     static const enum oracle_count troubles[] = {ORACLE_packet_seq_err, ORACLE_implied_nak_seq_err,
@@ -176,7 +177,7 @@ static uint64_t sum_of(const uint64_t status[RNIC_WC_GENERAL_ERR + 1])
     return sum;
 }
 
-/* What the requesters of a device must have counted, by what the wire showed. */
+/* Checks the requester counters of a device against the wire. */
 static void check_requesters(const struct scenario *s, unsigned d, const struct rnic_counters *c)
 {
     const uint64_t counted[] = {
@@ -199,7 +200,7 @@ static void check_requesters(const struct scenario *s, unsigned d, const struct 
     }
 }
 
-/* R249: each counter is what the wire and the completions show. */
+/* R249: checks each counter against the wire and the completions. */
 static void check_counters(const struct scenario *s, unsigned d)
 {
     const struct simnet *net = &s->fabric.net;
@@ -236,7 +237,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.bad_resp_err + c.rx_no_request, 0);
     check_requesters(s, d, &c);
     CU_ASSERT(c.packet_seq_nak + t->seq_nak_void <= t->seq_nak);
-    if (!s->hurt[d]) /* what a QP owes goes with it */
+    if (!s->hurt[d]) /* destroying a QP discards its pending packets */
         CU_ASSERT(c.packet_seq_nak + t->seq_nak_void >= t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled, s->paced ? t->cnps : 0);
     EXPECT_EQ(c.rp_cnp_ignored, s->paced ? 0 : t->cnps);
@@ -257,7 +258,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.tx_too_long, t->over_mtu);
 }
 
-/* R213: a QP goes unless 2A windows are bound to it. The last that is looked at. */
+/* R213: destroys each QP unless 2A windows are bound to it. Called last. */
 static void check_held(struct scenario *s)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {

@@ -4,10 +4,9 @@
 #include "support/suite.h"
 #include "support/work.h"
 
-#define BAD_KEY 0x0BADBAD0u
-#define RECV                                                                                       \
-    (UINT64_C(1) << 63) /* in a wr_id: pool << 8 | buffer; else link << 16 | side << 8 | wr */
-#define RECV_KEEP 8u    /* bytes a receive buffer that is too short is short of */
+#define BAD_KEY   0x0BADBAD0u
+#define RECV      (UINT64_C(1) << 63) /* wr_id: pool << 8 | buffer, or link << 16 | side << 8 | wr */
+#define RECV_KEEP 8u                  /* bytes by which a receive buffer is too short */
 
 /* ---- receive WQEs ---------------------------------------------------------------------------- */
 
@@ -20,7 +19,7 @@ static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
     return UINT32_MAX;
 }
 
-/* The link that alone uses the pool and has the accident, or NULL. */
+/* Returns the link that alone uses the pool and has the error, or NULL. */
 static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p)
 {
     for (unsigned i = 0; i < s->link_cnt; i++)
@@ -29,7 +28,7 @@ static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p
     return NULL;
 }
 
-/* The request of an end that uses the n-th receive WQE, or NULL. */
+/* Returns the request of an end that consumes the n-th receive WQE, or NULL. */
 static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
 {
     for (unsigned i = 0; i < e->wr_cnt; i++)
@@ -38,7 +37,8 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
-/* A buffer of an unreliable link with an accident: which request finds it, the network decides. */
+/* Returns a buffer for an unreliable link with an error; the network decides which request consumes
+ * it. */
 static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
                                  const struct scn_pool *p)
 {
@@ -83,7 +83,7 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     wr.wr_id = RECV | (uint64_t)(p - s->pool) << 8 | i;
     error = p->srq ? rnic_post_srq_recv(p->srq, &wr) : rnic_post_recv(p->qp, &wr);
     if (error)
-        return false; /* full: what a broken message of UC holds still counts */
+        return false; /* full: fragments of UC messages count too */
     p->busy |= 1u << i;
     p->spoilt = p->spoilt || buffer.bad;
     p->posted[p->posts % SCN_DEPTH] = buffer;
@@ -121,11 +121,12 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
                                   .access = RNIC_ACCESS_REMOTE,
                                   .rkey = (rnic_mw_rkey(w->mw) & ~0xFFu) |
                                           ((rnic_mw_rkey(w->mw) + 1) & 0xFF)};
-    if (w->wrong) /* the region has not so much */
+    if (w->wrong) /* the region is shorter than that */
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
-/* A window of type 2 on the other device that is bound to another QP than the link's, or NULL. */
+/* Returns an end with a type 2 window on the other device that is bound to another QP than the
+ * link's, or NULL. */
 static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
                                             uint32_t len)
 {
@@ -141,7 +142,7 @@ static const struct scn_end *foreign_window(const struct scenario *s, const stru
     return NULL;
 }
 
-/* What a request goes through: a window of the other end, or what it must not use. */
+/* Chooses the key of a request: the region, a window of the other end, or one it may not use. */
 static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
                        struct scn_wr *w, struct rnic_send_wr *wr)
 {
@@ -150,7 +151,7 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
     const struct scn_end *foreign = NULL;
 
     w->window = 0;
-    /* What an XRC initiator binds to itself no target can use (R210). */
+    /* A target cannot use a window that an XRC initiator binds to itself (R210). */
     if (o->window && (o->kind == 1 || l->type != RNIC_QPT_XRC_SEND) && rng_below(&s->rng, 2) &&
         w->roff >= o->area && w->roff + w->len <= o->area + o->area_len) {
         wr->rkey = o->window;
@@ -171,7 +172,7 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Whether there may soon be a window for choose_key() to misuse; not of an end that may itself wait
+/* Returns whether choose_key() may soon have a window to misuse; false for an end that itself waits
  * for one. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
@@ -244,8 +245,8 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Whether a request may end so: the accident's own status; where the NAK that says it may be lost,
- * also that of nobody answering any more; and so the other end, whose peer is gone. */
+/* Returns whether a request may complete with this status: that of the error; a timeout if the NAK
+ * may be lost; and the same for the other end, whose peer is in ERR. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
                         const struct scn_wr *w, enum rnic_wc_status status)
 {
@@ -259,7 +260,8 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
 
     if (l->accident == SCN_NONE || scenario_quiet(l))
         return false;
-    if (!scenario_reliable(l) && l->accident == SCN_BAD_RECV) /* the QP with the buffer is in ERR */
+    if (!scenario_reliable(l) &&
+        l->accident == SCN_BAD_RECV) /* the QP with that buffer is in ERR */
         return side == 1 && status == RNIC_WC_WR_FLUSH_ERR;
     if (!scenario_reliable(l) && side == 1)
         return false;
@@ -268,7 +270,7 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || l->accident == SCN_BAD_PKEY ||
         l->accident == SCN_NO_QP)
         return status == own[l->accident];
-    /* The responder that said so answers nobody after it, nor what came before. */
+    /* A responder in ERR answers neither later nor repeated requests. */
     if (s->faults && scenario_reliable(l) && status == RNIC_WC_RETRY_EXC_ERR)
         return true;
     return w->wrong && status == own[l->accident];
@@ -286,7 +288,8 @@ static enum oracle_end end_of_status(enum rnic_wc_status status)
     }
 }
 
-/* R138, R189, R198: every signaled one once, in order, none after one that failed. */
+/* R138, R189, R198: each signaled request completes once, in order, none with success after a
+ * failure. */
 static void take_send(struct scenario *s, const struct rnic_wc *wc)
 {
     struct scn_link *l = &s->link[wc->wr_id >> 16];
@@ -303,7 +306,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
                    (unsigned)(wc->wr_id >> 16), side, at, e->done);
         return;
     }
-    for (; e->done < at; e->done++) { /* what is not signaled says nothing if all is well */
+    for (; e->done < at; e->done++) { /* unsignaled requests complete silently with success */
         CU_ASSERT(!(e->wr[e->done].flags & RNIC_SEND_SIGNALED) && !e->failed);
         CU_ASSERT(!e->wr[e->done].wrong || scenario_quiet(l) || !ok);
         e->wr[e->done].done = true;
@@ -358,7 +361,7 @@ static struct scn_end *end_of(struct scenario *s, unsigned dev, uint32_t qpn,
     return NULL;
 }
 
-/* The request whose receive completion is next at this end, or NULL. */
+/* Returns the request whose receive completion is next at this end, or NULL. */
 static struct scn_wr *next_received(struct scn_link *l, struct scn_end *e)
 {
     struct scn_end *o = &l->end[e == &l->end[0]];
@@ -373,7 +376,7 @@ static struct scn_wr *next_received(struct scn_link *l, struct scn_end *e)
     return &o->wr[at];
 }
 
-/* R087, R172, R202, R203: what a receive completion says, and what is in its buffer. */
+/* R087, R172, R202, R203: checks a receive completion and its buffer. */
 static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc)
 {
     struct scn_pool *p = &s->pool[(wc->wr_id & ~RECV) >> 8];
@@ -396,7 +399,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
         bool first = !e->flushed;
 
         e->flushed = true;
-        p->starved = true; /* what is posted to a QP in ERR only comes back */
+        p->starved = true; /* work posted to a QP in ERR is flushed */
         CU_ASSERT(l->accident != SCN_NONE);
         if (!first)
             EXPECT_EQ(wc->status, RNIC_WC_WR_FLUSH_ERR);
@@ -433,7 +436,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     }
     if (p->untidy)
         memcpy(s->expected[dev] + off, mem + off, p->room);
-    /* Nothing behind the message was written, nor anything since. */
+    /* bytes after the message are unchanged */
     CU_ASSERT(memcmp(mem + off, s->expected[dev] + off, p->room) == 0);
 }
 

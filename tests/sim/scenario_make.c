@@ -5,10 +5,10 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-#define UD_MTU 4096u /* of the port */
+#define UD_MTU 4096u /* MTU of the port */
 #define PKEY   0xFFFFu
 #define NO_QPN                                                                                     \
-    0xF0F000u /* and up: none of the 96 QPs that a device has, but for one seed in 10^5 */
+    0xF0F000u /* QPNs from here on: none of the 96 QPs of a device, except for one seed in 10^5 */
 
 bool scenario_reliable(const struct scn_link *l)
 {
@@ -69,7 +69,8 @@ bool scenario_late(const struct scn_link *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes of a device that nothing else uses, 8 of them kept free behind; 0 when there are none. */
+/* Returns the offset of memory that nothing else uses, with 8 unused bytes after it, or 0 if there
+ * is none. */
 static uint32_t slot(struct scenario *s, unsigned dev, uint32_t len)
 {
     uint32_t off = s->used[dev];
@@ -135,7 +136,7 @@ static enum rnic_wr_opcode random_opcode(struct scenario *s, const struct scn_li
     return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 6)] : ud[rng_below(&s->rng, 2)];
 }
 
-/* An earlier WRITE of the same end, or NULL: what it wrote a READ behind it must find (R092). */
+/* Returns an earlier WRITE of the same end whose bytes a later READ must return (R092), or NULL. */
 static const struct scn_wr *earlier_write(struct scenario *s, const struct scn_end *e)
 {
     const struct scn_wr *w = e->wr_cnt ? &e->wr[rng_below(&s->rng, e->wr_cnt)] : NULL;
@@ -168,7 +169,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     if (w->off == 0 || w->roff == 0)
         return false;
     if (w->opcode == RNIC_WR_FETCH_ADD && rng_below(&s->rng, 2) && !l->accident)
-        w->roff = 0; /* all add to one word */
+        w->roff = 0; /* all fetch-and-adds use one word */
     w->flags = rng_below(&s->rng, 3) ? RNIC_SEND_SIGNALED : 0u;
     w->flags |= rng_below(&s->rng, 6) ? 0u : RNIC_SEND_FENCE;
     w->flags |= rng_below(&s->rng, 4) ? 0u : RNIC_SEND_SOLICITED;
@@ -177,7 +178,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     switch (w->opcode) {
     case RNIC_WR_CMP_SWAP:
         memcpy(&w->compare_add, s->first[o->dev] + w->roff, 8);
-        w->compare_add += rng_below(&s->rng, 2); /* equal or not */
+        w->compare_add += rng_below(&s->rng, 2); /* equal or not, at random */
         w->swap = rng_u64(&s->rng);
         break;
     case RNIC_WR_FETCH_ADD: w->compare_add = rng_u64(&s->rng); break;
@@ -212,7 +213,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     return true;
 }
 
-/* Whether the accident of a link can happen to a request. */
+/* Returns whether the error of a link can happen to a request. */
 static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
 {
     enum rnic_wr_opcode op = w->opcode;
@@ -236,7 +237,7 @@ static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
     }
 }
 
-/* Makes one request of the end the one that fails; of those that nobody learns of, some. */
+/* Makes one request of the end fail; several if its requester does not learn of the error. */
 static void make_wrong(struct scenario *s, struct scn_link *l)
 {
     struct scn_end *e = &l->end[0];
@@ -253,7 +254,7 @@ static void make_wrong(struct scenario *s, struct scn_link *l)
         any = any || e->wr[i].wrong;
     }
     if (!any)
-        l->accident = SCN_NONE; /* there is no such request */
+        l->accident = SCN_NONE; /* no request can have this error */
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
@@ -326,8 +327,8 @@ static void make_qp(struct scenario *s, struct scn_link *l, unsigned side)
     }
     e->qpn = rnic_qp_qpn(e->qp);
     e->target_qpn = rnic_qp_qpn(e->target);
-    /* Short of the wrap on one link (R062). Elsewhere far apart: with RoCEv1 rnic/flow has only the
-     * PSN to tell which QP a response belongs to. */
+    /* First PSNs shortly before the wrap on one link (R062). Far apart on the others: with RoCEv1,
+     * rnic/flow needs the PSN to find the QP of a response. */
     e->sq_psn = s->link_cnt == 0 ? 0xFFFFE0 + 16 * side : rng_below(&s->rng, 0x1000000);
 }
 
@@ -370,8 +371,8 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }
 
-/* The accident of a link: any that its service has on the first, on the others one that nobody
- * learns of. */
+/* Draws the error of a link: any of its service on the first link, on others only one that its
+ * requester does not learn of. */
 static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
 {
     static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};
@@ -383,7 +384,7 @@ static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
     while (!scenario_can(scenario_service(l), l->accident) || (!first && !scenario_quiet(l)));
 }
 
-/* What an accident makes of the ends themselves. */
+/* Applies those effects of an error that concern the ends themselves. */
 static void arrange_accident(struct scenario *s, struct scn_link *l)
 {
     bool limited = rng_below(&s->rng, 2);
@@ -400,7 +401,7 @@ static void arrange_accident(struct scenario *s, struct scn_link *l)
         s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
 }
 
-/* False if the memory is used up. */
+/* Creates a link. Returns false if the memory is used up. */
 static bool make_link(struct scenario *s, bool accident)
 {
     static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_XRC_SEND, RNIC_QPT_UC,
@@ -410,7 +411,7 @@ static bool make_link(struct scenario *s, bool accident)
     unsigned wrs = 1 + rng_below(&s->rng, devs > 8 ? 8 : SCN_WRS);
 
     memset(l, 0, sizeof(*l));
-    /* What nobody learns of may happen on any link of UC and UD. */
+    /* Errors that a requester does not learn of may happen on any UC or UD link. */
     l->type = types[!accident               ? rng_below(&s->rng, 6)
                     : rng_below(&s->rng, 4) ? rng_below(&s->rng, 2)
                                             : 2 + rng_below(&s->rng, 2)];
@@ -460,7 +461,7 @@ static bool make_link(struct scenario *s, bool accident)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Few enough faults that eight losses of the same packet in a row do not come. */
+/* Draws the faults of a path, few enough that one packet is never lost eight times in a row. */
 static struct simnet_path random_path(struct scenario *s)
 {
     struct simnet_path path = {.delay_ns = 500 + rng_below(&s->rng, 5000)};
@@ -483,14 +484,14 @@ static struct simnet_path random_path(struct scenario *s)
         path.jitter_ns = rng_below(&s->rng, 3000);
     if (rng_below(&s->rng, 3) == 0)
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 100));
-    if (rng_below(&s->rng, 4) == 0) { /* what finds no room is lost */
+    if (rng_below(&s->rng, 4) == 0) { /* a frame that finds no room is lost */
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 10));
         path.queue = 36000 + rng_below(&s->rng, 30000);
     }
     return path;
 }
 
-/* Faults keyed by (QP, PSN, occurrence), of requests and of what answers them. */
+/* Draws faults by QP, PSN and occurrence, for requests and for their responses. */
 static void exact_faults(struct scenario *s)
 {
     unsigned cnt = rng_below(&s->rng, 2) ? 0 : 1 + rng_below(&s->rng, 24);
@@ -501,7 +502,7 @@ static void exact_faults(struct scenario *s)
         bool request = rng_below(&s->rng, 2);
         const struct scn_end *from = &l->end[side];
         const struct scn_end *to = &l->end[!side];
-        const struct scn_end *asks = request ? from : to; /* whose PSN it is */
+        const struct scn_end *asks = request ? from : to; /* end whose PSN it is */
         struct simnet_rule rule = {.from = (int)s->fabric.dev[from->dev].node,
                                    .dest_qp = request ? to->target_qpn : to->qpn,
                                    .psn_matters = true};
@@ -515,7 +516,7 @@ static void exact_faults(struct scenario *s)
     }
 }
 
-/* Faults of the n-th packet of a class, mostly of those that there are few of. */
+/* Draws faults of the n-th packet of a class, mostly of rare classes. */
 static void class_faults(struct scenario *s)
 {
     static const enum simnet_class classes[] = {SIMNET_NAK_FATAL, SIMNET_NAK_RNR, SIMNET_NAK_SEQ,
@@ -537,8 +538,8 @@ static void class_faults(struct scenario *s)
     }
 }
 
-/* The two devices of a link hear nothing of each other for a while, in which the retries are not
- * used up. */
+/* Cuts the two devices of a link off from each other for a time that does not use up the retries.
+ */
 static void partition(struct scenario *s)
 {
     const struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
@@ -573,7 +574,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->slow = rng_below(&s->rng, 2) == 0;
     rnic_ecn_defaults(&ecn);
     ecn.dcqcn.rpg_max_rate = 10000;
-    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and overflows */
+    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and drops */
         wire.bps = UINT64_C(10000000000) * (1 + rng_below(&s->rng, 4));
         wire.delay_ns = 500 + rng_below(&s->rng, 2000);
         wire.queue = 20000 + rng_below(&s->rng, 60000);
@@ -606,8 +607,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))
             break;
-    /* A queue of a packet or two. Not for several links: their timers fire at the same instant for
-     * ever, and whoever comes second in it finds no room in any attempt. */
+    /* A queue of one or two packets, for a single link only: with several links, their timers would
+     * expire together forever, and the second frame would never find room. */
     if (path.queue && s->link_cnt == 1) {
         path.queue = 5000 + rng_below(&s->rng, 7000);
         simnet_paths(&s->fabric.net, &path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The model of the responders: what each shall do with a packet, and what it counts (scenario.h).
+/* Model of the responders: predicts what each does with a packet and what it counts (scenario.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static void push_due(struct scn_end *e, const struct scn_end *o, const struct sc
     e->due[e->due_cnt++] = (unsigned)(w - o->wr);
 }
 
-/* Whether the packet needs a receive WQE of its own: SEND at its first, WRITE with immediate at its
- * last packet (R093, R094). */
+/* Returns whether the packet consumes a receive WQE: a SEND with its first packet, a WRITE with
+ * immediate with its last one (R093, R094). */
 static bool takes_wqe(const struct roce_pkt *pkt, const struct scn_wr *w)
 {
     if (pkt->op->kind == ROCE_KIND_SEND)
@@ -42,14 +42,14 @@ static bool takes_wqe(const struct roce_pkt *pkt, const struct scn_wr *w)
     return w->opcode == RNIC_WR_WRITE_IMM && roce_opcode_ends(pkt->op);
 }
 
-/* The oldest receive WQE, which a message takes. */
+/* Removes the oldest receive WQE for a message. */
 static struct scn_buffer take_buffer(struct scn_pool *p)
 {
     p->avail--;
     return p->posted[p->taken++ % SCN_DEPTH];
 }
 
-/* Whether the request that the link's accident is about is refused with this packet: R082, R083,
+/* Returns whether this packet makes the responder refuse the link's failing request: R082, R083,
  * R090, R120, R210. */
 static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const struct roce_pkt *pkt,
                        uint32_t at, const struct scn_buffer *buffer)
@@ -65,8 +65,8 @@ static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const s
             l->accident == SCN_WINDOW);
 }
 
-/* A NAK for a gap is not needed any more. That it has not left yet has a reason: no time has
- * passed, or the wire was taken, or the QP is slowed down and READ responses go first. */
+/* Drops a NAK for a gap that is no longer needed. It has not been sent because no time has passed,
+ * the wire was busy, or READ responses go first on a slowed QP. */
 static void void_nak(struct scenario *s, struct scn_end *e)
 {
     const struct simnet *net = &s->fabric.net;
@@ -94,8 +94,8 @@ static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
     e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
 }
 
-/* The expected PSN was taken. A NAK that waits behind READ responses asks for what is still missing
- * when it leaves. */
+/* The expected PSN arrived. A NAK queued behind READ responses asks for the PSN that is missing
+ * when it is sent. */
 static void go_on(struct scenario *s, struct scn_end *e)
 {
     if (e->epsn >= e->gap_end)
@@ -116,13 +116,13 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
     } else if (takes_wqe(pkt, w) && e->pool->avail == 0) {
         t->no_wqe++;
         e->silent = true;
-        void_nak(s, e); /* the RNR NAK says as much */
+        void_nak(s, e); /* the RNR NAK implies it */
     } else {
         if (takes_wqe(pkt, w))
             e->buffer = take_buffer(e->pool);
         if (is_refused(l, w, pkt, at, &e->buffer)) {
             void_nak(s, e);
-            return; /* and the QP is in ERR now */
+            return; /* the QP is in ERR now */
         }
         e->epsn += pkt->op->kind == ROCE_KIND_READ ? w->psns : 1;
         count_executed(t, pkt);
@@ -130,7 +130,7 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
     }
 }
 
-/* R163, R165: the message is gone; its receive WQE stays for the next one. */
+/* R163, R165: the message is lost; its receive WQE remains for the next one. */
 static void drop_uc(struct scn_tally *t, struct scn_end *e)
 {
     t->uc_dropped++;
@@ -138,7 +138,7 @@ static void drop_uc(struct scn_tally *t, struct scn_end *e)
     e->pool->untidy = e->pool->untidy || e->held;
 }
 
-/* Whether a packet of the message in hand cannot be taken. */
+/* Returns whether a packet does not continue the current message. */
 static bool is_dropped_uc(const struct scn_link *l, const struct scn_end *e, const struct scn_wr *w,
                           const struct roce_pkt *pkt)
 {
@@ -184,7 +184,7 @@ static void model_uc(struct scn_tally *t, struct scn_link *l, struct scn_end *e,
     }
     if (pkt->op->kind == ROCE_KIND_SEND && e->buffer.bad && pkt->payload_len) {
         scenario_seen.accidents[1][l->accident]++;
-        return; /* and the QP is in ERR now */
+        return; /* the QP is in ERR now */
     }
     count_executed(t, pkt);
     w->broken++;
@@ -211,9 +211,9 @@ static void model_ud(struct scn_tally *t, const struct scn_link *l, struct scn_e
         t->no_wqe++;
     } else if (e->pool->posted[e->pool->taken % SCN_DEPTH].room < SCN_GRH + pkt->payload_len) {
         scenario_seen.accidents[2][l->accident]++;
-        t->no_room++; /* its WQE stays for one that fits */
+        t->no_room++; /* its WQE remains for a message that fits */
     } else if (take_buffer(e->pool).bad) {
-        scenario_seen.accidents[2][l->accident]++; /* and the QP is in ERR now */
+        scenario_seen.accidents[2][l->accident]++; /* the QP is in ERR now */
     } else {
         t->datagrams++;
         w->delivered = true;
@@ -229,7 +229,7 @@ static bool is_marked(const struct roce_pkt *pkt)
            (pkt->encap == ROCE_ENCAP_V2_IP6 && pkt->ip6.ecn == 3);
 }
 
-/* The end on a device that a packet names, or NULL. */
+/* Returns the end on a device that a packet is addressed to, or NULL. */
 static struct scn_end *receiver_of(struct scenario *s, unsigned dev, const struct roce_pkt *pkt,
                                    struct scn_link **link)
 {
@@ -249,7 +249,7 @@ static struct scn_end *receiver_of(struct scenario *s, unsigned dev, const struc
     return NULL;
 }
 
-/* The state of the QP that a packet is for, as its user sees it. */
+/* Returns the state of the QP that a packet is for. */
 static enum rnic_qp_state state_of(const struct scn_end *e, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -267,7 +267,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
     struct scn_wr *w = scenario_wr_at(o, at);
 
     if (!w)
-        return; /* observe() has told */
+        return; /* observe() counted it */
     if (scenario_reliable(l))
         model_reliable(s, l, e, pkt, w, at);
     else if (l->type == RNIC_QPT_UC)
@@ -279,7 +279,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now)
 {
     struct scenario *s = ctx;
-    struct scn_tally *t = &s->tally[node]; /* nodes and devices have the same numbers */
+    struct scn_tally *t = &s->tally[node]; /* nodes and devices have equal numbers */
     struct roce_pkt pkt;
     struct scn_link *l = NULL;
     struct scn_end *e;

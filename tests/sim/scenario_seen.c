@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What the generator reached, as tables, and what it did not. */
+/* Prints what the generator covered, as tables, and what it did not. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "scenario.h"
@@ -9,7 +9,7 @@ struct scenario_seen scenario_seen;
 
 static const char *const services[] = {"RC", "UC", "UD", "XRC"};
 
-/* The faults that a packet can meet. */
+/* Faults that a packet can meet. */
 static const struct {
     enum simnet_fate fate;
     const char *name;
@@ -18,7 +18,7 @@ static const struct {
               {SIMNET_HELD, "held"},     {SIMNET_CORRUPTED, "corrupt"},
               {SIMNET_MARKED, "marked"}};
 
-/* Every operation, and the services that have it: R162, R168. */
+/* Operations and the services that have them: R162, R168. */
 static const struct {
     enum rnic_wr_opcode opcode;
     const char *name;
@@ -36,7 +36,7 @@ static const struct {
            {RNIC_WR_LOCAL_INV, "LOCAL_INV", "11.1"},
            {RNIC_WR_BIND_MW, "BIND_MW", "11.1"}};
 
-/* Every answer, likewise. */
+/* Responses and the services that have them. */
 static const struct {
     enum simnet_class cls;
     const char *services;
@@ -159,7 +159,8 @@ static void accidents(void)
         for (unsigned i = 0; i < SCN_SIZES; i++)
             cell(scenario_seen.sizes[s][i], services[s], "devices", sizes[i]);
     }
-    /* An XRC target has other QPNs than the initiators that bind: type 2 is only ever refused. */
+    /* An XRC target has other QPNs than the initiators that bind, so it refuses every type 2
+     * window. */
     row_of("", "untroubled");
     cell(scenario_seen.untroubled, "links", "of", "which no packet was struck");
     row_of("", "short queues");

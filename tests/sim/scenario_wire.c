@@ -5,7 +5,8 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-/* The end that sends from device `from` to QPN `qpn` of device `to` (-1: any): the requester. */
+/* Returns the end that sends requests from device `from` to QPN `qpn` of device `to` (-1: any
+ * device). */
 static struct scn_end *sender_of(struct scenario *s, unsigned from, int to, uint32_t qpn,
                                  struct scn_link **link)
 {
@@ -35,7 +36,7 @@ static void feed_judge(struct scenario *s, const struct roce_pkt *pkt, uint64_t 
     roce_flow_feed(s->judge, &in, NULL);
 }
 
-/* R026, R027: reserved bits are zero, and so is the pad, which makes it a multiple of 4. */
+/* R026, R027: reserved bits are zero; the pad is zero and completes a multiple of 4 bytes. */
 static void check_form(const struct roce_pkt *pkt)
 {
     static const uint8_t zero[4];
@@ -47,7 +48,7 @@ static void check_form(const struct roce_pkt *pkt)
     CU_ASSERT(memcmp(pkt->frame + pkt->icrc_off - pkt->bth.padcnt, zero, pkt->bth.padcnt) == 0);
 }
 
-/* R038, R039: first and middle packets are full, last ones not empty, none is longer. */
+/* R038, R039: First and Middle packets are full, Last ones are not empty, none is too long. */
 static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
 {
     if (l->type == RNIC_QPT_UD ||
@@ -59,7 +60,7 @@ static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
     CU_ASSERT(roce_opcode_starts(pkt->op) || pkt->payload_len > 0);
 }
 
-/* R214, R215: to the QP that sent something marked, on the device it came from. */
+/* R214, R215: a CNP goes to the QP that sent a marked packet, on its device. */
 static void check_cnp(struct scenario *s, const struct simnet_event *event)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {
@@ -77,7 +78,7 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
                event->pkt->bth.dest_qp, event->to);
 }
 
-/* The end that a response comes from: the responder. */
+/* Returns the end that a response comes from. */
 static struct scn_end *responder_of(struct scenario *s, const struct simnet_event *event,
                                     struct scn_end **to)
 {
@@ -103,17 +104,17 @@ static void check_nak(struct scenario *s, const struct simnet_event *event)
 
     if (!e) {
         suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which is none", event->pkt->bth.dest_qp);
-    } else if (event->cls == SIMNET_NAK_RNR) { /* R097: with the time of the QP it comes from */
+    } else if (event->cls == SIMNET_NAK_RNR) { /* R097: with the RNR timer of its QP */
         EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome), e->rnr_code);
-    } else { /* R067, R068: one for each gap, for the PSN expected as it leaves */
+    } else { /* R067, R068: one NAK per gap, for the expected PSN at the time it is sent */
         CU_ASSERT(e->nak_due);
         EXPECT_EQ(event->pkt->bth.psn, (to->sq_psn + e->epsn) & ROCE_PSN_MASK);
         e->nak_due = false;
     }
 }
 
-/* R057-R059: new requests continue where the last ended; R153: one sent again is the same packet,
- * only that a READ may ask for its tail (R112). */
+/* R057-R059: new requests continue the PSN sequence. R153: a retransmission is the same packet,
+ * except that a READ may ask for its remainder (R112). */
 static void check_request(struct scenario *s, struct scn_link *l, struct scn_end *e,
                           const struct roce_pkt *pkt)
 {
@@ -144,7 +145,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
         oracle_sent(&e->witness, pkt, s->fabric.net.now);
 }
 
-/* For scenario_seen: what met what. */
+/* Counts for scenario_seen which packet met which fault. */
 static void note(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                  enum simnet_class cls, unsigned fates)
 {
@@ -154,7 +155,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
     uint64_t *seen;
 
     if (pkt->encap == ROCE_ENCAP_V1)
-        fates &= ~(1u << SIMNET_MARKED); /* has no such bits */
+        fates &= ~(1u << SIMNET_MARKED); /* a class without ECN bits */
     if (cls == SIMNET_CNP || !roce_opcode_is_request(pkt->op)) {
         seen = scenario_seen.answers[pkt->op->svc == ROCE_SVC_XRC ? 3 : 0][cls];
     } else {
@@ -168,7 +169,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
         seen[f] += fates >> f & 1;
 }
 
-/* A packet of a link that did not only arrive. */
+/* Counts a packet of a link that met a fault. */
 static void note_struck(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                         unsigned fates)
 {
@@ -210,7 +211,7 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
         return;
     }
     if (!roce_opcode_is_request(pkt->op)) {
-        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* of another partition nothing is answered */
+        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* packets of another partition get no response */
         EXPECT_EQ(pkt->bth.ackreq, 0);    /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);        /* R041 */
         if (event->cls == SIMNET_NAK_RNR || event->cls == SIMNET_NAK_SEQ)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Incast: many devices send to one through one port of a switch, with congestion management and
- * without: R005, R215, R218, R219, R249. The judge of the wire is rnic/flow, fed with what passes
- * the receiver's link.
+ * Incast: many devices send to one through one switch port, with and without congestion
+ * management: R005, R215, R218, R219, R249. rnic/flow analyses what passes the receiver's link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #define BPS     UINT64_C(10000000000)
 #define MSG     16384u
 #define DEPTH   64u
-#define WARM    (3 * MS) /* not looked at: everybody begins at once and at full rate */
+#define WARM    (3 * MS) /* start-up, not measured: all begin at once at full rate */
 #define END     (13 * MS)
 #define SENDERS 32u
 
@@ -23,20 +22,20 @@ static struct fabric fabric;
 static struct roce_flow *judge;
 static uint32_t frame_no;
 
-/* What one run showed between WARM and END. */
+/* Measurements of one run between WARM and END. */
 struct result {
-    uint64_t drops;          /* at the port to the receiver */
-    uint64_t bytes[SENDERS]; /* of messages completed */
-    double rate;             /* of the link: share that was payload completed */
-    double fairness;         /* Jain's index */
+    uint64_t drops;          /* frames dropped at the port to the receiver */
+    uint64_t bytes[SENDERS]; /* bytes of completed messages */
+    double rate;             /* completed payload as a share of the link rate */
+    double fairness;         /* fairness index of Jain */
     uint64_t cnps;
-    uint64_t gap_min; /* ns between two CNPs to one QP, as seen on the wire */
+    uint64_t gap_min; /* shortest time between two CNPs to one QP on the wire, ns */
 };
 
 static uint64_t cnp_last[SENDERS];
 static uint64_t cnp_gap_min;
 static unsigned senders;
-static uint64_t wire_marked; /* as rnic/flow counts them on the receiver's link */
+static uint64_t wire_marked; /* marks counted by rnic/flow on the receiver's link */
 static uint64_t wire_cnps;
 static uint64_t wire_gap;
 
@@ -74,7 +73,7 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     }
 }
 
-/* The receiver is device 0: what it sends, and what comes to it. */
+/* Observes the receiver, device 0: the packets it sends and receives. */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     (void)ctx;
@@ -100,7 +99,7 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
         feed(frame, len, now);
 }
 
-/* Each sender always has work. */
+/* Keeps every sender busy. */
 static void tick(void *ctx, uint64_t now)
 {
     struct result *res = ctx;
@@ -159,7 +158,7 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     fabric_check_tally(&fabric);
     roce_flow_finish(judge);
     roce_flow_del(judge);
-    c = fabric_counters(&fabric, 0); /* R249: what the device counts is what the wire showed */
+    c = fabric_counters(&fabric, 0); /* R249: the counters of the device match the wire */
     EXPECT_EQ(c.np_ecn_marked_roce_packets, wire_marked);
     EXPECT_EQ(c.np_cnp_sent, wire_cnps);
     EXPECT_EQ(wire_gap, cnp_gap_min); /* R219 */
@@ -172,7 +171,7 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     fabric_free(&fabric);
 }
 
-/* The paper's parameters for its 40 Gb/s, with steps for a link of 10 Gb/s. */
+/* Returns the parameters of the DCQCN paper for 40 Gb/s, with steps for a link of 10 Gb/s. */
 static struct rnic_ecn parameters(void)
 {
     struct rnic_ecn ecn;
@@ -206,9 +205,9 @@ static void one_incast(unsigned cnt, enum roce_encap encap)
            on.rate, on.fairness, (unsigned long long)on.cnps, (unsigned long long)on.gap_min);
     CU_ASSERT(off.drops > 1000);
     CU_ASSERT(on.drops * 100 <= off.drops);
-    /* Marks come only while the port is busy, and a cut leaves a QP at least half its rate
-     * (rpg_min_dec_fac) for the first step back, which restores half of what was taken: the link is
-     * never used less than half. */
+    /* The port marks only while it is busy. A rate cut leaves a QP at least half its rate
+     * (rpg_min_dec_fac), and the first recovery step restores half of the cut. So the link is
+     * always used at least by half. */
     CU_ASSERT(on.rate >= 0.5 * 1024 / (1024 + 82));
     CU_ASSERT(on.rate > off.rate);
     CU_ASSERT(on.fairness >= 0.9);
@@ -229,21 +228,21 @@ static void thirty_two_senders(void)
 
 /* ---- the rate around CNPs ------------------------------------------------------------------- */
 
-#define JOIN  (4 * MS) /* a second sender comes */
-#define LEAVE (8 * MS) /* and goes */
+#define JOIN  (4 * MS) /* start of a second sender */
+#define LEAVE (8 * MS) /* end of the second sender */
 #define ALL   (120 * MS)
 #define BIN   (100 * US)
 #define BINS  (ALL / BIN)
 
-static uint64_t left[BINS]; /* bytes that left the first sender's device, of each bin */
+static uint64_t left[BINS]; /* bytes that left the first sender's device, per bin */
 static struct roce_cnp_episode span[64];
 static unsigned span_cnt;
-static uint64_t first_cnp; /* sent to the first sender */
+static uint64_t first_cnp; /* CNPs sent to the first sender */
 
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* of the second sender: it never was alone */
+    if (e->before < BPS / 80) /* the second sender: it never was alone */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;
@@ -288,7 +287,7 @@ static void two_ticks(void *ctx, uint64_t now)
         }
 }
 
-/* Bytes a second of bins. */
+/* Returns the bytes per second of some bins. */
 static uint64_t left_rate(uint64_t from, uint64_t to)
 {
     uint64_t bytes = 0;
@@ -298,8 +297,8 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One sends alone, a second one comes and goes: what the judge says of the first, at the receiver's
- * link, is what left the first one's device. */
+/* One device sends alone, then a second one comes and goes. The rates that rnic/flow reports at the
+ * receiver's link must be those that left the first device. */
 static void rates_are_those_of_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
@@ -341,7 +340,7 @@ static void rates_are_those_of_the_wire(void)
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
     EXPECT_EQ(span[0].time, first_cnp);
     CU_ASSERT(span[0].slowed);
-    /* The two points see the same bytes at other times: the queue is between them. */
+    /* The two points see the same bytes at different times, because the queue is between them. */
     CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
     CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
     EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);
@@ -353,7 +352,7 @@ static void rates_are_those_of_the_wire(void)
 
 #define SLOT  2048u
 #define LINKS 96u
-#define LEN   (4 * LINKS * SLOT) /* a source and a target for each side of each link */
+#define LEN   (4 * LINKS * SLOT) /* one source and one target for each side of each link */
 
 static enum rnic_wr_opcode what[LINKS][2];
 
@@ -371,8 +370,8 @@ static void check_slot(unsigned link, unsigned side)
         suite_fail(__FILE__, __LINE__, "link %u side %u: other bytes", link, side);
 }
 
-/* 2..64 devices, WRITEs and READs over random links, a lossy switch, both with congestion
- * management: all of it arrives, and every counter is what the network saw (R249). */
+/* 2..64 devices, WRITEs and READs over random links, a lossy switch, all with congestion
+ * management: everything arrives, and every counter matches the network (R249). */
 static void one_mesh(uint64_t seed)
 {
     struct rnic_ecn ecn = parameters();
@@ -388,7 +387,8 @@ static void one_mesh(uint64_t seed)
                 rng_below(&rng, 4) ? &ecn : NULL, &wire);
     for (unsigned i = 0; i < LINKS; i++) {
         unsigned a = rng_below(&rng, cnt);
-        unsigned b = rng_below(&rng, 3) ? 0 : rng_below(&rng, cnt); /* many to the first */
+        unsigned b = rng_below(&rng, 3) ? 0 : rng_below(&rng, cnt); /* many of them to the first
+                                                                     * device */
 
         fabric_connect(&fabric, a, a == b ? (a + 1) % cnt : b, 4, 1024);
         for (unsigned s = 0; s < 2; s++) {
@@ -401,7 +401,7 @@ static void one_mesh(uint64_t seed)
                       RNIC_OK);
         }
     }
-    CU_ASSERT(simnet_run(&fabric.net, 10000 * MS)); /* until it is at rest */
+    CU_ASSERT(simnet_run(&fabric.net, 10000 * MS)); /* until it is idle */
     for (unsigned d = 0; d < cnt; d++) {
         struct rnic_wc wc;
 

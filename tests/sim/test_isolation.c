@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Neighbours: what happens to some QPs of a device changes nothing on the wire of another one: R251
- * of rnic/rules.md. A QP of each service works, once alone and once for each kind of storm on eight
- * others, on the same device and towards the same and another peer; its packets are compared one by
- * one, with their times. The network has no limit of bandwidth: what is left is the devices' part.
+ * Isolation: errors and load on some QPs change nothing on the wire of another QP of the device
+ * (R251). A QP of each service works alone, and then beside each kind of storm on eight other
+ * QPs, towards the same and another peer. Its packets are compared one by one, with their times.
+ * The network has unlimited bandwidth, so every difference comes from the devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +21,21 @@
 
 enum storm {
     QUIET,
-    LOSS,       /* every second packet */
-    CORRUPTION, /* every packet, to the receiver */
-    COPIES,     /* three of each, now and later */
-    RNR,        /* for ever, at the shortest time */
-    BAD_KEY,    /* an error at each responder */
-    GIVE_UP,    /* nobody answers: retries, then an error at each requester */
-    CNPS,       /* every packet is marked, both points of congestion management are on */
-    READS,      /* as many and as long as there is room for */
-    CLOSED,     /* QPs taken down and brought up again all the time */
+    LOSS,       /* every second packet lost */
+    CORRUPTION, /* every packet to the receiver corrupted */
+    COPIES,     /* three copies of each packet, now and later */
+    RNR,        /* endless RNR NAKs with the shortest timer */
+    BAD_KEY,    /* an access error at each responder */
+    GIVE_UP,    /* no answers: retries, then an error at each requester */
+    CNPS,       /* every packet marked, both points of congestion management active */
+    READS,      /* as many and as long READs as possible */
+    CLOSED,     /* QPs closed and connected again all the time */
     STORMS
 };
 
 static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_UD, RNIC_QPT_XRC_SEND};
 
-/* The QP that is listened to: side 0 on device 0, 1 on device 1. */
+/* The observed QP: side 0 on device 0, side 1 on device 1. */
 struct quiet {
     struct rnic_qp *qp[2], *target[2];
     struct rnic_srq *srq[2];
@@ -53,7 +53,7 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* Of each direction: what two devices send at the same instant has no order. */
+/* By direction: the order of packets sent at the same instant by two devices is undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "talk.h"
 
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "pcapng/pcapng_join.h"
 #include "port/net/route.h"
 #include "wire/gid.h"
 
@@ -334,4 +338,23 @@ bool talk_play(const struct talk *talk)
     rnic_live_close(side.live);
     free(side.mem);
     return fine;
+}
+
+bool talk_join_recordings(const char *folder, const char *path)
+{
+    char pattern[PATH_MAX];
+    FILE *out = fopen(path, "we");
+    struct error why;
+    glob_t found;
+    bool ok;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.pcapng", folder);
+    if (!out || glob(pattern, 0, NULL, &found) != 0)
+        return false;
+    ok = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, &why) == 0;
+    ok &= fclose(out) == 0;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        unlink(found.gl_pathv[i]);
+    globfree(&found);
+    return rmdir(folder) == 0 && ok;
 }

@@ -12,8 +12,8 @@ struct talk {
     const char *iface;
     const char *gid; /* which GID: "v4", "v6" (RoCEv2), "v1"; NULL: v4 */
     const char *impair;
-    const char *record;
-    bool shared; /* of the recording */
+    const char *record; /* folder, as rnic_live_attr.record and .record_shared */
+    bool shared;
     uint64_t seed;
     bool client;
     bool polls; /* drives the device itself; else its thread does, and this side sleeps */
@@ -26,6 +26,9 @@ struct talk {
     /* Called before the QP is deleted; or NULL. */
     void (*at_end)(struct rnic_live *live);
 };
+
+/* Makes one file of the recordings in the folder, and removes that. */
+bool talk_join_recordings(const char *folder, const char *path);
 
 /* Plays a side: true if everything was as it should be, else says on stderr what was not. */
 bool talk_play(const struct talk *talk);

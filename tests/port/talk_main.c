@@ -13,8 +13,9 @@
 
 int main(int argc, char **argv)
 {
+    char folder[4096];
     struct talk talk = {.iface = "lo",
-                        .record = argc > 1 ? argv[1] : NULL,
+                        .record = folder,
                         .impair = argc > 2 ? argv[2] : NULL,
                         .shared = true,
                         .rounds = 10,
@@ -22,12 +23,13 @@ int main(int argc, char **argv)
                         .path_mtu = 1024,
                         .polls = true};
     pid_t pid[2];
-    int pair[2];
+    int pair[2], failed;
 
     if (argc < 2) {
         fprintf(stderr, "port_talk FILE [IMPAIR]\n");
         return 2;
     }
+    snprintf(folder, sizeof(folder), "%s.d", argv[1]);
     if (!netns_enter())
         return NETNS_SKIP;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
@@ -44,5 +46,6 @@ int main(int argc, char **argv)
     }
     close(pair[0]);
     close(pair[1]);
-    return netns_wait(pid[0]) | netns_wait(pid[1]);
+    failed = netns_wait(pid[0]) | netns_wait(pid[1]);
+    return talk_join_recordings(folder, argv[1]) ? failed : 1;
 }

@@ -243,20 +243,19 @@ static void count_tags(const char *path, unsigned *tagged, unsigned *plain)
  * have the tag on the wire and are understood with it. Needs nothing of the kernel. */
 static void veth_tagged(void)
 {
-    char path[] = "/tmp/rocedrill-tagged-XXXXXX";
-    int fd = mkstemp(path);
+    char path[64], folder[] = "/tmp/rocedrill-tagged-XXXXXX";
     struct talk talk = {
-        .rounds = 5, .size = 100000, .iface = "va", .vlan = VLAN, .record = path, .polls = true};
+        .rounds = 5, .size = 100000, .iface = "va", .vlan = VLAN, .record = folder, .polls = true};
     struct talk server = talk;
     unsigned tagged = 0;
     unsigned plain = 0;
 
-    CU_ASSERT_FATAL(fd >= 0);
-    close(fd);
-    unlink(path);
+    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof(path), "%s.pcapng", folder);
     server.iface = "vb";
     server.record = NULL;
     across(server, talk, VETH_HERE, VETH_THERE);
+    CU_ASSERT(talk_join_recordings(folder, path));
     count_tags(path, &tagged, &plain);
     unlink(path);
     if (tagged < 200 || plain > 0) /* 5 rounds of WRITE, READ and answers in packets of 4096 */

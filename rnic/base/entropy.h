@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Entropy: the device's unpredictable numbers, from which keys and QPNs are drawn. The key stream
- * of ChaCha20 (RFC 8439) under the caller's seed: whoever sees some numbers cannot tell the next,
- * and the same seed gives the same device.
+ * Entropy: the random numbers from which a device chooses its keys and QPNs. Either unpredictable,
+ * from the system's random source, so that a peer that sees some cannot tell the next; or the
+ * sequence of a seed, so that tests can repeat a run.
  */
-#ifndef RNIC_ENTROPY_H
-#define RNIC_ENTROPY_H
+#ifndef RNIC_BASE_ENTROPY_H
+#define RNIC_BASE_ENTROPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rnic_entropy {
-    uint8_t seed[32];
-    uint32_t block;    /* counter of the next block */
-    uint32_t word[16]; /* the present block */
-    unsigned left;     /* words of it not yet given out */
+    uint64_t state;
+    bool unpredictable;
 };
 
-void rnic_entropy_init(struct rnic_entropy *entropy, const uint8_t seed[32]);
+/* `seed` is unused if the numbers are to be unpredictable. */
+void rnic_entropy_init(struct rnic_entropy *entropy, uint64_t seed, bool unpredictable);
 
-/* The next 32 bits. After 2^32 blocks the stream would repeat; no device draws so many. */
+/* Returns the next 32 bits. */
 uint32_t rnic_entropy_u32(struct rnic_entropy *entropy);
-
-/* The ChaCha20 block function of RFC 8439, 2.3; for the test of its vectors. */
-void rnic_chacha20_block(const uint8_t key[32], uint32_t counter, const uint8_t nonce[12],
-                         uint32_t out[16]);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "device/ah.h"
 #include "device/cq.h"
-#include "device/entropy.h"
+#include "base/entropy.h"
 #include "device/event.h"
 #include "device/key.h"
 #include "device/limits.h"

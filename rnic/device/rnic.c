@@ -38,7 +38,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     if (rnic->attr.pkey_cnt == 0)
         rnic->attr.pkey[rnic->attr.pkey_cnt++] = 0xFFFF;
     rnic->limits = rnic_limits_of(&rnic->attr);
-    rnic_entropy_init(&rnic->entropy, attr->seed);
+    rnic_entropy_init(&rnic->entropy, attr->seed, attr->unpredictable);
     rnic_timers_init(&rnic->timers);
     rnic_list_init(&rnic->cnps);
     rnic_list_init(&rnic->ready);

@@ -124,9 +124,9 @@ struct rnic_attr {
     uint32_t qpn_last;
     /* Lower limits than the device's own; 0 and whatever is higher leave it at those. */
     struct rnic_limits limits;
-    /* Entropy for keys and QPNs that the caller does not choose: they are unpredictable to a peer
-     * if this is (32 bytes from the system's random source); equal bytes give equal devices. */
-    uint8_t seed[32];
+    /* Of keys and QPNs: a seed, which makes them repeatable, or the system's random source. */
+    uint64_t seed;
+    bool unpredictable;
     /* Whether the bytes of a region are there still, to be read or written; NULL: they are. Asked
      * for each piece that a packet touches, after everything else. */
     bool (*there)(const void *addr, size_t len, bool write);

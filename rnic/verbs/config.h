@@ -9,8 +9,8 @@
  *   RNIC_SEED     a number: keys, QPNs and impairments are repeatable; not set or 0: random
  *   RNIC_RECORD   folder, made if need be, for pcapng files of everything sent and received: one
  *                 for each process and interface (mergecap makes one file of them)
- *   RNIC_TIMELINE file for the times of all send requests (timeline_record.h); processes may share
- * it RNIC_LINGER   milliseconds, default 0: what ends a QP (ibv_destroy_qp(), ibv_modify_qp() to
+ *   RNIC_TIMELINE file for the times of all send requests (timeline_record.h); may be shared
+ *   RNIC_LINGER   milliseconds, default 0: what ends a QP (ibv_destroy_qp(), ibv_modify_qp() to
  *                 ERR or RESET, as rdma_disconnect() does, ibv_close_device(), exit()) waits until
  *                 nothing has come in for so long, at most twenty times that. A program that ends
  *                 right after its last message leaves a peer whose ACK was lost without an answer,

@@ -32,7 +32,7 @@ static void make_device(struct fabric *fabric, unsigned i, enum roce_encap encap
 
     address(encap, i, attr.mac, attr.gid[0].gid);
     attr.gid[0].type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    rng_fill(&rng, attr.seed, sizeof(attr.seed));
+    attr.seed = rng_u64(&rng);
     if (ecn)
         attr.ecn = *ecn;
     dev->rnic = rnic_new(&attr);

@@ -25,7 +25,7 @@ static void make_device(struct qp_pair_side *side, const uint8_t mac[6], const u
     memcpy(attr.mac, mac, 6);
     memcpy(attr.gid[0].gid, gid, 16);
     attr.gid[0].type = type;
-    rng_fill(&rng, attr.seed, sizeof(attr.seed));
+    attr.seed = rng_u64(&rng);
     side->rnic = rnic_new(&attr);
     side->block = malloc(QP_PAIR_MEM + 2 * QP_PAIR_GUARD);
     if (!side->rnic || !side->block)

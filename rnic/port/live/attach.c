@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include "port/sys/event_fd.h"
 #include "port/frameio/impair_port.h"
@@ -320,19 +319,11 @@ static void free_live(struct rnic_live *live)
 
 static void fill_seeds(struct rnic_live *live)
 {
-    uint8_t seed[32] = {0};
-
-    if (live->attr.seed) {
-        memcpy(live->seed, &live->attr.seed, sizeof(live->attr.seed));
-    } else if (getrandom(live->seed, sizeof(live->seed), 0) != sizeof(live->seed) ||
-               getrandom(&live->attr.seed, sizeof(live->attr.seed), 0) < 0) {
-        live->attr.seed = rnic_live_now(); /* not before the system's source is ready */
-        memcpy(live->seed, &live->attr.seed, sizeof(live->attr.seed));
-    }
-    /* QPNs are drawn from a stream of their own. */
-    memcpy(seed, live->seed, sizeof(seed));
-    seed[31] ^= 0xff;
-    rnic_entropy_init(&live->entropy, seed);
+    live->unpredictable = live->attr.seed == 0;
+    if (live->unpredictable) /* impairments need one */
+        arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
+    /* QPNs are drawn from a sequence of their own. */
+    rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);
 }
 
 /* Processes that were given one seed differ all the same, in keys and in impairments: each has
@@ -341,8 +332,6 @@ static void mix_block(struct rnic_live *live)
 {
     uint32_t number = live->qpns.whole ? 0 : live->qpns.block[0].number;
 
-    for (unsigned i = 0; i < 4; i++)
-        live->seed[24 + i] ^= (uint8_t)(number >> (8 * i));
     live->attr.seed ^= (uint64_t)number << 32;
 }
 
@@ -392,7 +381,8 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     }
     live->own_gids = attr->gid_cnt != 0;
     memcpy(device.mac, live->iface.mac, sizeof(device.mac));
-    memcpy(device.seed, live->seed, sizeof(device.seed));
+    device.seed = live->attr.seed;
+    device.unpredictable = live->unpredictable;
     device.mw_2a = attr->mw_2a;
     device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;

@@ -56,9 +56,9 @@ struct rnic_live {
     /* What it was opened with; strings are copies. */
     struct rnic_live_attr attr;
     struct rnic_gid gid[RNIC_GID_MAX];
-    bool own_gids;   /* attr.gid given */
-    bool given_port; /* rnic_live_open_port(): no sockets */
-    uint8_t seed[32];
+    bool own_gids;      /* attr.gid given */
+    bool given_port;    /* rnic_live_open_port(): no sockets */
+    bool unpredictable; /* no seed was given */
 
     struct rnic *rnic;
     struct rnic_iface iface;

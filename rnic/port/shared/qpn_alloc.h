@@ -6,7 +6,7 @@
 #ifndef PORT_SHARED_QPN_ALLOC_H
 #define PORT_SHARED_QPN_ALLOC_H
 
-#include "device/entropy.h"
+#include "base/entropy.h"
 #include "port/net/iface.h"
 
 #define RNIC_BLOCK_QPNS  4096u

@@ -10,10 +10,9 @@
 
 static struct rnic_entropy entropy_of(uint8_t seed)
 {
-    const uint8_t bytes[32] = {seed};
     struct rnic_entropy entropy;
 
-    rnic_entropy_init(&entropy, bytes);
+    rnic_entropy_init(&entropy, seed, false);
     return entropy;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What tests/interop/both_ends runs behind its taps: the rows of both_ends.txt between two guests, recorded at both
-ends."""
+"""Runs the rows of both_ends.txt between two guests and records both ends. Called by tests/interop/both_ends.
+"""
 import argparse
 import collections
 import os
@@ -20,11 +20,11 @@ from programs import Agent, gid_index, guest_ready, programs  # noqa: E402
 ADDRESS = {"left": {"": "192.0.2.1", "6": "2001:db8::1", "CTL": "198.51.100.1", "VLAN": "203.0.113.1"},
            "right": {"": "192.0.2.2", "6": "2001:db8::2", "CTL": "198.51.100.2", "VLAN": "203.0.113.2"}}
 MAC = {"left": bytes.fromhex("02526f434501"), "right": bytes.fromhex("02526f434502")}
-TIMEOUT = 60  # s a row
-TURN = 20_000_000  # ns by which a guest's cards may be apart
-# What is recorded: what each end sends before netem, and the wire between them.
+TIMEOUT = 60  # seconds per row
+TURN = 20_000_000  # maximum time between a guest's two cards for one frame, ns
+# Recordings: the packets of each end before netem, and the wire between them.
 TAPS = {"sent-left": ["-i", "sent1"], "sent-right": ["-i", "sent2"], "wire": ["-i", "wire1"]}
-# And the wire as others record it: at every interface on the way, cut, with a buffer that is too small.
+# Additional recordings: all interfaces, with a snap length, and with a buffer that is too small.
 OTHER_TAPS = {"any": ["-i", "any"], "cut96": ["-i", "wire2", "-s", "96"],
               "short": ["-i", "wire2", "-B", "8"]}
 RXE = "/sys/class/infiniband/rxe0/"
@@ -32,7 +32,7 @@ COUNTERS = f"cd {RXE}ports/1/hw_counters 2>/dev/null || cd {RXE}hw_counters; gre
 
 
 def rows(path):
-    """Name, MTU of the link, netem of each side, the server's port, its command, the client's."""
+    """Yields name, link MTU, netem of the left and the right, port of the server, server and client commands."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             fields = [field.strip() for field in line.rstrip("\n").split("|")]
@@ -63,7 +63,7 @@ class Tcpdump:
 
 
 def records(path):
-    """(time in ns, record) of a pcap file with nanoseconds."""
+    """Yields (time in ns, record) of a nanosecond pcap file."""
     with open(path, "rb") as file:
         data = file.read()
     at = 24
@@ -74,8 +74,8 @@ def records(path):
 
 
 def end_of(sent, wire, side, path):
-    """What a tap at one end would have: what it sent, and of the wire what its peer did. The cards of a guest
-    take turns: a frame may be on the wire, and answered, before its copy for us comes."""
+    """Builds the capture of a capture point at one end: its own packets before netem, and the peer's from the wire.
+    The two cards of a guest alternate, so a frame may be answered on the wire before its copy is recorded."""
     came, both, last = collections.defaultdict(collections.deque), [], 0
     with open(wire, "rb") as file:
         header = file.read(24)
@@ -97,7 +97,7 @@ def end_of(sent, wire, side, path):
 
 
 def counted(before, after):
-    """Of NAME:NUMBER... what grew, by how much."""
+    """Returns the increase of each counter in two lists of NAME:NUMBER."""
     old = dict(word.split(":") for word in before.split() if ":" in word)
     grown = [(name, int(value) - int(old.get(name, 0)))
              for name, value in (word.split(":") for word in after.split() if ":" in word)]
@@ -110,7 +110,7 @@ class Run:
         self.agent = {side: Agent(os.path.join(args.agents, side)) for side in ADDRESS}
         for side, agent in self.agent.items():
             other = 2 if side == "left" else 1
-            status, text = agent.run(  # the shell prefers programs of its own
+            status, text = agent.run(  # full paths: busybox's shell prefers its own programs
                 "/usr/bin/ip link set eth2 addrgenmode none && /usr/bin/ip link set eth2 mtu 9000 up && "
                 "/usr/bin/tc qdisc add dev eth0 clsact && /usr/bin/tc filter add dev eth0 egress matchall "
                 f"action mirred egress mirror dev eth2 && /usr/bin/ip neigh replace 198.51.100.{other} "
@@ -142,7 +142,7 @@ class Run:
             sys.exit(f"{side}: netem {words}: {text}")
 
     def row(self, fields, out):
-        """Records it below `out`; what the programs said."""
+        """Records the row below `out`. Returns the output of the programs."""
         name, mtu, left, right, port, server, client = fields
         self.link(mtu)
         folder = "/tmp/files"

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What happened on a wire that was recorded before and behind its faults, and whether `rocedrill check` says
-the same of the capture of either end alone.
+"""Compares what happened on a wire, recorded before and after netem, with `rocedrill check` on each end's capture.
 
     both_ends_figures.py --rocedrill PROGRAM [--peer NAME] FOLDER...
 
-A folder is one row of tests/interop/both_ends --keep: sent-left.pcap and sent-right.pcap have what each end sent,
-wire.pcap what came of it, left.pcap and right.pcap what a tap at one end has of both. Frames are matched by
-their bytes, fields come from tshark's built-in dissector: nothing of our codec or observer is in here.
+A folder is one row of tests/interop/both_ends --keep. sent-left.pcap and sent-right.pcap contain the packets that each
+end sent, wire.pcap those that netem delivered. left.pcap and right.pcap are the captures of a capture point at one
+end. Frames are matched by their bytes. Fields come from tshark's built-in dissector; nothing of our codec or
+analysis is used.
 
-Of each direction of a connection, in the capture of its sender and of its receiver (RC and UC):
+Compared for each direction of an RC or UC connection, in the captures of its sender and of its receiver:
 
-  packets     with a right ICRC
-  copies      the network delivered the same packet again; with IPv6, whose packets have no number, only
-              those of requests are compared, and with what is sent again
-  late        first transmissions that came behind a later PSN
-  repeats     sent again, of what is behind a PSN that had come. One end cannot always tell which of the two
-              a packet is: the sum is compared, and how many are taken for the other is said
-  gaps        PSNs that were passed over when they should have come
-  nak, rnr, fatal    what it sent as a responder
-  completed   messages acknowledged or answered, and their bytes
+  packets     packets with a good ICRC
+  copies      packets that the network duplicated; with IPv6, which has no identification, only copies of
+              requests are compared, together with repeats
+  late        first transmissions captured after a later PSN (out-of-order)
+  repeats     retransmissions after a later PSN. One end cannot always distinguish late packets from
+              repeats: the sum is compared, and the number of confusions is printed
+  gaps        PSNs that were skipped
+  nak, rnr, fatal    NAKs that it sent as a responder
+  completed   acknowledged or answered messages, and their bytes
 
-and of SEND and WRITE the shortest, the median and the longest time to completion. Exit status 1 if a
-figure differs, or check finds an ERROR that the peer's profile does not name.
+Also the minimum, median and maximum completion time of SEND and WRITE. Exit status 1 if a figure differs, or if
+check reports an ERROR that is not a known deviation of the peer.
 """
 import argparse
 import collections
@@ -42,11 +42,11 @@ FIELDS = ["frame.number", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.lengt
           "infiniband.bth.padcnt", "infiniband.aeth.syndrome", "infiniband.reth.dmalen"]
 RESPONSES = range(0x0D, 0x13)
 READ, ATOMICS = 0x0C, (0x13, 0x14)
-FIRST = (0x00, 0x06)           # of SEND and WRITE, less the bits of the service
+FIRST = (0x00, 0x06)           # First of SEND and WRITE, without service bits
 LAST = (0x02, 0x03, 0x08, 0x09, 0x16)
 ONLY = (0x04, 0x05, 0x0A, 0x0B, 0x17)
 SENDS = (*range(0x00, 0x06), 0x16, 0x17)
-FULL = {0x0D: 20, 0x0E: 16}    # bytes from BTH to ICRC around a whole path MTU
+FULL = {0x0D: 20, 0x0E: 16}    # bytes from BTH to ICRC without payload, of full packets
 # Bytes from BTH to ICRC that are no payload.
 AROUND = {0x00: 16, 0x01: 16, 0x02: 16, 0x03: 20, 0x04: 16, 0x05: 20, 0x06: 32, 0x07: 16, 0x08: 16,
           0x09: 20, 0x0A: 32, 0x0B: 36, 0x16: 20, 0x17: 20}
@@ -65,7 +65,7 @@ class Packet:
         self.service = self.opcode >> 5
         self.response = self.service == 0 and self.oper in RESPONSES
         self.flow = (self.src, self.dst, self.qpn)
-        self.sent = None  # of a delivery: its index in what was sent
+        self.sent = None  # of a delivered packet: its index among the sent ones
         self.copy = False
 
     def payload(self):
@@ -73,7 +73,7 @@ class Packet:
 
 
 def read(path, keep=lambda frame: True):
-    """Packets of RC and UC with a right ICRC, in order; and how many had a wrong one."""
+    """Returns the RC and UC packets with a good ICRC, in order, and the number with a bad one."""
     frames = [(time, record[16:]) for time, record in records(path)]
     command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E", "separator=/t",
                "-E", "occurrence=f"]
@@ -95,7 +95,7 @@ def read(path, keep=lambda frame: True):
 
 
 def header_good(frame):
-    """Whether the checksum of an IPv4 header fits; it covers what the ICRC does not."""
+    """Returns true if the IPv4 header checksum is correct; it covers fields that the ICRC does not."""
     at = 18 if frame[12:14] == b"\x81\x00" else 14
     if frame[at] >> 4 != 4:
         return True
@@ -104,13 +104,13 @@ def header_good(frame):
 
 
 def name(p):
-    """What the network leaves of a packet, but for what it may change, or damage and the ICRC not tell."""
+    """Returns the bytes of a packet that the network cannot change without a bad ICRC."""
     return (p.flow, p.frame[22:24] if p.frame[12:14] == b"\x81\x00" else p.frame[18:20]
             if p.frame[12:14] == b"\x08\x00" else b"", p.opcode, p.psn, p.frame[-4:])
 
 
 def match(sent, came):
-    """Gives deliveries the index of what was sent; what is delivered once more is a copy."""
+    """Assigns to each delivered packet the index of the sent packet; further deliveries are copies."""
     free = collections.defaultdict(collections.deque)
     for i, p in enumerate(sent):
         free[name(p)].append(i)
@@ -124,12 +124,12 @@ def match(sent, came):
 
 
 def after(p, mtu):
-    """The PSN after a request: a READ takes those of its responses."""
+    """Returns the PSN after a request; a READ uses one PSN per response."""
     return (p.psn + (max(1, -(-p.length // mtu)) if p.service == 0 and p.oper == READ else 1)) % ORDER
 
 
 def repeats_of(sent, mtu):
-    """Index of each request that was sent before, by its flow's PSNs."""
+    """Returns the indexes of the retransmitted requests, by the PSNs of their flow."""
     top, again = {}, set()
     for i, p in enumerate(sent):
         if p.response:
@@ -149,8 +149,8 @@ def mtu_of(packets):
 
 
 def direction(seen, again, mtu, sized, top):
-    """What a tap can tell of one flow's packets `seen`, of which those in `again` had been sent before. Until
-    `sized` no packet had told the path MTU, nor how many PSNs a READ takes. `top` is its first PSN, if known."""
+    """Returns what one end can know about the captured packets `seen` of a flow; `again`: the retransmissions.
+    Before index `sized`, the path MTU and so the PSNs of a READ are unknown. `top`: first PSN, if known."""
     count = collections.Counter(packets=len(seen))
     last = None
     for p in seen:
@@ -178,7 +178,7 @@ def direction(seen, again, mtu, sized, top):
 
 
 def messages(seen, answers, mtu):
-    """Messages of a flow that were completed: number, bytes and times, by operation."""
+    """Returns number, bytes and times of the completed messages of a flow, by operation."""
     done = collections.Counter()
     took = collections.defaultdict(list)
     parts = {}
@@ -192,7 +192,7 @@ def messages(seen, answers, mtu):
     total = 0
     for psn, p in parts.items():
         if p.service == 0 and p.oper == READ:
-            # a READ sent again from its middle is another PSN of the same
+            # a READ that restarts in the middle has a later PSN of the same READ
             if open_ and open_[-1][0] == "read" and 0 <= (psn - open_[-1][1]) % ORDER <= (
                     open_[-1][2] - open_[-1][1]) % ORDER:
                 continue
@@ -253,7 +253,7 @@ class Report:
 
 
 def compare(report, where, conn, seen, again, damaged):
-    """One connection as one end's capture has it, in which so many packets are damaged."""
+    """Compares one connection in the capture of one end, with the given number of damaged packets."""
     for me, peer in (("a", "b"), ("b", "a")):
         side, other = conn[me], conn[peer]
         if not side["address"] or not other["address"] or other["qpn"] is None:

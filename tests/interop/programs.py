@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What tests/interop/programs runs behind its tap interface: the rows of programs.txt, one end under
-rnic-run, the other in the guest, whose agent listens on the pipes in the folder that --agent names."""
+"""Runs the rows of programs.txt with one end under rnic-run and the other in the guest. Called by
+tests/interop/programs. The guest's agent uses the pipes in the folder --agent.
+"""
 import argparse
 import os
 import re
@@ -17,10 +18,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "programs"))
 import pair  # noqa: E402 (tests/programs)
 import stacks  # noqa: E402
 
-# By the digit behind a placeholder's name; and the interface.
+# Addresses by the suffix of the placeholder, and the interface.
 OURS = {"": "192.0.2.1", "6": "2001:db8::1", "IF": "tap0"}
 LINUX = {"": "192.0.2.2", "6": "2001:db8::2", "IF": "eth0"}
-TIMEOUT = 120  # s a row; the guest is emulated
+TIMEOUT = 120  # seconds per row; the guest is emulated
 
 def rows():
     with open(os.path.join(HERE, "programs.txt"), encoding="utf-8") as lines:
@@ -31,7 +32,7 @@ def rows():
 
 
 class Agent:
-    """The guest: commands by number, their lines as they come."""
+    """The guest's agent: numbered commands and their output lines."""
 
     def __init__(self, folder):
         self.to = open(os.path.join(folder, "agent.in"), "w", buffering=1, encoding="utf-8")
@@ -59,7 +60,7 @@ class Agent:
                     self.status[int(words[0])] = int(words[2])
 
     def wait(self, number, end):
-        """The status; 124 if it does not end in time, as timeout(1) says it."""
+        """Waits for a command. Returns its status; 124 after a timeout, as timeout(1) does."""
         while number not in self.status and time.monotonic() < end:
             self.read(end - time.monotonic())
         return self.status.get(number, 124)
@@ -73,7 +74,7 @@ class Agent:
 
 
 def gid_index(devinfo, address):
-    """Of the RoCEv2 GID of an address, in what ibv_devinfo -v prints."""
+    """Returns the index of the RoCEv2 GID of an address in the output of ibv_devinfo -v."""
     for match in re.finditer(r"GID\[ *(\d+)\]:\s*(\S+?),? *RoCE v2$", devinfo, re.MULTILINE):
         if re.fullmatch("(::ffff:)?" + re.escape(address), match[2]):
             return match[1]
@@ -81,7 +82,7 @@ def gid_index(devinfo, address):
 
 
 def filled(command, own, server, devinfo, folder):
-    """A row's command for one end."""
+    """Returns a row's command for one end."""
     places = {"IF": own["IF"], "TMP": folder}
     for digit in ("", "6"):
         places["SERVER" + digit] = server[digit]
@@ -91,7 +92,7 @@ def filled(command, own, server, devinfo, folder):
 
 
 def guest_ready(port):
-    """A command of the guest that ends when its server listens."""
+    """Returns a shell command that waits until the guest's server listens."""
     if port.startswith("mc/"):
         return f"until grep -q {port[3:]} /proc/net/dev_mcast; do sleep 0.1; done"
     if port.startswith("cm/"):
@@ -100,14 +101,14 @@ def guest_ready(port):
 
 
 def ready(port):
-    """Whether our server listens, or its interface takes the frames of a multicast group."""
+    """Returns true if our server listens, or if our interface receives the multicast group."""
     if port.startswith("mc/"):
         return port[3:] in pair.read_table("dev_mcast")
     return pair.ready(port)
 
 
 def programs(*commands):
-    """What has to be ended when a row fails; sh is the guest's agent too."""
+    """Returns the programs to kill if a row fails. sh is not one of them: it is the guest's agent."""
     return sorted(set(re.findall(r"\b(?:ibv?_|r[cdips]|ucm|uda|mck)\w+", " ".join(commands))))
 
 
@@ -115,8 +116,8 @@ class Run:
     def __init__(self, args, agent):
         self.args, self.agent = args, agent
         self.capture = os.path.join(args.agent, "run.pcapng")
-        self.folder = os.path.join(args.agent, "files")  # of the programs, at both ends
-        self.peer = "linux-rxe-" + re.match(r"\d+\.\d+", args.linux)[0]  # its deviations are known
+        self.folder = os.path.join(args.agent, "files")  # the folder {TMP}, at both ends
+        self.peer = "linux-rxe-" + re.match(r"\d+\.\d+", args.linux)[0]  # profile of known deviations
         self.rnic = [os.path.join(args.bin, "rnic-run"), "-i", "tap0"]
         devinfo = subprocess.run(self.rnic + ["--", "ibv_devinfo", "-v"], text=True, check=True,
                                  stdout=subprocess.PIPE).stdout
@@ -126,7 +127,7 @@ class Run:
         words = self.rnic + ["-w", self.capture]
         if self.args.loss:
             words += ["--impair", f"loss={self.args.loss:g}%"]
-        env = dict(os.environ, RNIC_LINGER="500")  # who ends first answers its peer's repeats
+        env = dict(os.environ, RNIC_LINGER="500")  # the end that exits first still answers retransmissions
         line = filled(command, OURS, server, self.devinfo[0], self.folder)
         return subprocess.Popen(words + ["--"] + shlex.split(line), env=env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -136,7 +137,7 @@ class Run:
         return self.agent.start(filled(command, LINUX, server, self.devinfo[1], self.folder))
 
     def row(self, fields, we_serve):
-        """None, or what went wrong."""
+        """Runs a row. Returns None or an error."""
         _, port, server, client, expect = fields[:5]
         end = time.monotonic() + TIMEOUT
         process = None
@@ -195,7 +196,7 @@ def main():
     for fields in known:
         if args.row and fields[0] not in args.row:
             continue
-        # As tests/run: a machine that stalls the guest for half a second looks like a dead peer.
+        # One retry: on a busy host the guest may stall for half a second, and its peer gives up.
         roles = [True, False] if len(fields) == 5 else [fields[5] == "our server"]
         wrong = {we_serve: run.row(fields, we_serve) and run.row(fields, we_serve)
                  for we_serve in roles}

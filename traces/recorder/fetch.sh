@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
-# What the guests are made of: a Debian kernel and the RDMA user space of the same release, both
-# unpacked below the cache folder, never installed. Sourced by traces/record.
+# Downloads the guests' packages: a Debian kernel and the RDMA user space of the same release, both
+# unpacked below the cache folder, not installed. Sourced by traces/record.
 #
-# In: $cache (folder), $host_release, $mirror. Functions print the path they made available.
+# Input: $cache (folder), $host_release, $mirror. The functions print the path of the result.
 
-# The user-space programs a guest needs; their libraries are found by apt's own dependencies.
+# Packages of a guest's programs; apt resolves their libraries.
 guest_programs=(busybox-static iproute2 ibverbs-utils rdmacm-utils perftest ibverbs-providers)
-# To build rxedrive against exactly those libraries.
+# Packages to build rxedrive with the same libraries.
 guest_headers=(libc6-dev linux-libc-dev libibverbs-dev librdmacm-dev libnl-3-dev libnl-route-3-dev)
 
-# apt for one release: the host's own configuration for the host's release, otherwise a private
-# one that leaves the host's lists and sources alone. Usage: apt_for RELEASE get|cache ARGS...
+# Runs apt for a release: with the host's configuration for the host's release, otherwise with a private
+# configuration that does not change the host's lists and sources. Usage: apt_for RELEASE get|cache ARGS...
 apt_for() {
     local release=$1 tool=$2
     shift 2
@@ -25,7 +25,7 @@ apt_for() {
         : >"$dir/status"
         [ -n "$mirror" ] || mirror=$(apt-get indextargets --format '$(REPO_URI)' \
             "Label: Debian" "Codename: $host_release" "Created-By: Packages" 2>/dev/null | head -1)
-        [ -n "$mirror" ] || die "which Debian archive has $release? Say --mirror URL"
+        [ -n "$mirror" ] || die "unknown Debian archive for $release: use --mirror URL"
         echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
             "$mirror $release main" >"$dir/sources.list"
         apt_private "$dir" get -q update >&2 && : >"$dir/updated"
@@ -43,7 +43,7 @@ apt_private() {
         -o APT::Architectures=amd64 -o APT::Architecture=amd64 "$@"
 }
 
-# Unpack .deb files into a folder; a merged-/usr tree stays merged.
+# Unpacks .deb files into a folder with a merged /usr.
 unpack_debs() {
     local dir=$1 deb
     shift
@@ -58,19 +58,19 @@ unpack_debs() {
     done
 }
 
-# fetch_kernel RELEASE KERNEL: KERNEL is empty (the release's own), a package name, or a .deb file.
-# Prints the folder it is unpacked in; that folder has the file "version": package and version.
+# fetch_kernel RELEASE KERNEL: KERNEL is a package name, a .deb file, or empty for the release's kernel.
+# Prints the folder with the unpacked kernel; its file "version" has package and version.
 fetch_kernel() {
     local release=$1 kernel=$2 dir deb= version
     if [ -f "$kernel" ]; then
         deb=$(realpath "$kernel")
-        kernel=$(dpkg-deb -f "$deb" Package) || die "$deb is no Debian package"
+        kernel=$(dpkg-deb -f "$deb" Package) || die "$deb: not a Debian package"
         dir=$cache/$release/$(basename "$deb" .deb)
     else
-        # linux-image-amd64 is a meta package: its dependency names the real one.
+        # linux-image-amd64 is a metapackage: the kernel is its dependency.
         [ -n "$kernel" ] || kernel=$(apt_for "$release" cache depends linux-image-amd64 |
             sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -1)
-        [ -n "$kernel" ] || die "no linux-image package for $release in apt's lists: run apt-get update"
+        [ -n "$kernel" ] || die "no linux-image package of $release in apt's lists: run apt-get update"
         dir=$cache/$release/$kernel
     fi
     if [ ! -e "$dir/version" ]; then

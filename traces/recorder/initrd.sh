@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
-# The initrd of a guest: everything it runs, and nothing else of the host. Sourced by traces/record.
+# Builds the initrd of a guest. It contains no files of the host. Sourced by traces/record.
 
 guest_modules=(virtio_pci virtio_net crc32_generic crc32c_generic crc32_pclmul
     rdma_rxe ib_uverbs rdma_ucm ib_umad
@@ -10,7 +10,7 @@ guest_binaries=(busybox ip tc rdma
     rping ucmatose udaddy mckey rstream
     ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat)
 
-# Shared libraries an ELF file names, found in the guest's own tree, recursively.
+# Adds an ELF file and, recursively, its shared libraries from the guest's tree.
 # Usage: add_elf ROOT DEST PATH-IN-ROOT
 add_elf() {
     local root=$1 dest=$2 path=$3 lib
@@ -25,7 +25,7 @@ add_elf() {
     done
 }
 
-# Modules of a kernel tree in insmod order. Usage: module_order MODULES_DIR NAME...
+# Prints the modules of a kernel tree in insmod order. Usage: module_order MODULES_DIR NAME...
 module_order() {
     local dir=$1
     shift
@@ -50,7 +50,7 @@ build_initrd() {
     mkdir -p "$dest"/{proc,sys,dev,run,tmp,etc,usr/lib/x86_64-linux-gnu,usr/bin,usr/sbin,usr/lib64,modules}
     for name in lib lib64 bin sbin; do ln -s "usr/$name" "$dest/$name"; done
 
-    # The dynamic loader is named by absolute path in every program.
+    # Every program has the absolute path of the dynamic loader.
     cp -L "$root/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" "$dest/usr/lib64/" 2>/dev/null ||
         cp -L "$root/lib64/ld-linux-x86-64.so.2" "$dest/usr/lib64/"
     for name in "${guest_binaries[@]}"; do
@@ -58,7 +58,7 @@ build_initrd() {
         if [ -n "$bin" ]; then add_elf "$root" "$dest" "$bin"; else warn "no $name in the guest's user space"; fi
     done
     ln -s busybox "$dest/usr/bin/sh"
-    # Named by no program, loaded all the same: by pthread_exit and by libibverbs.
+    # Libraries that pthread_exit and libibverbs load at run time.
     add_elf "$root" "$dest" usr/lib/x86_64-linux-gnu/libgcc_s.so.1
     add_elf "$root" "$dest" "$(cd "$root" && find usr/lib -name 'librxe-rdmav*.so' | head -1)"
     install -D -m 644 "$root/etc/libibverbs.d/rxe.driver" "$dest/etc/libibverbs.d/rxe.driver"
@@ -83,12 +83,12 @@ build_initrd() {
     rm -rf "$dest"
 }
 
-# Against the guest's libraries, not the host's: gcc would look there first without -L.
+# Builds rxedrive with the guest's libraries; -L precedes the host's library path.
 build_rxedrive() {
     local root=$1 out=$2 flags=()
     grep -q IBV_WR_FLUSH "$root/usr/include/infiniband/verbs.h" && flags=(-DRXEDRIVE_FLUSH)
     "${CC:-gcc}" --sysroot="$root" -std=gnu11 -O2 -g0 -Wall -Wextra -Werror "${flags[@]}" \
         -o "$out" "$here"/recorder/rxedrive*.c \
         -L"$root/usr/lib/x86_64-linux-gnu" -libverbs -lrdmacm ||
-        die "rxedrive does not build"
+        die "cannot build rxedrive"
 }

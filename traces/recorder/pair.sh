@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
-# Two QEMU guests, "left" and "right", on one wire, driven from here. Sourced by traces/record.
+# Starts and controls two QEMU guests, "left" and "right", on one wire. Sourced by traces/record.
 #
 # Each guest has two cards: the wire (recorded, eth0) and a control network (eth1) on which programs
-# exchange what must not be in a capture. Both are raw Ethernet frames in datagrams between unix
-# sockets: no port is taken, and a full socket holds the sender back instead of losing a frame.
-# Each guest is steered through two pairs of FIFOs: QEMU's monitor (QMP) and the agent (ttyS1).
+# exchange data that must not be captured. Both are raw Ethernet frames in datagrams between unix
+# sockets: they use no port, and a full socket blocks the sender instead of dropping a frame.
+# Each guest is controlled through two pairs of FIFOs: QEMU's monitor (QMP) and the agent (ttyS1).
 
 declare -A pid qmp_in qmp_out agent_in agent_out
 command_count=0
 
-# pair_boot KERNEL_DIR INITRD MTU: returns when both agents answer.
+# pair_boot KERNEL_DIR INITRD MTU: boots both guests and waits for their agents.
 pair_boot() {
     local kernel=$1 initrd=$2 mtu=$3 side line
     say "booting two guests: $(cat "$kernel/version"), link MTU $mtu"
@@ -18,7 +18,7 @@ pair_boot() {
     for side in left right; do
         if ! read -r -t "$boot_seconds" line <&"${agent_out[$side]}"; then
             tail -5 "$tmp/$side.console" >&2
-            die "guest $side did not come up within $boot_seconds s"
+            die "guest $side did not boot within $boot_seconds s"
         fi
         [[ $line == "agent ready"*0x* || $line == "agent ready"*:* ]] ||
             die "guest $side has no Soft-RoCE device: $line"
@@ -53,7 +53,7 @@ guest_start() {
     pid[$side]=$!
 }
 
-# pair_stop: ends both guests. Also the exit trap's job, so it accepts a half-started pair.
+# pair_stop: ends both guests. The exit trap calls it too, so it accepts a partly started pair.
 pair_stop() {
     local side fd
     for side in "${!pid[@]}"; do kill "${pid[$side]}" 2>/dev/null; done
@@ -87,14 +87,14 @@ dump_stop() { # SIDE
     qmp "$1" '{"execute":"object-del","arguments":{"id":"dump"}}'
 }
 
-# guest_begin SIDE SECONDS COMMAND: starts it, sets $id for guest_end.
+# guest_begin SIDE SECONDS COMMAND: starts a command and sets $id for guest_end.
 guest_begin() {
     id=$((++command_count))
     echo "$id $2 ${3//$'\n'/ }" >&"${agent_in[$1]}"
 }
 
-# guest_end SIDE ID SECONDS: waits for the end of command ID; its output goes to
-# $tmp/SIDE.out.ID, its status is the function's. Output of other commands is kept for them.
+# guest_end SIDE ID SECONDS: waits for command ID and returns its status. Its output is in
+# $tmp/SIDE.out.ID. Output of other commands is stored for their guest_end.
 guest_end() {
     local side=$1 want=$2 deadline=$((SECONDS + $3)) id kind text
     while [ ! -e "$tmp/$side.rc.$want" ]; do

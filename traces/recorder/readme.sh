@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
-# manifest.tsv, the provenance of every capture, and the table of README.md made from it.
+# Updates manifest.tsv (the provenance of every capture) and the table of README.md.
 # Sourced by traces/record.
 
 manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes\treplay'
@@ -24,7 +24,7 @@ manifest_set() {
     [ "$out" != "$here/captures" ] || readme_write
 }
 
-# Replaces what stands between the two marks of README.md.
+# Replaces the text between the two marks of README.md.
 readme_write() {
     local table
     table=$(awk -F '\t' '

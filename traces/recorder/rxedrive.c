@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The steps of rxedrive and their execution. See rxedrive.h for the idea. */
+/* The steps of rxedrive and their execution. See rxedrive.h. */
 #include "recorder/rxedrive_step.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 enum {
-    MAX_OUTSTANDING = 1024, /* requests and receives ever posted by one side */
-    MAX_MESSAGES = 1024,    /* messages one side may have to receive */
-    DRAIN_MS = 300,         /* how long a receive may come after its request is done */
+    MAX_OUTSTANDING = 1024, /* maximum number of requests and receives of one side */
+    MAX_MESSAGES = 1024,    /* maximum number of messages that one side receives */
+    DRAIN_MS = 300,         /* maximum time from a request's completion to its receive's, ms */
 };
 
 /* A posted work request. Index in the table = wr_id. */
@@ -23,12 +23,12 @@ struct posted {
     const struct step *step; /* NULL: slot unused */
     bool receive;
     uint8_t *data;   /* source, sink or receive buffer */
-    uint8_t *expect; /* what a READ or an atomic must have fetched, or NULL */
+    uint8_t *expect; /* expected result of a READ or atomic, or NULL */
     uint32_t len;
-    int number; /* of the message */
+    int number; /* message number */
 };
 
-/* A message this side has to receive. */
+/* A message that this side must receive. */
 struct message {
     const struct step *step; /* NULL: received */
     uint32_t len;
@@ -37,12 +37,12 @@ struct message {
 
 struct state {
     struct rig rig;
-    uint8_t *shadow[SIDES]; /* what each side's region must contain */
+    uint8_t *shadow[SIDES]; /* expected content of each side's region */
     struct posted posted[MAX_OUTSTANDING];
     int posted_cnt, sends_open;
     struct message message[MAX_MESSAGES];
     int message_cnt, messages_open;
-    int number; /* of the last message, the same on both sides */
+    int number; /* number of the last message, equal on both sides */
     int failures;
 };
 
@@ -79,7 +79,7 @@ static uint64_t now_ms(void)
     return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Byte i of message number n: differs between messages and between packets of one. */
+/* Returns byte i of message n; it differs between messages and between packets of a message. */
 static uint8_t pattern(int n, size_t i)
 {
     return (uint8_t)(n * 59 + i * 7 + (i >> 8) * 13 + 1);
@@ -113,7 +113,8 @@ static struct posted *post_slot(struct state *s, const struct step *step, size_t
 
 /* --- completions */
 
-/* Which message is it? Receives of an unreliable service may have gaps, those of an SRQ mix QPs. */
+/* Finds the message of a receive: an unreliable service may lose some, and an SRQ serves several
+ * QPs. */
 static void match_message(struct state *s, const struct posted *p, const struct ibv_wc *wc)
 {
     uint32_t grh = s->rig.opt.type == IBV_QPT_UD ? GRH_LEN : 0;
@@ -193,7 +194,7 @@ static bool poll_one(struct state *s)
     return true;
 }
 
-/* Until every request of this side is complete. */
+/* Waits until every request of this side is complete. */
 static void wait_requests(struct state *s)
 {
     uint64_t end = now_ms() + s->rig.opt.patience * 1000ull;
@@ -206,7 +207,7 @@ static void wait_requests(struct state *s)
     }
 }
 
-/* Receives of what the peer has completed; then the region must be what the requests made it. */
+/* Waits for the receives of the peer's completed requests, then checks the region's content. */
 static void settle(struct state *s)
 {
     uint64_t end = now_ms() + DRAIN_MS;
@@ -247,7 +248,7 @@ static bool is_send(const struct step *step)
     return step->op->wr == IBV_WR_SEND;
 }
 
-/* Whether this side does what the step says. */
+/* Returns true if this side executes the step. */
 static bool acts(const struct state *s, const struct step *step)
 {
     return (s->rig.opt.me == step->requester) != step->op->by_responder;
@@ -268,7 +269,7 @@ static enum ibv_wr_opcode wr_opcode(const struct step *step)
 }
 
 /*
- * Posts by the extended interface. It has requests the older one lacks, and, on rxe, it lets an
+ * Posts with the extended interface. It has additional requests, and on rxe it lets an
  * unaligned atomic through to the peer.
  */
 static int post_extended(struct rig *rig, const struct step *step, struct posted *p, uint64_t wr_id)
@@ -310,7 +311,7 @@ static bool is_extended(const struct rig *rig, const struct step *step)
     return extended;
 }
 
-/* Sends the bytes of the message; the others fetch some, or none. */
+/* Returns true if the request sends the bytes of the message. */
 static bool carries_data(const struct step *step)
 {
     bool carries = is_send(step) || step->op->wr == IBV_WR_RDMA_WRITE;
@@ -326,7 +327,7 @@ static bool fetches_data(const struct step *step)
     return step->op->wr == IBV_WR_RDMA_READ || is_atomic(step);
 }
 
-/* Bytes of local memory a request needs. */
+/* Returns the bytes of local memory that a request needs. */
 static uint32_t local_len(const struct step *step)
 {
     if (is_atomic(step))
@@ -334,7 +335,7 @@ static uint32_t local_len(const struct step *step)
     return carries_data(step) || fetches_data(step) ? step->value : 0;
 }
 
-/* What a successful request does to the responder's region; both sides keep the account. */
+/* Applies a successful request to the expected content of the responder's region, on both sides. */
 static void account(uint8_t *memory, const struct step *step, int number)
 {
     uint64_t old;
@@ -444,7 +445,7 @@ static void run_recv(struct state *s, const struct step *step)
         fatal("%s: %s", step->text, strerror(error));
 }
 
-/* The responder binds a type 2 window over part of its region and tells its key. */
+/* Binds a type 2 memory window to part of the responder's region and sends its key to the peer. */
 static void run_bind(struct state *s, const struct step *step)
 {
     struct rig *rig = &s->rig;
@@ -480,11 +481,11 @@ static void run_bind(struct state *s, const struct step *step)
     printf("memory window rkey 0x%x va 0x%" PRIx64 " length %" PRIu64 "\n", rig->mine.rkey[KEY_MW],
            wr.bind_mw.bind_info.addr, step->value);
     wait_requests(s);
-    rig->mw->rkey = rig->mine.rkey[KEY_MW]; /* the next bind has to name the present key */
+    rig->mw->rkey = rig->mine.rkey[KEY_MW]; /* the next bind requires the current key */
     peer_meet(rig, rig->mine.rkey[KEY_MW]);
 }
 
-/* The responder takes the key of its window back itself. */
+/* Invalidates the responder's own memory window. */
 static void run_linv(struct state *s, const struct step *step)
 {
     struct rig *rig = &s->rig;
@@ -580,7 +581,7 @@ static void run_step(struct state *s, const struct step *step)
     peer_meet(&s->rig, 0);
     if (request || wait) {
         settle(s);
-        /* No request of the next step before the region has been looked at. */
+        /* The next step starts only after the region was checked. */
         peer_meet(&s->rig, 0);
     }
 }
@@ -609,6 +610,6 @@ int main(int argc, char **argv)
     while (poll_one(s))
         ;
     rig_report_events(&s->rig);
-    peer_meet(&s->rig, 0); /* neither leaves while the other may still need it */
+    peer_meet(&s->rig, 0); /* neither side exits while the other may need it */
     return s->failures ? 1 : 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rxedrive: drives two RDMA devices through a list of verbs steps, in lockstep, to be recorded.
+ * rxedrive: executes a list of verbs steps on two RDMA devices, in lockstep, for recording.
  *
  * The same program runs with the same arguments on both sides. "left" is the requester of a step
- * unless the step says from=right. Both sides walk the whole list; after each step they meet on a
- * TCP connection of a network that is not recorded, so a step never starts before both are done
- * with the previous one, and each side knows what the other's memory must contain.
+ * unless the step has from=right. Both sides execute the whole list. After each step they
+ * synchronize over a TCP connection on a network that is not recorded. So a step starts only after
+ * both sides have finished the previous one, and each side knows the expected content of the
+ * other's memory.
  */
 #ifndef RXEDRIVE_H
 #define RXEDRIVE_H
@@ -26,47 +27,48 @@ enum {
 enum {
     MAX_QPS = 16,
     REGION_LEN = 256 * 1024,     /* bytes of remotely accessible memory on each side */
-    ARENA_LEN = 8 * 1024 * 1024, /* bytes for sources, sinks and receives, used once each */
+    ARENA_LEN = 8 * 1024 * 1024, /* bytes for local buffers, each used once */
     QUEUE_DEPTH = 256,           /* work requests per queue */
-    GRH_LEN = 40,                /* bytes a UD receive has in front of its payload */
+    GRH_LEN = 40,                /* bytes before the payload in a UD receive buffer */
     UD_QKEY = 0x11111111,
 };
 
-/* By which key the responder's region is addressed. */
+/* Keys of the responder's region. */
 enum key {
     KEY_ALL, /* read, write and atomic permitted */
     KEY_READONLY,
     KEY_WRITEONLY,
-    KEY_MW,    /* the memory window the responder bound last */
-    KEY_WRONG, /* no key of the responder's */
+    KEY_MW,    /* key of the memory window that the responder bound last */
+    KEY_WRONG, /* a key that the responder does not have */
     KEYS,
 };
 
 enum cm_mode {
-    CM_NONE, /* QPs are connected by the side channel */
+    CM_NONE, /* QPs are connected over the control channel */
     CM_ACCEPT,
     CM_REJECT, /* right's program rejects the connection */
 };
 
 struct options {
     int me;                     /* LEFT or RIGHT */
-    const char *control[SIDES]; /* side channel addresses, IPv4 */
+    const char *control[SIDES]; /* addresses on the control network, IPv4 */
     const char *ip[SIDES];      /* addresses of the RDMA devices, IPv4 or IPv6 */
-    const char *group;          /* multicast group right joins and left sends to, or NULL */
+    const char *group;          /* multicast group that right joins and left sends to, or NULL */
     enum ibv_qp_type type;
     enum cm_mode cm;
-    bool disconnect; /* left ends a CM connection */
+    bool disconnect; /* left disconnects a CM connection */
     bool extended;   /* QPs of the extended interface: FLUSH, ATOMIC WRITE */
-    bool lossy;      /* unreliable service over a bad wire: losses are no error */
+    bool lossy;      /* unreliable service with loss: lost messages are not errors */
     bool srq;
     int qps;
     int mtu;             /* path MTU, bytes */
     uint32_t psn[SIDES]; /* first PSN of QP 0; QP n starts n * 0x1000 later */
     int min_rnr, timeout, retry, rnr_retry, rd_atomic, tclass;
-    int patience; /* seconds until a completion counts as missing */
+    int patience; /* timeout of a completion, s */
 };
 
-/* What each side tells the other before the first step. Same program, same machine: sent as is. */
+/* Data that both sides exchange before the first step. Sent unconverted: the machines are the same.
+ */
 struct endpoint {
     uint32_t qpn[MAX_QPS];
     uint32_t rkey[KEYS];
@@ -84,7 +86,7 @@ struct rig {
     struct ibv_cq *cq;
     struct ibv_srq *srq;
     struct ibv_qp *qp[MAX_QPS];
-    struct ibv_ah *ah; /* UD: the way to the peer or to the group */
+    struct ibv_ah *ah; /* UD: address of the peer or of the group */
     struct ibv_mw *mw;
     struct ibv_mr *mr[KEYS]; /* KEY_ALL, KEY_READONLY, KEY_WRITEONLY */
     struct ibv_mr *arena_mr;
@@ -94,7 +96,7 @@ struct rig {
     struct endpoint mine, peer;
 };
 
-/* rxedrive_peer.c: the side channel */
+/* rxedrive_peer.c: the control channel */
 void peer_connect(struct rig *rig);
 void peer_exchange(struct rig *rig, const void *mine, void *theirs, size_t len);
 uint64_t peer_meet(struct rig *rig, uint64_t value);
@@ -106,7 +108,7 @@ void rig_report_events(struct rig *rig);
 void rig_spend_qpns(int n);
 bool qp_to_error(struct ibv_qp *qp);
 
-/* Ends the program with a message; for what no scenario wants to happen. */
+/* Prints a message and ends the program. */
 __attribute__((noreturn, format(printf, 1, 2))) void fatal(const char *format, ...);
 
 #endif

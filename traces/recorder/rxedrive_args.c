@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The command line of rxedrive: options, and the language of steps that usage() explains. */
+/* Parses the command line of rxedrive: options, and the steps that usage() describes. */
 #include "recorder/rxedrive_step.h"
 
 #include <getopt.h>
@@ -46,7 +46,7 @@ const char *status_name(int status)
 static void usage(void)
 {
     puts("usage: rxedrive --left|--right [options] STEP...\n"
-         "A step is OP[=VALUE][,KEY[=VALUE]]...; both sides are given the same steps.");
+         "A step is OP[=VALUE][,KEY[=VALUE]]...; both sides get the same steps.");
     for (const struct op *op = ops; op->name; op++)
         printf("  %-12s %s\n", op->name, op->help);
     puts("keys: from=right (the requester), qp=N, off=BYTES, key=all|readonly|writeonly|mw|wrong,\n"
@@ -153,7 +153,7 @@ struct step parse_step(const char *text)
             *value++ = '\0';
         parse_key(&step, part, value);
     }
-    /* A receive completes well if its request does, unless the scenario says otherwise. */
+    /* Default: the receive succeeds if its request does. */
     if (step.peer == WC_NONE && step.expect == IBV_WC_SUCCESS)
         step.peer = IBV_WC_SUCCESS;
     return step;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The side channel of rxedrive: one TCP connection, right listens. */
+/* The control channel of rxedrive: one TCP connection; right listens. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,8 +13,8 @@
 
 enum {
     CONTROL_PORT = 18600,
-    CONNECT_TRIES = 300, /* a tenth of a second each: the other side may start later */
-    SILENCE_S = 90,      /* longer than the slowest step of a scenario */
+    CONNECT_TRIES = 300, /* attempts, 0.1 s each: the other side may start later */
+    SILENCE_S = 90,      /* timeout, s; longer than the slowest step of a scenario */
 };
 
 void peer_connect(struct rig *rig)

@@ -22,7 +22,7 @@ enum {
 
 static const char private_data[] = "RoCEdrill";
 
-/* The GID of an IP address: IPv4 in its mapped form. */
+/* Converts an IP address to a GID; IPv4 in mapped form. */
 static union ibv_gid gid_of(const char *ip)
 {
     union ibv_gid gid = {.raw = {[10] = 0xff, [11] = 0xff}};
@@ -58,7 +58,7 @@ static uint32_t first_psn(const struct rig *rig, int side, int qp)
     return (rig->opt.psn[side] + qp * 0x1000) & 0xffffff;
 }
 
-/* Protection domain, completion queue and memory: what is needed before the first QP. */
+/* Creates protection domain, completion queue and memory regions. */
 static void open_memory(struct rig *rig)
 {
     const int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -177,7 +177,7 @@ static void qp_init(struct rig *rig, struct ibv_qp *qp)
                (rig->opt.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
-/* INIT to RTS, towards the peer's QP of the same index. */
+/* Moves a QP from INIT to RTS, connected to the peer's QP of the same index. */
 static void qp_connect(struct rig *rig, int index)
 {
     const struct options *opt = &rig->opt;
@@ -208,7 +208,8 @@ static void qp_connect(struct rig *rig, int index)
     modify(rig->qp[index], &attr, rts);
 }
 
-/* Receives of the group reach the device only if the IP stack is a member too. */
+/* Joins the multicast group in the IP stack too; without this the device receives no group packets.
+ */
 static void join_group(struct rig *rig, const union ibv_gid *group)
 {
     int fd, failed;
@@ -233,7 +234,7 @@ static void join_group(struct rig *rig, const union ibv_gid *group)
         fatal("cannot attach the QP to %s: %s", rig->opt.group, strerror(failed));
 }
 
-/* Left sends to the group, right to left. */
+/* Creates the address handle: left sends to the group, right to left. */
 static void open_ah(struct rig *rig)
 {
     union ibv_gid to = rig->peer.gid, group;
@@ -378,7 +379,7 @@ static void cm_connect(struct rig *rig)
         cm_connect_right(rig, (struct sockaddr *)&addr);
 }
 
-/* --- what rxedrive.c calls */
+/* --- functions for rxedrive.c */
 
 static void open_device(struct rig *rig)
 {
@@ -438,7 +439,7 @@ void rig_report_events(struct rig *rig)
     }
 }
 
-/* So that the two ends of a connection between fresh machines do not have the same QPN. */
+/* Uses up QP numbers, so that the two ends of a connection have different QPNs. */
 void rig_spend_qpns(int n)
 {
     struct rig rig = {.opt = {.type = IBV_QPT_RC}};

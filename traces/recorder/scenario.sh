@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # Scenarios: small scripts in traces/scenarios. Sourced by traces/record.
 #
-# The first line of a scenario says what its capture shows. Further comment lines of the form
+# The first line of a scenario describes its capture. Further comment lines of the form
 # "# key: value" set: link-mtu (1500), release (this machine's), capture-at (right; the guest
-# whose wire is recorded). The rest is shell, with the words defined under "Words" below.
+# at which the wire is recorded). The rest is shell, with the functions under "Functions of a scenario".
 
 scenario_names() {
     local file
@@ -25,7 +25,7 @@ scenario_list() {
     for name in $(scenario_names); do printf '%-28s %s\n' "$name" "$(scenario_shows "$name")"; done
 }
 
-# Runs scenarios, booting once for all that want the same kernel and link MTU.
+# Runs scenarios. Scenarios with the same kernel and link MTU share one boot.
 scenarios_run() {
     local name key keys=() failed=()
     for name; do
@@ -37,7 +37,7 @@ scenarios_run() {
         key="$want_release $want_mtu"
         if [ "$key" != "$booted" ]; then
             [ -z "$booted" ] || pair_stop
-            # One at a time: a failure in $(...) has to end the whole run.
+            # Separate assignments: a failure in $(...) must end the run.
             kernel_dir=$(fetch_kernel "$want_release" "$kernel") || exit 2
             userland_dir=$(fetch_userland "$want_release") || exit 2
             build_initrd "$kernel_dir" "$userland_dir" "$tmp/initrd"
@@ -75,13 +75,13 @@ scenario_record() {
     capture_keep "$name" "$dump"
 }
 
-# Says what is wrong with a recorded file; nothing if it is as every capture has to be.
+# Prints the errors of a recorded file; nothing if it is acceptable.
 capture_problem() {
     local size directions
     size=$(stat -c %s "$1")
-    [ "$size" -le "$max_bytes" ] || { echo "$size bytes are more than $max_bytes"; return; }
+    [ "$size" -le "$max_bytes" ] || { echo "$size bytes: larger than $max_bytes"; return; }
     directions=$(tshark -r "$1" -T fields -e eth.src 2>/dev/null | sort -u | wc -l)
-    [ "$directions" = 2 ] || echo "frames of $directions senders, not of 2"
+    [ "$directions" = 2 ] || echo "frames of $directions senders instead of 2"
 }
 
 capture_keep() {
@@ -103,9 +103,9 @@ capture_keep() {
     say "$name: $frames frames"
 }
 
-# --- Words of a scenario. Each returns the failure, so that a script can end in "&&" or not care.
+# --- Functions of a scenario. Each returns the status of its command.
 
-# on SIDE COMMAND...: runs to its end on one guest.
+# on SIDE COMMAND...: runs a command on one guest and waits for it.
 on() {
     local side=$1 status command
     shift
@@ -121,7 +121,7 @@ on() {
     return $status
 }
 
-# serve COMMAND...: starts it on the right; client COMMAND...: runs it on the left, to the end of both.
+# serve COMMAND...: starts a server on the right. client COMMAND...: runs a client on the left and waits for both.
 serve() {
     commands+=("right: $*")
     echo "right\$ $*" >>"$report"
@@ -139,7 +139,7 @@ client() {
     [ "$left_status" = "${left_expect:-0}" ] && [ "$right_status" = "${right_expect:-0}" ]
 }
 
-# drive ARGS...: rxedrive on both guests with the same arguments.
+# drive ARGS...: runs rxedrive on both guests with the same arguments.
 drive() {
     local args status=0 left_id right_id
     args=$(quote "$@")
@@ -156,7 +156,7 @@ drive() {
     return $status
 }
 
-# Arguments as a shell would need them, readable where they can be.
+# Prints arguments in shell syntax, quoted only if necessary.
 quote() {
     local arg
     for arg; do
@@ -171,21 +171,21 @@ report_end() { # SIDE ID STATUS
     } >>"$report"
 }
 
-# What happens to frames on their way out of a guest: netem SIDE ARGS (see tc-netem).
+# netem SIDE ARGS: impairs the frames that a guest sends (see tc-netem).
 netem() {
     local side=$1
     shift
     on "$side" "/usr/bin/tc qdisc replace dev eth0 root netem $*"
 }
 
-# drop SIDE ingress|egress FIELD VALUE [HOW]: loses RoCEv2/IPv4 frames on their way into or out of
-# a guest: those whose psn, opcode or (on QP 1) MAD attribute is VALUE. HOW: "first" (default; tc
-# counts no further than to two, so it is the first, the third and so on) or "all". What the
-# recording guest dropped on ingress is in the capture; what a guest dropped on egress is not: it
-# never reached the wire.
+# drop SIDE ingress|egress FIELD VALUE [HOW]: drops RoCEv2/IPv4 frames on their way into or out of
+# a guest whose psn, opcode or (on QP 1) MAD attribute is VALUE. HOW: "first" (default; tc
+# counts only to two, so the first, the third and so on) or "all". Frames that the
+# recording guest drops on ingress are in the capture; frames that a guest drops on egress never
+# reach the wire.
 drop() {
     local side=$1 way=$2 match how="random determ pass 2"
-    # "trap" loses the frame without a word; of "drop" on egress rxe would hear, and send again.
+    # "trap" drops silently; with "drop" on egress rxe would notice and retransmit.
     # Offsets from an IPv4 header without options: UDP at 20, BTH at 28, DETH at 40, MAD at 48.
     case $3 in
     psn) match="match u32 $4 0x00ffffff at 36" ;;

@@ -11,7 +11,7 @@
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* The same regions once more, with what is in them now. */
+/* Copies the regions and what they contain now. */
 static int clone_memory(struct shadow_memory *to, const struct shadow_memory *from)
 {
     shadow_init(to);
@@ -40,15 +40,15 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     return 0;
 }
 
-/* Each device's memory, while connections are played on it. */
+/* Copies the memory of each host, for connections to be played on. */
 static struct shadow_memory *clone_memories(const struct session *d)
 {
     struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            clone_memory(&memory[i],
-                         &d->host[i].memory); /* what fails has no regions, and is skipped */
+            clone_memory(&memory[i], &d->host[i].memory); /* a host that failed has no regions: its
+                                                             connections are skipped */
     return memory;
 }
 
@@ -103,7 +103,7 @@ static int play_conn(struct rc_loop_result *conn, const struct closed_loop_sides
     if (conn->works.skip)
         return skip_conn(conn, conn->works.skip);
     if (memory->keys.key_len == 0)
-        return skip_conn(conn, "no memory for the regions a second time");
+        return skip_conn(conn, "no memory for a copy of the regions");
     sim_pcap_next_conn(pcap);
     if (rc_loop_play(conn, ends, number, memory, impair, pcap, &why) != 0)
         return -1;
@@ -189,7 +189,7 @@ static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
     va_end(args);
 }
 
-/* The remote bytes that a work names; false if it names none. */
+/* Returns the remote range of a work request; false if it has none. */
 static bool remote_range(const struct work_requests *w, const struct work_request *wr,
                          uint32_t *rkey, uint64_t *va, uint64_t *len)
 {
@@ -210,9 +210,9 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Whether a later request may change what a READ brings if it is repeated (9.7.5.1.4: the
- * responder reads again; keys of one responder may stand for the same memory only in the capture,
- * not here). */
+/* Returns whether a later request may change the data of a READ that is retransmitted: the
+ * responder reads again (9.7.5.1.4). Different keys of a recorded responder may share memory,
+ * but not here. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -228,7 +228,7 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Completions of the requester, up to where it rightly gave up. */
+/* Compares the requester's completions up to the one at which it rightly gave up. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
@@ -237,19 +237,21 @@ static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result 
         if (conn->gave_up && is->status == RNIC_WC_RETRY_EXC_ERR)
             return true;
         if (is->work != was->work || is->status != was->status) {
-            fail_conn(conn,
-                      "work request %u completes with %s, without edits work request %u with %s",
-                      is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
-                      rnic_wc_status_name(was->status));
+            fail_conn(
+                conn,
+                "work request %u completes with %s; without impairments work request %u with %s",
+                is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
+                rnic_wc_status_name(was->status));
             return false;
         }
         if (is->hash != was->hash && !may_change(&conn->works, is->work)) {
-            fail_conn(conn, "work request %u brings other bytes than without edits", is->work + 1);
+            fail_conn(conn, "work request %u returns other data than without impairments",
+                      is->work + 1);
             return false;
         }
     }
     if (conn->sent.cnt != clean->sent.cnt) {
-        fail_conn(conn, "%zu work requests complete, without edits %zu", conn->sent.cnt,
+        fail_conn(conn, "%zu work requests complete, without impairments %zu", conn->sent.cnt,
                   clean->sent.cnt);
         return false;
     }
@@ -261,7 +263,7 @@ static bool check_received(struct rc_loop_result *conn, const struct rc_loop_res
     size_t cnt = conn->received.cnt;
 
     if (conn->gave_up ? cnt > clean->received.cnt : cnt != clean->received.cnt) {
-        fail_conn(conn, "%zu receives complete, without edits %zu", cnt, clean->received.cnt);
+        fail_conn(conn, "%zu receives complete, without impairments %zu", cnt, clean->received.cnt);
         return false;
     }
     for (size_t i = 0; i < cnt; i++) {
@@ -269,10 +271,10 @@ static bool check_received(struct rc_loop_result *conn, const struct rc_loop_res
                                     *was = &clean->received.entry[i];
 
         if (is->status != was->status || is->len != was->len || is->hash != was->hash) {
-            fail_conn(conn, "receive %zu brings %u bytes with %s, without edits %u with %s%s",
-                      i + 1, is->len, rnic_wc_status_name(is->status), was->len,
-                      rnic_wc_status_name(was->status),
-                      is->hash != was->hash ? ", and others" : "");
+            fail_conn(
+                conn, "receive %zu completes with %u bytes and %s; without impairments %u and %s%s",
+                i + 1, is->len, rnic_wc_status_name(is->status), was->len,
+                rnic_wc_status_name(was->status), is->hash != was->hash ? ", other data" : "");
             return false;
         }
     }
@@ -285,15 +287,15 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
     if (conn->verdict == VERDICT_SKIPPED)
         return;
     if (conn->errors) {
-        conn->verdict = VERDICT_FAIL; /* the reason is there */
+        conn->verdict = VERDICT_FAIL; /* its reason is already set */
         return;
     }
     if (conn->stuck) {
-        fail_conn(conn, "it does not come to an end: %zu of %zu work requests completed",
-                  conn->sent.cnt, conn->works.cnt);
+        fail_conn(conn, "the connection hangs: %zu of %zu work requests completed", conn->sent.cnt,
+                  conn->works.cnt);
         return;
     }
-    /* Packets that nobody sent may do anything, to the memory of those after them too. */
+    /* A forged packet may do anything, also to the memory of later connections. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
     if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))
@@ -302,7 +304,7 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
     if (!*bent && (conn->page_cnt != clean->page_cnt ||
                    (conn->page_cnt &&
                     memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0)))
-        fail_conn(conn, "the responder's memory ends with other bytes than without edits");
+        fail_conn(conn, "the responder's memory ends with other data than without impairments");
 }
 
 void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean)
@@ -315,7 +317,7 @@ void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *c
         cm_loop_compare(&closed->cm[i], &clean->cm[i]);
 }
 
-/* What fails weighs more than what passes, and that more than what is skipped. */
+/* FAIL outweighs PASS, and PASS outweighs SKIPPED. */
 static void add_verdict(enum verdict *sum, enum verdict verdict)
 {
     if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))

@@ -11,28 +11,28 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* A program ends a connection so long after it is up: when all that was lost has been repeated. */
+/* Time from the connection's setup to its end by a program, ns: longer than any retransmission. */
 #define USE_NS UINT64_C(1000000000000000)
 
 /* UD SEND Only, which carries MADs (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Exchanges are no connections: conn=N of an edit does not mean them. */
+/* Exchanges have no connection number: conn=N of a rule does not match them. */
 #define NO_CONN 0x80000000u
 
-/* Frames and timers of one exchange: 16 tries of each of some messages, copied and copied again. */
+/* Most events of one exchange: 16 tries of each message, each duplicated several times. */
 #define EVENTS_MAX 20000u
 
-/* SIDR has no timeout of its own on the wire. */
+/* Timeout and retries of SIDR, which no message carries. */
 #define SIDR_TIMEOUT 18
 #define SIDR_RETRIES 15
 
-/* One of the two ends. */
+/* One endpoint. */
 struct cm_loop_end {
     struct rnic_cm *cm;
     struct rnic_cm_id *listener, *id;
     struct rnic_cm_addr addr;
-    rnic_time disconnect_at; /* when its program ends the connection, or RNIC_NEVER */
+    rnic_time disconnect_at; /* when its program disconnects, ns; or RNIC_NEVER */
     uint32_t psn;
 };
 
@@ -43,11 +43,11 @@ struct cm_loop {
     struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
-    struct cm_loop_end end[2]; /* by enum exchange_role */
-    /* The first message of each kind that each end sent in the capture. */
+    struct cm_loop_end end[2]; /* by enum cm_role */
+    /* First message of each kind that each endpoint sent in the capture. */
     struct roce_cm_msg msg[2][ROCE_CM_CNT];
     bool has[2][ROCE_CM_CNT];
-    int disconnector; /* the role that ends the connection first, or -1 */
+    int disconnector; /* the role that disconnects first, or -1 */
     uint8_t mac[2][6];
     rnic_time now;
     struct impair_result out;
@@ -85,15 +85,15 @@ static void read_exchange(struct cm_loop *l)
     }
 }
 
-/* Why it cannot be played, or NULL. */
+/* Returns why the exchange cannot be played, or NULL. */
 static const char *missing_message(const struct cm_loop *l)
 {
     bool answered = l->has[CM_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
                     l->has[CM_PASSIVE][ROCE_CM_REJ];
 
     if (!l->has[CM_ACTIVE][l->x->sidr ? ROCE_CM_SIDR_REQ : ROCE_CM_REQ])
-        return "the capture lacks its request";
-    return answered ? NULL : "the capture has no answer to its request";
+        return "the capture does not contain its request";
+    return answered ? NULL : "the capture does not contain the answer to its request";
 }
 
 /* ---- the programs ------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* A MAD as a datagram to QP 1. */
+/* Builds the frame of a MAD: a datagram to QP 1. */
 static size_t frame_of(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE],
                        uint8_t *buf)
 {
@@ -222,7 +222,7 @@ static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[RO
     return sim_link_send(&l->link, out, role == CM_ACTIVE, 0, l->now);
 }
 
-/* What the programs are told and the managers send, until nothing is left. */
+/* Handles events and sends MADs until both endpoints have nothing left. */
 static int drain_ends(struct cm_loop *l)
 {
     for (unsigned role = 0; role < 2; role++) {
@@ -316,7 +316,7 @@ static bool open_ends(struct cm_loop *l)
     return l->end[CM_ACTIVE].id && l->end[CM_PASSIVE].listener;
 }
 
-/* Whether the recorded passive end had nobody for the service (R232). */
+/* Returns whether no program listened for the recorded service (R232). */
 static bool service_missing(const struct cm_loop *l)
 {
     return (l->has[CM_PASSIVE][ROCE_CM_REJ] &&
@@ -325,7 +325,7 @@ static bool service_missing(const struct cm_loop *l)
             l->msg[CM_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
 }
 
-/* The first message goes out. */
+/* Sends the first message. */
 static void start_exchange(struct cm_loop *l)
 {
     struct cm_loop_end *e = &l->end[CM_ACTIVE];
@@ -384,7 +384,7 @@ static void fail_exchange(struct cm_loop_result *cm, const char *why)
     snprintf(cm->reason, sizeof(cm->reason), "%s", why);
 }
 
-/* What a program is told in words. */
+/* Appends the names of the events that a program received. */
 static void add_event_names(struct strbuf *t, uint32_t events_seen)
 {
     static const char *const names[] = {
@@ -416,11 +416,11 @@ void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *cle
     if (cm->verdict == VERDICT_SKIPPED)
         return;
     if (cm->broken) {
-        fail_exchange(cm, "a message of ours is not well formed");
+        fail_exchange(cm, "our CM sent a malformed message");
         return;
     }
     if (cm->stuck) {
-        fail_exchange(cm, "the two ends do not come to rest");
+        fail_exchange(cm, "the two endpoints never come to rest");
         return;
     }
     if (cm->forged || cm->lost + cm->damaged >= cm->tries)
@@ -430,9 +430,9 @@ void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *cle
             struct strbuf t = strbuf_of(cm->reason, sizeof(cm->reason));
 
             cm->verdict = VERDICT_FAIL;
-            strbuf_addf(&t, "the %s end's program is told: ", roles[role]);
+            strbuf_addf(&t, "events of the %s program: ", roles[role]);
             add_event_names(&t, cm->events_seen[role]);
-            strbuf_addf(&t, "; without edits: ");
+            strbuf_addf(&t, "; without impairments: ");
             add_event_names(&t, clean->events_seen[role]);
         }
 }

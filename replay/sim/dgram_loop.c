@@ -11,11 +11,11 @@
 #include "engine/dgram_sender.h"
 #include "wire/cm_msg.h"
 
-/* A sender of ours while it is played. */
+/* A sender of ours. */
 struct dgram_sender_slot {
-    struct dgram_sender *transmit; /* NULL: not ours, or not played */
+    struct dgram_sender *transmit; /* NULL: the sender is not ours or is skipped */
     struct flow_oracle oracle;
-    rnic_time free; /* when it can send next */
+    rnic_time free; /* when it can send the next frame, ns */
 };
 
 struct dgram_loop {
@@ -25,7 +25,7 @@ struct dgram_loop {
     struct sim_link link;
     struct dgram_receivers *receive;  /* NULL: the receivers are not ours */
     struct dgram_sender_slot *sender; /* one for each stream */
-    uint32_t next; /* packet of the recording that is sent next, if that is the sender */
+    uint32_t next; /* index of the next recorded packet, if the recording is the sender */
     rnic_time now;
     struct impair_result out;
 };
@@ -33,7 +33,7 @@ struct dgram_loop {
 /* ---- which streams -----------------------------------------------------------------------------
  */
 
-/* Whether it has messages of the connection manager. */
+/* Returns whether the stream carries CM messages. */
 static bool is_cm(const struct dgram_streams *streams, const struct dgram_stream *s)
 {
     for (size_t i = 0; s->qpn == ROCE_QP_GSI && i < s->cnt; i++) {
@@ -59,7 +59,7 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* A frame of a sender goes on the link, through the edits. `stream` is the sender's. */
+/* Impairs a frame and puts it on the link. `stream` is the sender's, or KEYMAP_NONE. */
 static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
@@ -99,7 +99,7 @@ static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, 
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
-/* The recording's next packet to a receiver of ours. */
+/* Puts the next recorded packet to a receiver of ours on the link. */
 static rnic_time recorded_time(struct dgram_loop *l)
 {
     const struct dgram_streams *streams = &l->play->streams;
@@ -133,7 +133,7 @@ static int deliver_next(struct dgram_loop *l)
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-/* The sender that posts next, or NULL. */
+/* Returns the sender that posts next, or NULL. */
 static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at)
 {
     struct dgram_sender_slot *next = NULL;
@@ -182,7 +182,7 @@ static int run_events(struct dgram_loop *l)
 /* ---- a play ------------------------------------------------------------------------------------
  */
 
-/* The streams as they were derived. */
+/* Copies the streams without what an earlier play found. */
 static int copy_streams(struct dgram_streams *to, const struct dgram_streams *from)
 {
     *to = (struct dgram_streams){
@@ -219,7 +219,7 @@ static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
     return 0;
 }
 
-/* What the judge of a sender found is a difference too. */
+/* Closes a sender. A rule that it violated becomes a difference. */
 static int close_sender(struct dgram_loop *l, uint32_t idx)
 {
     struct dgram_streams *streams = &l->play->streams;
@@ -229,9 +229,9 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
     flow_oracle_finish(&sender->oracle);
     dgram_sender_del(sender->transmit);
     if (sender->oracle.errors)
-        field_diff_add(&d, "rules", "none broken", sender->oracle.first);
+        field_diff_add(&d, "rules", "none violated", sender->oracle.first);
     return dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
-                                "our RNIC breaks a rule");
+                                "our RNIC violates a rule");
 }
 
 int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
@@ -257,8 +257,8 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
         if (!dgram_loop_has(play, i)) {
             play->streams.stream[i].verdict = VERDICT_SKIPPED;
             play->streams.stream[i].skip = is_cm(streams, &streams->stream[i])
-                                               ? "it is played as an exchange"
-                                               : "this end is the recording's";
+                                               ? "it is played as a CM exchange"
+                                               : "this endpoint is the recording";
         }
     free(l.sender);
     return rc;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Request packets remembered: a whole send queue of ours. */
+/* Request packets kept: our longest send queue. */
 #define WINDOW_MAX 32768u
 
 static void on_finding(void *user, const struct roce_finding *finding)
@@ -12,11 +12,12 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct flow_oracle *oracle = user;
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
-    /* A second NAK is a WARN in a capture only because it may hold a packet twice; here no packet
-     * is seen twice that was not sent twice. */
+    /* A second NAK is only a WARN in a capture, which may contain a packet twice. Here it is an
+     * error: each packet is seen exactly as often as it was sent. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE;
 
-    /* While a frame is looked at, what is found is about its sender; at the end the side tells. */
+    /* Takes a finding if it is about our endpoint: the sender of the current frame, or, at the
+     * end, the side of the finding. */
     if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
     if (oracle->doubt) {
@@ -68,7 +69,7 @@ void flow_oracle_distrust(struct flow_oracle *oracle)
 
 void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    oracle->frame++; /* no frame is looked at any more */
+    oracle->frame++; /* no frame is being judged any more */
     if (oracle->flow)
         roce_flow_finish(oracle->flow);
     roce_flow_del(oracle->flow);

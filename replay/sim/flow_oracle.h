@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Judge: one end of a live conversation, by the rules of rnic/flow: what it sent is judged by what
- * had reached it, whatever happened to its frames afterwards.
+ * Flow oracle: judges one simulated endpoint by the rules of rnic/flow. It sees the frames that the
+ * endpoint sent, as it sent them, and the frames that reached it.
+ *
+ *   1. flow_oracle_init()
+ *   2. flow_oracle_feed() for each frame, in order.
+ *   3. flow_oracle_distrust() when a forged packet has reached the endpoint.
+ *   4. flow_oracle_finish() adds the findings of the end. The results stay readable.
  */
 #ifndef REPLAY_SIM_FLOW_ORACLE_H
 #define REPLAY_SIM_FLOW_ORACLE_H
@@ -13,26 +18,26 @@
 struct flow_oracle {
     struct roce_flow *flow;
     uint32_t frame;
-    uint64_t repeated;                /* requests that it sent again */
-    bool own;                         /* the frame being looked at is the end's own */
-    int side;                         /* the end's number in the flow, -1 before it sent anything */
-    bool doubt;                       /* see flow_oracle_distrust() */
-    uint32_t doubtful;                /* ERRORs since */
-    uint32_t errors;                  /* ERRORs before */
-    char first[FLOW_ORACLE_TEXT_MAX]; /* the first of them: rule, frame and words */
+    uint64_t repeated; /* requests that the endpoint retransmitted */
+    bool own;          /* the current frame was sent by the endpoint */
+    int side;          /* number of the endpoint in the flow; -1 before it has sent */
+    bool doubt;        /* flow_oracle_distrust() was called */
+    uint32_t doubtful; /* ERRORs after that */
+    uint32_t errors;   /* ERRORs before that */
+    char first[FLOW_ORACLE_TEXT_MAX]; /* the first of `errors`: rule, frame and text */
 };
 
-/* false without memory. */
+/* Returns false if there is no memory. */
 bool flow_oracle_init(struct flow_oracle *oracle);
 
-/* A frame that the end sent (`own`) or that reached it. */
+/* Feeds a frame that the endpoint sent (`own`) or received. */
 void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data, size_t len,
                       uint64_t now);
 
-/* From here on an ERROR is no proof. */
+/* From here on ERRORs are counted as doubtful. */
 void flow_oracle_distrust(struct flow_oracle *oracle);
 
-/* The end of the conversation: closing findings. Frees what it holds; the results stay. */
+/* Ends the conversation and frees the flow. */
 void flow_oracle_finish(struct flow_oracle *oracle);
 
 #endif

@@ -9,23 +9,23 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* The local ACK timeout of a closed loop's requester is the recorded one's, but 4.2 ms at least: as
- * long as edits hold frames back; 67 ms, as programs have it, where that has none. */
+/* Local ACK timeout of the simulated requester: the recorded one, but at least 4.2 ms, which is
+ * longer than any reordered frame waits. Without a recorded one 67 ms, as programs use. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Lost frames remembered: more than a requester's tries, with windows of many packets. */
+/* Lost frames remembered: more than the tries of a requester with windows of many packets. */
 #define LOST_MAX 1024u
 
-/* Events for each PSN and in all; more is a conversation without an end. */
+/* Most events of a connection: for each PSN, and at least. More means that it never ends. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 
 struct rc_loop {
     struct rc_loop_result *conn;
     const struct inferred_setup *setup;
-    unsigned sides;                /* ours, of enum replay_side */
-    struct recorded_peer recorded; /* the other, if both are not */
+    unsigned sides;                /* endpoints that are ours, of enum replay_side */
+    struct recorded_peer recorded; /* the other endpoint, if only one is ours */
     uint32_t number;
     struct shadow_memory *memory;
     struct impair *impair;
@@ -33,13 +33,13 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* rel of the latest PSN looked at: PSNs wrap */
+    int64_t near; /* rel of the latest PSN, from which the next one is extended */
     struct posted_wr *posted;
     size_t posted_cnt;
-    bool full; /* the send queue, since the last completion */
+    bool full; /* the send queue was full, and nothing has completed since */
     struct responder_app app;
-    int64_t lost[LOST_MAX]; /* rel of the latest frames that were lost, a ring */
-    size_t lost_cnt;        /* in all */
+    int64_t lost[LOST_MAX]; /* rel of the latest lost frames, a ring */
+    size_t lost_cnt;        /* frames lost in all */
     struct impair_result out;
 };
 
@@ -70,7 +70,8 @@ static const char *open_ends(struct rc_loop *l)
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
         .max_send_sge = 1,
-        /* As far as R060 lets it go: answers come when they were captured. */
+        /* The largest window that R060 allows: responses arrive at their recorded times,
+         * whatever was sent. */
         .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
@@ -99,7 +100,7 @@ static const char *open_ends(struct rc_loop *l)
 /* ---- work requests -----------------------------------------------------------------------------
  */
 
-/* When the capture shows that the next work request was posted. */
+/* Returns when the next work request is posted: at its recorded time. */
 static rnic_time post_time(const struct rc_loop *l)
 {
     const struct work_requests *w = &l->conn->works;
@@ -132,9 +133,9 @@ static int post_due(struct rc_loop *l)
 /* ---- completions -------------------------------------------------------------------------------
  */
 
-/* Of the PSNs from `rel` on, the edits took all that a requester may try, or the one NAK of a
- * responder that then stopped and answers no more; that NAK is as good as lost if it overtakes an
- * earlier answer (R139, R140). */
+/* Returns whether giving up at `rel` was right: the link lost all tries, or the one NAK of a
+ * responder that then stopped. That NAK is also useless if it overtakes an earlier response
+ * (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -186,7 +187,7 @@ static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
            roce_opcode_is_request(pkt->op);
 }
 
-/* An end's next frame goes on the link, through the edits. */
+/* Impairs the next frame of a host and puts it on the link. */
 static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *data, size_t len)
 {
     bool asks = host == &l->requester;
@@ -209,7 +210,7 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
                       (out->copies > 1 && l->setup->rnr_naks > 0);
     flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
-        /* Seen before anything happens to it; what happens is said. */
+        /* The recording shows the frame as it was sent; its comment says what happened to it. */
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
@@ -228,7 +229,7 @@ static rnic_time recorded_time(const struct rc_loop *l)
     return due == UINT64_MAX ? RNIC_NEVER : due + SIM_TIME_BASE;
 }
 
-/* Lets an end send what it can by now. */
+/* Sends the frames that a host may send by now. */
 static int send_pending(struct rc_loop *l, struct sim_host *host)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -247,7 +248,7 @@ static int send_pending(struct rc_loop *l, struct sim_host *host)
     return 0;
 }
 
-/* The recorded end's frames that are due. */
+/* Sends the frames of the recorded endpoint that are due. */
 static int send_recorded_due(struct rc_loop *l)
 {
     struct sim_host *host = l->sides == REPLAY_RESPONDER ? &l->requester : &l->responder;
@@ -363,13 +364,13 @@ static void close_ends(struct rc_loop *l)
     conn->doubtful = l->requester.oracle.doubtful + l->responder.oracle.doubtful;
     conn->repeated = l->requester.oracle.repeated;
     if (conn->errors)
-        snprintf(conn->reason, sizeof(conn->reason), "our %s breaks a rule: %s",
+        snprintf(conn->reason, sizeof(conn->reason), "our %s violates a rule: %s",
                  l->requester.oracle.errors ? "requester" : "responder",
                  l->requester.oracle.errors ? l->requester.oracle.first
                                             : l->responder.oracle.first);
 }
 
-/* The end that is not ours. 0, or -1 without memory. */
+/* Opens the recorded endpoint, if one is. Returns 0, or -1 if there is no memory. */
 static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides *ends)
 {
     if (ends->sides == REPLAY_BOTH)
@@ -395,9 +396,9 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
     int rc = 0;
 
     if (conn->works.cnt && conn->works.wr[conn->works.cnt - 1].open)
-        conn->works.cnt--; /* nobody knows how it ends */
+        conn->works.cnt--; /* its end is not in the capture */
     if (conn->works.cnt == 0) {
-        *why = "no message is whole in the capture";
+        *why = "the capture contains no complete message";
         return 0;
     }
     l.posted = calloc(conn->works.cnt + 1, sizeof(*l.posted));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * One connection of a closed loop (closed.h), from its first work request until nothing happens any
- * more.
+ * Closed loop of one RC direction: plays it from its first work request until no event is left.
+ * closed_loop.c calls rc_loop_play().
  */
 #ifndef REPLAY_SIM_RC_LOOP_H
 #define REPLAY_SIM_RC_LOOP_H
@@ -9,9 +9,8 @@
 #include "sim/closed_loop.h"
 #include "sim/sim_pcap.h"
 
-/* Plays conn->run, with our RNIC at the ends that `ends` names, on `memory`, whose regions are not
- * registered before and after. 0, with *why set if our RNICs cannot be set up like this, or -1
- * without memory. */
+/* Plays conn->run on `memory`, whose regions are not registered before and after. Returns 0,
+ * with the reason in *why if our RNICs cannot be set up for it, or -1 if there is no memory. */
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
                  struct shadow_memory *memory, struct impair *impair, struct sim_pcap *pcap,
                  const char **why);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Recorded end: what one end of a connection sent, byte for byte and at the times of the capture,
- * for a loop (closed.h) in which it stands where our RNIC else would. It reacts to nothing.
+ * Recorded peer: sends the frames that one endpoint sent in the capture, unchanged and at their
+ * times, in place of a simulated RNIC. It reacts to nothing. rc_loop.c calls it:
+ *
+ *   1. recorded_peer_init() lists the frames.
+ *   2. recorded_peer_due() is the time of the next one, recorded_peer_next() builds it.
+ *   3. recorded_peer_free()
  */
 #ifndef REPLAY_SIM_RECORDED_PEER_H
 #define REPLAY_SIM_RECORDED_PEER_H
@@ -9,31 +13,33 @@
 #include "infer/infer_setup.h"
 
 struct recorded_peer_frame {
-    uint32_t step; /* whose frame it is */
-    uint32_t when; /* step at which it is sent: the same, but for a struct ahead */
+    uint32_t step; /* event whose frame it is */
+    uint32_t when; /* event at which it is sent; differs for requests that were executed but not
+                      captured in time */
     size_t order;
 };
 
-/* All zero is an end that is not recorded. */
+/* A peer that is all zero sends nothing. */
 struct recorded_peer {
     const struct inferred_setup *setup;
-    struct recorded_peer_frame *frame; /* in the order in which they are sent */
+    struct recorded_peer_frame *frame; /* in the order of sending */
     size_t cnt;
     size_t next;
 };
 
-/* The requests that reached the recorded responder; or, if `fate` is not NULL, the answers that the
- * recorded requester took: enum answer_fate for each step, of post.h. 0, or -1 without memory.
- * recorded_peer_free() is wanted in both cases. */
+/* Lists the requests that reached the recorded responder; or, if `fate` is not NULL, the
+ * responses that the recorded requester took (fate of each event). Returns 0, or -1 if there is
+ * no memory; recorded_peer_free() is needed in both cases. */
 int recorded_peer_init(struct recorded_peer *recorded, const struct inferred_setup *setup,
                        const uint8_t *fate);
 void recorded_peer_free(struct recorded_peer *recorded);
 
-/* When the next frame is sent, in ns from the first of the connection; UINT64_MAX: no more. */
+/* Returns when the next frame is sent, ns from the first packet of the connection; UINT64_MAX:
+ * none is left. */
 uint64_t recorded_peer_due(const struct recorded_peer *recorded);
 
-/* Takes it: an Ethernet frame in `buf`, of ROCE_FRAME_MAX bytes. Its length, or 0 for one that
- * cannot be sent. There is one. */
+/* Writes the next frame to `buf` of ROCE_FRAME_MAX bytes. Returns its length, or 0 if it cannot
+ * be sent. A frame must be left. */
 size_t recorded_peer_next(struct recorded_peer *recorded, uint8_t *buf);
 
 #endif

@@ -6,7 +6,7 @@
 #include "engine/rc_responder_app.h"
 #include "infer/request_table.h"
 
-/* How often each message found no receive WQE. */
+/* Counts for each message how often it found no receive WQE in the capture. */
 static void count_starved(struct responder_app *app)
 {
     const struct inferred_setup *s = app->setup;
@@ -55,7 +55,7 @@ static struct responder_app_srq *find_srq(const struct responder_app *app, uint3
     return NULL;
 }
 
-/* The SRQs that the recorded requests name, and none else. */
+/* Creates the SRQs that the recorded requests name, and no other. */
 static int open_srqs(struct responder_app *app)
 {
     struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .cq = app->host->cq};
@@ -99,7 +99,7 @@ const char *responder_app_open(struct responder_app *app, const struct rnic_qp_a
     qp.rq_msn = s->msn;
     qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
     qp.min_rnr_timer = s->rnr_code;
-    /* The capture's keys first, so that the buffer's own does not take one of them. */
+    /* The recorded keys come first, so that the buffer's key does not take one of them. */
     for (uint32_t i = 0; rc == 0 && i < app->memory->keys.cnt; i++)
         rc = shadow_register(&app->memory->region[i], app->host->pd);
     if (rc != 0)
@@ -131,7 +131,7 @@ static void post_recv(struct responder_app *app, struct responder_app_srq *srq, 
         srq->spare++;
 }
 
-/* A receive WQE for a request that takes one, unless the recorded one found none. */
+/* Posts a receive WQE for a request that consumes one, unless the recorded request found none. */
 static void offer_recv(struct responder_app *app, const struct app_request *request,
                        const struct pkt_event *event, uint32_t posted)
 {
@@ -139,7 +139,7 @@ static void offer_recv(struct responder_app *app, const struct app_request *requ
 
     if (inferred_setup_svc(app->setup) == ROCE_SVC_XRC) {
         if (!request->srq)
-            return; /* an SRQ that nobody has */
+            return; /* unknown SRQ */
         posted = request->srq->spare;
     }
     if (!rc_responder_app_takes_recv(request->pkt->op) || posted)
@@ -173,20 +173,21 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* A key that a SEND invalidated is for our RNIC to refuse. */
+        /* Our RNIC itself must refuse a key that a SEND invalidated. */
         if (app->invalidated[region - app->memory->region])
             return 0;
         shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
-        /* Used again after it was invalidated: it was registered anew. */
+        /* The key is used again after it was invalidated: the recorded program registered it
+         * again. */
         shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
     }
     return request->withdrawn || shadow_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
-/* The pages that a request that was executed changed. */
+/* Marks the pages that an executed request changed. */
 static void mark_pages_touched(struct responder_app *app, const struct request_pkt *e)
 {
     struct shadow_region *region = shadow_find(app->memory, e->rkey);

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * User of a closed loop's responder (closed.h): does what the capture shows that the recorded
- * responder's user did. Registers its regions, posts a receive WQE when a request needs one, leaves
- * a request without as often as the recorded one did, withdraws a key for a request, registers it
- * again.
+ * Responder's application in a closed loop: does what the capture shows that the recorded one did.
+ * It registers the regions, posts a receive WQE when a request needs one, leaves a request without
+ * a WQE as often as in the capture, and withdraws and registers keys again.
+ *
+ * rc_loop.c calls it:
+ *
+ *   1. responder_app_init(), then responder_app_open() with an open host.
+ *   2. For each valid request: responder_app_before_request(), rnic_input(),
+ *      responder_app_after_request().
+ *   3. responder_app_poll() collects the completions.
+ *   4. responder_app_free()
+ *
+ * -1 means that there is no memory.
  */
 #ifndef REPLAY_SIM_RESPONDER_APP_H
 #define REPLAY_SIM_RESPONDER_APP_H
@@ -16,7 +25,7 @@
 struct responder_app_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
-    uint32_t spare; /* WQEs posted that no message took */
+    uint32_t spare; /* posted WQEs that no message has consumed */
 };
 
 struct responder_app {
@@ -24,8 +33,8 @@ struct responder_app {
     const struct inferred_setup *setup;
     struct shadow_memory *memory;
     struct sim_host *host;
-    uint32_t *starve;     /* per work: how often there still is no receive WQE */
-    uint8_t *invalidated; /* per region */
+    uint32_t *starve;     /* for each work request: how often it must still find no receive WQE */
+    uint8_t *invalidated; /* for each region: its key was invalidated */
     uint8_t *recv_buf;
     uint32_t recv_key;
     uint32_t recv_cnt;
@@ -34,30 +43,29 @@ struct responder_app {
     size_t srq_cnt, srq_cap;
 };
 
-/* A request, from before it is given to the device until after. */
+/* A request around its delivery to the device. */
 struct app_request {
     const struct roce_pkt *pkt;
-    int64_t rel;                     /* of its PSN */
-    uint32_t epsn;                   /* before */
-    struct responder_app_srq *srq;   /* that it names, or NULL */
-    struct shadow_region *withdrawn; /* whose key is not valid for it, or NULL */
+    int64_t rel;                     /* its PSN, counted from the first of the connection */
+    uint32_t epsn;                   /* ePSN before the request */
+    struct responder_app_srq *srq;   /* SRQ that it names, or NULL */
+    struct shadow_region *withdrawn; /* region whose key is withdrawn for this request, or NULL */
 };
 
-/* 0, or -1 without memory; responder_app_free() is wanted in both cases. */
+/* Returns 0 or -1; responder_app_free() is needed in both cases. */
 int responder_app_init(struct responder_app *app, const struct work_requests *wrs,
                        struct shadow_memory *memory, struct sim_host *host);
 void responder_app_free(struct responder_app *app);
 
-/* Sets up the responder, its device being open; `common` is what both QPs have. NULL, or why it
- * cannot be. */
+/* Creates QP, regions and SRQs. `common` has the attributes of both QPs. Returns NULL, or the
+ * reason why it cannot be done. */
 const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common);
 
-/* Before and after a request with these contents is given to the device. 0, or -1 without memory.
- */
+/* To be called before and after the request is given to the device. Return 0 or -1. */
 int responder_app_before_request(struct responder_app *app, struct app_request *request);
 int responder_app_after_request(struct responder_app *app, const struct app_request *request);
 
-/* Takes what was received. 0, or -1 without memory. */
+/* Appends the completed receives to the log. Returns 0 or -1. */
 int responder_app_poll(struct responder_app *app, struct completion_log *received);
 
 #endif

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Record: what was exchanged in a closed loop (closed.h), as pcapng, seen at the requester: its
- * frames as it sent them, and those that reached it. What was done to a frame stands in a comment.
- * So the file looks like one captured at a host, and can be replayed and judged as one.
+ * Recording of a closed loop as pcapng, seen at the requester: the frames that it sent, before the
+ * link impaired them, and the frames that reached it. A comment says how a frame was impaired. The
+ * file looks like a capture taken at that host and can be checked and replayed as one.
+ *
+ *   1. sim_pcap_open()
+ *   2. sim_pcap_next_conn() before each connection, then sim_pcap_write() for its frames.
+ *   3. sim_pcap_close()
+ *
+ * sim_pcap_write() and sim_pcap_next_conn() accept NULL, which records nothing.
  */
 #ifndef REPLAY_SIM_SIM_PCAP_H
 #define REPLAY_SIM_SIM_PCAP_H
@@ -13,22 +19,22 @@
 struct sim_pcap {
     const char *path;
     struct pcapng_writer out;
-    uint64_t base; /* added to the times: the connections follow each other */
+    uint64_t base; /* added to all times, so that connections follow each other */
     uint64_t last;
     bool failed;
 };
 
-/* 0, or -1 and an error. sim_pcap_close() is wanted in both cases. */
+/* Returns 0, or -1 and an error; sim_pcap_close() is needed in both cases. */
 int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct error *error);
 
-/* 0, or -1 and an error if not all could be written. */
+/* Returns 0, or -1 and an error if not all could be written. */
 int sim_pcap_close(struct sim_pcap *pcap, struct error *error);
 
-/* A frame; `note` is "" or what was done to it. NULL for `record` is fine. */
+/* Writes a frame; `note` says how it was impaired, or is "". */
 void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,
                     const char *note);
 
-/* The next frames are of another connection, whose times begin anew. */
+/* The next frames belong to another connection, whose times begin at 0. */
 void sim_pcap_next_conn(struct sim_pcap *pcap);
 
 #endif

@@ -151,7 +151,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     json_decref(request);
     if (!text)
         return error_set(error, "no memory");
-    text[len++] = '\n'; /* in place of its end */
+    text[len++] = '\n'; /* replaces the terminating zero */
     while (off < len) {
         ssize_t n = send(agent->fd, text + off, len - off, MSG_NOSIGNAL);
 
@@ -165,7 +165,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     return off == len ? 0 : error_set(error, "agent %s: %s", agent->name, strerror(errno));
 }
 
-/* One line; its length, or -1 and an error. It stays in the buffer. */
+/* Receives one line, which stays in the buffer. Returns its length, or -1 and an error. */
 static ssize_t receive_reply(struct agent_client *agent, struct error *error)
 {
     int waited = 0;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live agent: the client of the protocol in agent.md.
+ * Agent client: sends the requests of the agent protocol (docs/agent.md) over TCP and reads the
+ * replies.
+ *
+ *   1. agent_client_open() connects and reads the properties of the device.
+ *   2. agent_client_call() sends any request; agent_client_poll() and agent_client_read() send two
+ *      common ones.
+ *   3. agent_client_close()
  */
 #ifndef REPLAY_LIVE_AGENT_CLIENT_H
 #define REPLAY_LIVE_AGENT_CLIENT_H
@@ -12,43 +18,42 @@
 
 struct agent_client {
     int fd;    /* -1: not connected */
-    char *buf; /* what was received after the last whole line */
+    char *buf; /* bytes received after the last complete line */
     size_t len, cap;
     char name[128];          /* HOST:PORT */
-    void (*idle)(void *ctx); /* called again and again while a reply is waited for, or NULL */
+    void (*idle)(void *ctx); /* called every few milliseconds while a reply is awaited, or NULL */
     void *idle_ctx;
-    /* Of its hello. */
+    /* Properties of the device, from the reply to "hello". */
     char device[64];
     uint32_t mtu;
     uint32_t rd_atomic;
     bool atomic;
-    bool uc, ud;   /* it makes QPs of these services too */
-    int gid_index; /* of the target's address */
+    bool uc, ud;   /* the device makes UC and UD QPs */
+    int gid_index; /* GID index of the target's address */
 };
 
-/* Connects to HOST:PORT and says hello: the device must have RoCEv2 at `target`. 0, or -1 and a
- * error; agent_client_close() is wanted in both cases. */
+/* Connects to HOST:PORT. The device must have a RoCEv2 GID for `target`. Returns 0, or -1 and an
+ * error; agent_client_close() is needed in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error);
 void agent_client_close(struct agent_client *agent);
 
-/* Sends a request, which is given over, and waits for the reply, for json_decref(). NULL and a
- * error if there is none; NULL also, with *refused set, if the agent says no: the error says why.
- */
+/* Sends a request, whose reference it takes, and returns the reply for json_decref(). Returns
+ * NULL and an error if there is no reply, or, with *refused set, if the agent refuses. */
 json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
                           struct error *error);
 
-/* Asks what completed and gives each to `take`, which returns 0, or -1 and an error. *cnt, if not
- * NULL, receives how many there were. 0, or -1 and an error. */
+/* Polls completions and passes each to `take`, which returns 0, or -1 and an error. Sets *cnt,
+ * unless it is NULL, to their number. Returns 0, or -1 and an error. */
 int agent_client_poll(struct agent_client *agent,
                       int (*take)(void *ctx, const json_t *completion, struct error *error),
                       void *ctx, size_t *cnt, struct error *error);
 
-/* Reads `len` bytes at `off` of a far memory region. 0, or -1 and an error. */
+/* Reads `len` bytes at offset `off` of a region of the target. Returns 0, or -1 and an error. */
 int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
                       size_t len, struct error *error);
 
-/* A completion in words: "success, 10 bytes, CRC-32 0x00000000" and so on. */
+/* Writes a completion as text: "success, 10 bytes, CRC-32 0x00000000" and so on. */
 void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
                            bool has_imm, uint32_t imm);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live peer: we are one recorded end, a program on the far host is the other. The connection
- * manager's recorded messages set the connections up, with live numbers (live_cm.h); then what our
- * end sent goes out, requests and answers alike, each after what it followed in the capture, and
- * what the far end sends is judged as a responder's answers and a requester's requests are.
+ * CM peer: we are one recorded endpoint, and a program on the target's host is the other (--cm). It
+ * serves appliances on which no agent can be installed.
  *
- * Nobody tells what the far program's completions and memory are: what it does next shows it.
+ * The recorded CM messages set the connections up with live numbers (live_cm.h). Then the frames of
+ * our endpoint are sent, requests and responses, each after the packet that it followed in the
+ * capture. The target's responses and requests are judged as those of a responder and a requester.
+ *
+ * The completions and the memory of the target's program cannot be seen. Only its packets are
+ * judged.
  */
 #ifndef REPLAY_LIVE_CM_PEER_H
 #define REPLAY_LIVE_CM_PEER_H
@@ -15,9 +18,9 @@
 #include "live/live.h"
 #include "engine/rc_requester.h"
 
-/* After rc_responder_play() with the script's watch, rc_requester_play() and live_open();
- * rc_compare_responses(), rc_compare_requests() and live_compare() come next. 0, or -1 and an
- * error; cm_exchanges_free() is wanted in both cases. */
+/* Plays the capture after rc_responder_play() with the script's watch, rc_requester_play() and
+ * live_open(). rc_compare_responses(), rc_compare_requests() and live_compare() come next.
+ * Returns 0, or -1 and an error; cm_exchanges_free() is needed in both cases. */
 int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error);
 

@@ -14,7 +14,6 @@ static const struct shadow_memory *memory_of(const struct cm_peer_conns *conns, 
     return &conns->live->drive->host[conns->live->drive->dir[dir].host].memory;
 }
 
-/* What the far end told in `len` bytes of one of its packets. */
 void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8_t *recorded,
                          uint8_t *live, size_t len)
 {
@@ -49,7 +48,6 @@ static void set_rewrite(struct cm_peer_conns *conns, uint32_t exch, uint32_t idx
     live->run[idx].made = true;
 }
 
-/* Both ends know each other: their packets have meaning from now on. */
 void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
 {
     const struct cm_peer_conn *conn = &conns->conn[exch];
@@ -62,7 +60,7 @@ void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
         set_rewrite(conns, exch, conn->in, false);
 }
 
-/* Notes in `told` which keys a stretch of bytes tells. */
+/* Marks the R_Keys that appear in these bytes as known. */
 static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *p, size_t len,
                              bool *rkey_known)
 {
@@ -73,8 +71,8 @@ static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *
         rkey_known[mention[i].region] = true;
 }
 
-/* The first key of the far memory that our requests of this run use before the capture shows it
- * being told, or NULL. */
+/* Returns the first region whose R_Key our requests use before the capture shows that the peer
+ * sent it; NULL: none. */
 static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)
 {
@@ -115,7 +113,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
                  : roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? shadow_find(memory, pkt.atomiceth.rkey)
                  : roce_pkt_has(&pkt, ROCE_HDR_IETH)      ? shadow_find(memory, pkt.ieth.rkey)
                                                           : NULL;
-        /* Nothing of it is touched by 0 bytes (R085). */
+        /* A request of 0 bytes touches no memory (R085). */
         if (region && region->span && !rkey_known[region - memory->region] &&
             !(roce_pkt_has(&pkt, ROCE_HDR_RETH) && pkt.reth.dma_len == 0))
             return region;
@@ -126,7 +124,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* ---- which runs are played --------------------------------------------------------------------
  */
 
-/* Why a run cannot be played like this, kept with the drive. */
+/* Keeps a reason with the session. Returns the copy. */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
     struct session *d = conns->live->drive;
@@ -140,8 +138,8 @@ static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
     return copy;
 }
 
-/* The exchange that set the run's connection up, or LIVE_RUN_NONE; *we_request is which end we are.
- */
+/* Returns the exchange that set up the direction's connection, or LIVE_RUN_NONE, and whether we
+ * are the requester. */
 static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t idx,
                                    bool *we_request)
 {
@@ -159,14 +157,15 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* the latest before it */
+                found = i; /* the latest one before it */
                 *we_request = asks == conns->cm->ours;
             }
     }
     return found;
 }
 
-/* Why the run is not played, or NULL. `link` and `we_request` are of cm_exchange_of_run(). */
+/* Returns why the direction is skipped, or NULL. `exch` and `we_request` come from
+ * cm_exchange_of_run(). */
 static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t idx, uint32_t exch,
                                   bool we_request)
 {
@@ -185,14 +184,14 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
         return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
         return "the capture is cut: what our end sent is not whole";
-    /* The responder's message says with which PSN the requester is to begin (R240). */
+    /* The responder's CM message contains the first PSN of the requester (R240). */
     start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
     if (s->recorded->after_gap || roce_psn_add(s->psn, (int32_t)s->first).v != start)
         return "the capture lacks a request before it";
     return NULL;
 }
 
-/* Whether the path MTU has cut a message of the run. */
+/* Returns whether a message of the direction has more than one packet. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -238,7 +237,7 @@ static int choose_runs(struct cm_peer_conns *conns)
     return 0;
 }
 
-/* Runs whose keys nobody tells are left out, and so is the other direction, which they explain. */
+/* Skips directions that use unknown R_Keys, and the opposite directions, which only serve them. */
 static void choose_by_keys(struct cm_peer_conns *conns)
 {
     struct session *d = conns->live->drive;
@@ -290,7 +289,6 @@ static bool allocate_conns(struct cm_peer_conns *conns)
     return fine;
 }
 
-/* What was never set up is nobody's answer. */
 void cm_peer_conns_leave_out(struct cm_peer_conns *conns)
 {
     for (uint32_t i = 0; i < conns->cm->cnt; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The target as the sender of UC and UD: the agent posts, one message after the other, and what
- * comes to us gets the capture's numbers.
+ * Target as the sender of datagram streams: the agent posts one message after the other, and the
+ * packets that arrive get the numbers of the capture.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 #include "wire/gid.h"
 
 #define SEND_DEPTH 4u
-#define DATA_MAX   (256u * 1024) /* of one message: what an agent takes in a line */
+#define DATA_MAX   (256u * 1024) /* bytes of one message: the most that an agent takes in a line */
 #define POLL_NS    500000u
 #define FAULTY     "the far device or its agent went away"
 
 struct dgram_from_target {
     struct live *live;
     struct error *error;
-    bool broken;      /* with an error */
-    uint32_t qp, qpn; /* the agent's number, and the device's */
+    bool broken;      /* `error` is set */
+    uint32_t qp, qpn; /* number of the QP at the agent, and its QPN */
     uint32_t ours;    /* our QPN */
     uint32_t opened;
-    int32_t psn_add; /* recorded against live */
+    int32_t psn_add; /* recorded PSN minus live PSN */
     uint64_t at, recorded;
-    /* Of the message that is on its way. */
+    /* The message that is being sent. */
     const struct dgram_sender_message *message;
     dgram_sender_take_fn *take;
     void *user;
@@ -37,7 +37,7 @@ struct dgram_from_target {
 /* ---- what comes in ----------------------------------------------------------------------------
  */
 
-/* The packet gets the capture's numbers where it has the live ones. */
+/* Gives a packet the numbers of the capture wherever it has the live ones. */
 static void rewrite_packet(const struct dgram_from_target *tx, struct roce_pkt *pkt)
 {
     const struct roce_pkt *first = tx->message->first;
@@ -84,7 +84,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* A QPN of ours for each QP of the target's: what comes late is not taken for the next one's. */
+/* Each QP of the target gets another QPN of ours, so that a late packet is not taken for one of
+ * the next QP. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;
@@ -136,7 +137,7 @@ static json_t *request_of(const struct dgram_from_target *tx, const struct dgram
     return out;
 }
 
-/* The status of the message's completion, -1 if there is none yet, -2 and an error. */
+/* Returns the status of the message's completion; -1: none yet; -2: an error. */
 static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The target as the receiver of UC and UD.
- */
+/* Target as the receiver of datagram streams. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,36 +11,36 @@
 #include "live/live_dgram.h"
 #include "wire/crc32.h"
 
-/* Receive requests outstanding for a stream, and bytes of a region that are asked for at a time. */
+/* Receives posted at a time for a stream, and bytes of a region read at a time. */
 #define RECV_DEPTH 256u
 #define LOAD_MAX   65536u
 
 #define QUIET_NS UINT64_C(30000000)
 
-/* What a receive request has to complete with. */
+/* Expected completion of a receive. */
 struct expected_recv {
-    uint32_t pkt; /* index into trace.pkt of the message's last packet */
+    uint32_t pkt; /* index of the message's last packet in the trace */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct delivery_case after; /* UC: what was lost before it */
+    struct delivery_case after; /* UC: losses before the message */
 };
 
 struct dgram_target {
     struct dgram_stream *stream;
     uint32_t idx;
-    uint32_t qp; /* the agent's number */
+    uint32_t qp; /* number of the QP at the agent */
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* of the message that is open */
+    struct delivery_case after; /* losses before the current message */
     bool broken;                /* the latest message lost a packet */
-    bool write_broken;          /* ... or an earlier WRITE did */
-    uint32_t crc32;             /* of the SEND so far */
+    bool write_broken;          /* a WRITE lost a packet */
+    uint32_t crc32;             /* CRC-32 of the current SEND so far */
     uint32_t recv_len;
-    uint32_t latest; /* index into trace.pkt of its packet that was sent last */
+    uint32_t latest; /* index of the packet sent last */
     size_t total;    /* completions of the whole stream */
-    size_t posted;   /* receive requests */
-    size_t done;     /* completions that came */
+    size_t posted;   /* receives posted */
+    size_t done;     /* completions received */
     struct expected_recv *wanted;
     size_t wanted_cnt, wanted_cap;
 };
@@ -50,14 +48,15 @@ struct dgram_target {
 struct dgram_to_target {
     struct live *live;
     struct dgram_streams *streams;
-    const char *peer;              /* profile whose deviations are known, or NULL */
-    struct dgram_target *receiver; /* of streams.stream */
-    struct shadow_memory memory;   /* what WRITEs go to: of all recorded receivers, by key */
+    const char *peer;              /* profile of known deviations, or NULL */
+    struct dgram_target *receiver; /* one for each stream */
+    struct shadow_memory
+        memory; /* regions of all recorded receivers, by key: the data of the WRITEs */
     struct rewrite_region *region;
-    uint32_t *mr;          /* the agent's numbers */
-    uint32_t *last_writer; /* of each region: index into trace.pkt */
+    uint32_t *mr;          /* numbers of the regions at the agent */
+    uint32_t *last_writer; /* index of the packet that wrote each region last */
     bool no_memory;
-    uint32_t *last_stream; /* ... and the stream */
+    uint32_t *last_stream; /* stream that wrote each region last */
 };
 
 static bool is_played(const struct dgram_stream *s)
@@ -68,7 +67,8 @@ static bool is_played(const struct dgram_stream *s)
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-/* What the stream needs: its memory, the longest message, how many complete a receive request. */
+/* Finds the stream's memory, its longest message, and the number of messages that complete a
+ * receive. */
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
@@ -129,7 +129,7 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct err
     return 0;
 }
 
-/* Receive requests for what is still to come, as many as may wait. */
+/* Posts receives for the remaining messages, as many as may be outstanding. */
 static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
@@ -158,7 +158,7 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     r->rewrite = (struct rewrite_dgram){
         .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
     while (trace->pkt[s->pkt[i]].dropped)
-        i++; /* one is good, else it is not played */
+        i++; /* a played stream has a good packet */
     first = trace->pkt[s->pkt[i]].psn;
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
@@ -181,7 +181,7 @@ static uint32_t json_u32(const json_t *c, const char *name)
     return (uint32_t)json_integer_value(json_object_get(c, name));
 }
 
-/* What `c` differs in from the completion that is wanted; NULL: there is none. */
+/* Compares a completion with the expected one; `c` NULL: there is none. */
 static void compare_wanted(const struct dgram_target *r, const struct expected_recv *w,
                            const json_t *c, struct field_diffs *d)
 {
@@ -203,8 +203,8 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* The next completion of a receiver; `c` NULL: there is none. A message that is known to be lost by
- * the target's like has none, and it may be the next one's. */
+/* Compares the next completion of a receiver; `c` NULL: there is none. A message that targets of
+ * this profile are known to lose has none: `c` may then belong to the next message. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -214,7 +214,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
-            return 0; /* flushed in the end */
+            return 0; /* flushed at the end */
         compare_wanted(r, w, c, &d);
         known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;
@@ -259,7 +259,8 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
                : error_set(error, "no memory");
 }
 
-/* What is in a region of the far memory against what WRITEs put there; the first difference. */
+/* Compares a region of the target with the data that the WRITEs put there. Reports the first
+ * difference. */
 static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error *error)
 {
     const struct shadow_region *region = &rx->memory.region[idx];
@@ -287,7 +288,7 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error
     return 0;
 }
 
-/* A receiver of UC and UD sends nothing (R162, R178). */
+/* A receiver of UC or UD must not send anything (R162, R178). */
 static void take_frame(void *user, const struct rnic_frame *frame)
 {
     struct dgram_to_target *rx = user;
@@ -307,7 +308,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
-/* Notes whether messages of UC lost packets; `was` is the delivery before this packet. */
+/* Notes which UC messages lost packets; `was` is the state before this packet. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {
@@ -324,7 +325,7 @@ static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
     r->broken = false;
 }
 
-/* Notes what a conformant receiver makes of the packet. 0, or -1 without memory. */
+/* Notes what a conformant receiver does with the packet. Returns 0, or -1 if there is no memory. */
 static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
@@ -378,7 +379,7 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     return 0;
 }
 
-/* Until another message may be sent: a receive request waits for it. */
+/* Waits until a receive is posted for the next message. */
 static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
@@ -425,7 +426,7 @@ static int send_streams(struct dgram_to_target *rx, struct error *error)
     return live_wait_until(rx->live, live_now() + QUIET_NS, error);
 }
 
-/* What is still to complete, and what the memory has. */
+/* Compares the remaining completions and the memory. */
 static int compare_results(struct dgram_to_target *rx, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;

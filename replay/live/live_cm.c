@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "wire/gid.h"
 
-/* R171. */
+/* Q_Key of QP 1 (R171). */
 #define GSI_QKEY UINT32_C(0x80010000)
 
 static const struct cm_exchange *exchange_of(const struct live_cm *cm, uint32_t exch)
@@ -24,7 +24,7 @@ static struct cm_exchange_end *peer_result(const struct live_cm *cm, uint32_t ex
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* The service of a live message: the far program's port may be another. */
+/* Returns the service ID of a live message: the port may differ from the recorded one. */
 static uint64_t live_service(const struct live_cm *cm, uint64_t service)
 {
     uint16_t port = cm->live->options->port;
@@ -34,7 +34,7 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
     return (service & ~UINT64_C(0xFFFF)) | port;
 }
 
-/* What the recorded messages tell of an exchange. */
+/* Reads the numbers of an exchange from its recorded messages. */
 static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
     const struct cm_exchange *x = &cm->exchanges->at[exch->idx];
@@ -97,7 +97,8 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
         return error_set(error, "no random numbers");
     attr.seed[0] = random[0];
     attr.seed[1] = random[1];
-    attr.ca_guid = UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* local */
+    attr.ca_guid =
+        UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* locally administered */
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
     cm->exch = calloc(xs->cnt + 1, sizeof(*cm->exch));
@@ -167,7 +168,7 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
         return;
     frame.len = (uint32_t)len;
     cm->live->sent++;
-    live_port_send(&cm->live->port, &frame, 1, &error); /* lost, it is repeated */
+    live_port_send(&cm->live->port, &frame, 1, &error); /* a lost message is retransmitted */
 }
 
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
@@ -190,7 +191,7 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- news --------------------------------------------------------------------------------------
  */
 
-/* A request came: it belongs to the first exchange that still waits for one of its service. */
+/* Returns the first exchange that still waits for a REQ of this service. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {
@@ -216,7 +217,7 @@ static void handle_event(struct live_cm *cm, const struct rnic_cm_event *event)
         exch = exchange_of_req(cm, event);
     if (!exch) {
         if (event->type == RNIC_CM_REQUEST)
-            rnic_cm_id_del(event->id, live_now()); /* one more than was recorded */
+            rnic_cm_id_del(event->id, live_now()); /* more connections than were recorded */
         return;
     }
     if (msg->kind < ROCE_CM_MSG_CNT && !exch->received[msg->kind]) {
@@ -266,7 +267,7 @@ static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
-    /* The header of the RDMA-IP CM names the addresses once more (R242). */
+    /* The IP CM header in the private data repeats the addresses (R242). */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
         bool ip4 = roce_gid_is_ip4(port->target);
 
@@ -300,7 +301,7 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     size_t len;
 
     cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
-    /* Our CM repeats by itself. */
+    /* Our CM retransmits by itself. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
     exch->sent[msg.kind] = true;
@@ -342,7 +343,8 @@ int live_cm_leave(struct live_cm *cm, struct error *error)
 /* ---- what the far end says --------------------------------------------------------------------
  */
 
-/* What the far program chose; the rest is an end's own numbers, or what its device is. */
+/* Fields that the target's program chooses. The others are numbers of the endpoint or properties
+ * of its device. */
 static const char *const compared_fields[] = {"service_id",
                                               "responder_resources",
                                               "initiator_depth",
@@ -376,12 +378,12 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         field_diff_add_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
                            roce_field_get(field, live + ROCE_MAD_LEN));
     }
-    /* Our packets are as long as the recorded path MTU made them. */
+    /* Our packets have the recorded path MTU. */
     if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
         field_diff_add_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
 }
 
-/* Private data: what it tells is learnt, the rest is compared. */
+/* Learns R_Keys from the private data and compares the rest. */
 static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
                           live_private_fn *learn, void *ctx, struct field_diffs *d)
 {
@@ -394,7 +396,7 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
 
     memcpy(live, roce_cm_private_data(is, &len), len);
     if (roce_cm_rdmaip_read(&a, want) == 0 && roce_cm_rdmaip_read(&b, is) == 0)
-        from = ROCE_CM_RDMAIP_LEN; /* ports and addresses are the live ones */
+        from = ROCE_CM_RDMAIP_LEN; /* live ports and addresses */
     learn(ctx, idx, recorded + from, live + from, len - from);
     while (from < len && recorded[from] == live[from])
         from++;
@@ -405,13 +407,14 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
     field_diff_add(d, "private_data", e, o);
 }
 
-/* The other answer to the same message: what is expected will not come then. */
+/* Returns the other possible answer to the same message; after it the expected one does not
+ * come. */
 static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
 }
 
-/* What came in place of what was expected. */
+/* Describes the message that came instead of the expected one. */
 static void describe_received(const struct live_cm_exchange *exch, enum roce_cm want, char *out,
                               size_t cap)
 {
@@ -441,12 +444,13 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         return 0;
     }
     if (exch->compared[want.kind] || end->stopped)
-        return 0; /* how often it is repeated is the timers' */
+        return 0; /* timers decide how often a message is retransmitted */
     while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
-    /* Two ends that disconnect at once may miss each other's DREQ, or answer it as one. */
+    /* Two endpoints that disconnect at the same time may miss each other's DREQ or take it for a
+     * DREP. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;
     exch->compared[want.kind] = true;

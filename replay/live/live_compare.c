@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * What compare.h does not see: answers that came too late, what the receive WQEs completed with,
- * and what the far memory holds in the end.
- */
+/* Compares what the responses do not show: late responses, completions of receives, and memory
+ * of the target. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +26,8 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- time -------------------------------------------------------------------------------------
  */
 
-/* Whether it came after all. One that never did is a difference of its own, unless others cover it.
- */
+/* Returns whether the response came after the tolerance. A response that never came is a
+ * separate difference, unless others cover it. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -73,16 +71,16 @@ static int compare_late(struct live *live, struct response_comparison *all)
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-/* What the next receive WQE of a run completes with. */
+/* Expected completion of the next receive of a direction. */
 struct expected_completion {
-    size_t entry; /* look from here on */
+    size_t entry; /* first request that was not looked at yet */
     bool any;
     bool imm_present;
-    bool unknown; /* bytes that the capture lacks */
+    bool unknown; /* the capture does not contain all bytes */
     uint32_t len, crc32, imm, pkt;
 };
 
-/* The next message that consumes a receive WQE. */
+/* Finds the next message that consumes a receive WQE. */
 static void next_expected(const struct live_run *lr, struct expected_completion *x)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -128,7 +126,7 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        return 0; /* flushed when it was over, or after an error that is judged by its NAK */
+        return 0; /* flushed at the end, or after an error that its NAK shows */
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
@@ -146,11 +144,11 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     return add_diff(all, dir, &diff);
 }
 
-/* The completions of all runs while they come. */
+/* Completions of all directions. */
 struct live_comparison {
     struct live *live;
     struct response_comparison *cmp;
-    struct expected_completion *x; /* of each run: its next */
+    struct expected_completion *x; /* next one of each direction */
 };
 
 static int take_completion(void *ctx, const json_t *c, struct error *error)
@@ -199,8 +197,8 @@ static int compare_completions(struct live *live, struct response_comparison *al
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Compares `len` bytes at `off` of a region with what the agent says; the first difference, if
- * there was none before. */
+/* Compares `len` bytes at `off` of a region with those of the target and adds the first
+ * difference of the region. */
 static int compare_bytes(struct live *live, struct response_comparison *all, uint32_t device,
                          uint32_t idx, uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {
@@ -268,7 +266,7 @@ int live_compare(struct live *live, struct response_comparison *all, struct erro
     error_set(error, "no memory");
     if (compare_late(live, all) != 0)
         return -1;
-    /* Only an agent tells of completions and memory. */
+    /* Without an agent, completions and memory cannot be seen. */
     if (live->options->agent && compare_completions(live, all, error) != 0)
         return -1;
     for (uint32_t i = 0; live->options->agent && i < d->host_cnt; i++)

@@ -15,7 +15,7 @@ static const char *unplayable_stream(const struct live *live, const struct dgram
     return NULL;
 }
 
-/* The far manager's own datagrams are no part of what is played here. */
+/* Returns whether a stream is left besides those to QP 1, which belong to the target's own CM. */
 static bool any_but_gsi(const struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++)
@@ -24,7 +24,7 @@ static bool any_but_gsi(const struct dgram_streams *streams)
     return false;
 }
 
-/* While the agent works: what comes in then counts, and questions for our address are answered. */
+/* Receives frames while the agent works, so that they are counted and ARP is answered. */
 static void poll_while_waiting(void *ctx)
 {
     struct live *live = ctx;

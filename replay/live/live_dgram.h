@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live streams: UC and UD, whose packets nobody answers, with a device at whose end an agent is.
+ * Live datagram streams (UC and UD), with an agent on the target's host.
  *
- * The target as the receiver: the agent makes a QP and posts receive requests, the recorded packets
- * go out with live numbers, and what the QP completes and what is in the far memory is compared
- * with what a conformant receiver makes of them (delivery.h). The target as the sender: the agent
- * posts what the recorded sender must have posted, and its packets are compared with the recorded.
+ * If the target is the receiver (dgram_to_target.c), the agent creates a QP and posts receives, and
+ * the recorded packets are sent with live numbers. Completions and memory are compared with those
+ * of a conformant receiver (engine/dgram_expected.h). If the target is the sender
+ * (dgram_from_target.c), the agent posts the recorded messages, and its packets are compared with
+ * the recorded ones.
+ *
+ * live_replay.c calls live_dgram_play() after live_open().
  */
 #ifndef REPLAY_LIVE_LIVE_DGRAM_H
 #define REPLAY_LIVE_LIVE_DGRAM_H
@@ -15,15 +18,13 @@
 #include "infer/roles.h"
 #include "engine/dgram_stream.h"
 
-/* Finds the streams of the trace and plays those ends, of enum replay_side; only those of an agent.
- * `peer` is the profile whose deviations are known, or NULL. After live_open().
- * dgram_streams_judge() has been called then. 0, or -1 and an error; dgram_streams_free() is wanted
- * in both cases. */
+/* Finds the streams of the trace and plays those of the target's roles in `sides`, of enum
+ * replay_side. `peer` names the profile of known deviations, or is NULL. Returns 0, or -1 and an
+ * error; dgram_streams_free() is needed in both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);
 
-/* dgram_to_target.c, dgram_from_target.c: plays all streams of that role that have no reason not to
- * be. */
+/* Play all streams of one role that are not skipped. Return 0, or -1 and an error. */
 int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error);
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);

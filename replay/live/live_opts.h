@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The options of `rocedrill replay` for live targets.
+ * Options of `rocedrill replay` for live targets. cmd_replay.c puts the rows into its option table,
+ * calls live_option() for each of them and live_options_check() at the end.
  */
 #ifndef REPLAY_LIVE_LIVE_OPTS_H
 #define REPLAY_LIVE_LIVE_OPTS_H

@@ -14,9 +14,10 @@
 #include "wire/gid.h"
 
 #define RING_BYTES (4u << 20)
-#define ASKS       4u                   /* questions for the target's MAC address */
-#define ASK_NS     250000000u           /* after each */
-#define SEND_NS    UINT64_C(2000000000) /* a way that stays full for so long is broken */
+#define ASKS       4u         /* ARP or ND requests for the target's MAC address */
+#define ASK_NS     250000000u /* time to wait after each, ns */
+#define SEND_NS                                                                                    \
+    UINT64_C(2000000000) /* a transmit ring that stays full for this time is an error, ns */
 
 uint64_t live_now(void)
 {
@@ -49,7 +50,7 @@ struct frame_taker {
     struct live_port *port;
     rnic_frame_fn *fn;
     void *user;
-    const uint8_t *hop; /* whose MAC address is sought, or NULL */
+    const uint8_t *hop; /* address whose MAC address is wanted, or NULL */
     bool found;
 };
 
@@ -117,7 +118,7 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 
         fd_cnt = rnic_port_fds(port->io, fds);
         for (unsigned i = 0; i < fd_cnt; i++)
-            fds[i].events &= (short)~POLLIN; /* what comes in meanwhile is not why we wait */
+            fds[i].events &= (short)~POLLIN; /* received frames must not end this wait */
         ppoll(fds, fd_cnt, &ts, NULL);
         now = live_now();
     }
@@ -127,7 +128,7 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Our address, if none was given: the kernel's of that family, link-local ones last. */
+/* Chooses our address if none was given: the kernel's of the target's family, link-local last. */
 static bool choose_address(struct live_port *port)
 {
     const struct rnic_gid *best = NULL;
@@ -152,7 +153,7 @@ static int resolve_target(struct live_port *port, struct error *error)
     char buf[64];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    /* Without a route the target is looked for on the link itself. */
+    /* Without a route the target is expected on the link. */
     if (rnic_route_get(port->target, port->iface.index, &route) == 0 && route.gateway)
         taker.hop = route.hop;
     if (rnic_neigh_lookup(port->iface.index, taker.hop, port->dmac))
@@ -211,8 +212,8 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
         return error_set(error, "--live %s: the filter for our QPNs is not taken", iface);
-    /* The kernel answers datagrams to its own addresses that nobody listens to with ICMP. With
-     * rdma_rxe loaded the port is taken, and no answer comes either. */
+    /* The kernel would answer datagrams to its own address with ICMP, because no program
+     * listens. With rdma_rxe loaded the port is in use, and the kernel sends no ICMP either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
 }

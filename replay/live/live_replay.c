@@ -7,7 +7,7 @@
 #include "live/cm_peer.h"
 #include "live/live_dgram.h"
 
-/* The target answers. */
+/* Replays to a target that is the responder. */
 static int replay_responder(struct replay *replay, const struct replay_options *options,
                             const struct live_options *target, struct live *live,
                             struct error *error)
@@ -20,7 +20,7 @@ static int replay_responder(struct replay *replay, const struct replay_options *
     return live_compare(live, &replay->responses, error);
 }
 
-/* The target asks. */
+/* Replays to a target that is the requester. */
 static int replay_requester(struct replay *replay, const struct replay_options *options,
                             const struct live_options *target, struct error *error)
 {
@@ -37,7 +37,7 @@ static int replay_requester(struct replay *replay, const struct replay_options *
     return rc;
 }
 
-/* The target is a program that we connect to, or that connects to us. */
+/* Replays with a program that we connect to, or that connects to us. */
 static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
                           const struct live_options *target, struct live *live, struct error *error)
 {
@@ -52,7 +52,8 @@ static int replay_cm_peer(struct replay *replay, const struct replay_options *op
     return live_compare(live, &replay->responses, error);
 }
 
-/* UC and UD: an agent serves one session at a time, so after the connections. */
+/* Replays UC and UD streams. They follow the connections because an agent serves one session at
+ * a time. */
 static int replay_dgrams(struct replay *replay, const struct replay_options *options,
                          const struct live_options *target, struct error *error)
 {
@@ -91,7 +92,7 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
         live_close(&live);
         return rc;
     }
-    /* Our RNIC's requesters first: the target's answers take the place of our responders'. */
+    /* Our RNIC requests first: later the target's responses replace those of our responders. */
     if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
         rc = replay_requester(replay, options, target, error);
     if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Live replay: replay_run() for a target that is not our RNIC, see live.h.
- */
+/* Live replay of a capture: chooses and calls the plays of live.h, live_dgram.h and cm_peer.h. */
 #ifndef REPLAY_LIVE_LIVE_REPLAY_H
 #define REPLAY_LIVE_LIVE_REPLAY_H
 

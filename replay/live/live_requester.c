@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The target as the requester: the agent posts the work requests that the recorded requester must
- * have posted, and the recorded responder's answers go out with live numbers, each once the request
- * that it answers has come and at its distance in the capture. What the target sends and completes
- * takes the place of our RNIC's, and verify.h judges it.
+ * Target as the requester: the agent posts the work requests that the recorded requester must have
+ * posted. We send the recorded responses with live numbers, each after the request that it answers
+ * has arrived and at its distance in the capture. The target's requests and completions replace
+ * those of our RNIC, and rc_compare_requests() judges them.
  *
- * Its memory addresses and keys are the capture's: they are only ever named to us.
+ * The target's requests name the memory addresses and keys of the capture, because only we receive
+ * them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,18 @@
 #include "wire/crc32.h"
 
 #define SEND_DEPTH 1024u
-#define DATA_MAX   (256u * 1024) /* of one work request: what an agent takes in a line */
-#define POLL_NS    500000u       /* between two looks at the completions */
-#define QUIET_NS   UINT64_C(30000000)
+#define DATA_MAX                                                                                   \
+    (256u * 1024)        /* bytes of one work request: the most that an agent takes in a line */
+#define POLL_NS  500000u /* between two polls for completions */
+#define QUIET_NS UINT64_C(30000000)
 
-/* One connection while it is played. */
+/* A connection while it is played. */
 struct requester_conn {
     struct request_tracker tracker;
     size_t posted;
 };
 
-/* A step of a connection. */
+/* A recorded event. */
 struct requester_turn {
     uint32_t pkt, conn, step;
 };
@@ -102,7 +104,7 @@ static bool is_fetch(enum roce_kind kind)
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Why the agent cannot post all of this, or NULL. */
+/* Returns why the agent cannot post these work requests, or NULL. */
 static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
@@ -121,7 +123,7 @@ static const char *unsupported_work(const struct live *live, const struct work_r
     return NULL;
 }
 
-/* The bytes that the packets of a work show, as the agent wants them. */
+/* Returns the data of a work request as hexadecimal digits for the agent. */
 static json_t *data_json(const struct work_requests *w, const struct work_request *wr)
 {
     static const char digits[] = "0123456789abcdef";
@@ -147,7 +149,7 @@ static json_t *data_json(const struct work_requests *w, const struct work_reques
     return out;
 }
 
-/* What the far device does not take leaves nothing to compare. */
+/* Posts a work request. If the target's device refuses it, the direction is skipped. */
 static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct error *error)
 {
     struct requester_run *a = req->conn[idx].tracker.asker;
@@ -189,7 +191,8 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-/* CRC-32 of what the recorded answers brought a READ; false if the capture does not show it all. */
+/* Computes the CRC-32 of the data that a READ fetched in the capture. Returns false if the
+ * capture does not contain it all. */
 static bool read_crc(const struct requester_run *a, const struct work_request *wr, uint32_t *crc)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -210,7 +213,7 @@ static bool read_crc(const struct requester_run *a, const struct work_request *w
     return true;
 }
 
-/* Whether an atomic's result is one that a recorded answer has. */
+/* Returns whether the result of an atomic is one that a recorded response has. */
 static bool atomic_right(const struct requester_run *a, const struct work_request *wr,
                          const char *hex)
 {
@@ -224,7 +227,7 @@ static bool atomic_right(const struct requester_run *a, const struct work_reques
         if (!s->event[k].response || s->event[k].rel != wr->rel || a->outcome[k] != RESP_ACCEPTED)
             continue;
         trace_parse(event_packet(s, k), &pkt);
-        memcpy(value, &pkt.atomicacketh.orig, 8); /* atomics are numbers in the host's order */
+        memcpy(value, &pkt.atomicacketh.orig, 8); /* the result is a number in host order */
         for (unsigned i = 0; i < 8; i++)
             snprintf(text + 2 * i, 3, "%02x", value[i]);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
@@ -265,7 +268,7 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* After an answer: until the work requests that it completes are, or the tolerance is over. */
+/* After a response: waits for the completions that it causes, up to the tolerance. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {
@@ -291,7 +294,7 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     struct requester_conn *conn = &req->conn[idx];
     const struct work_requests *w = &conn->tracker.asker->wrs;
 
-    /* Once it failed a requester is given no more: nor was the recorded one. */
+    /* A requester that has failed gets no further work requests, as in the capture. */
     while (conn->posted < w->cnt && w->wr[conn->posted].posted_by <= conn->tracker.step &&
            conn->posted - conn->tracker.asker->completion_cnt < SEND_DEPTH &&
            conn->tracker.asker->error_event == EVENT_NONE && !conn->tracker.asker->failed)
@@ -300,7 +303,7 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Until the step may be, or the tolerance is over. 0, or -1 and an error. */
+/* Waits until the event may happen, up to the tolerance. Returns 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {
@@ -335,7 +338,8 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* How far a requester runs ahead is its own affair, but where it goes back is not. */
+        /* A requester may run ahead as far as it likes, but must go back where the recorded one
+         * did. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)
@@ -384,7 +388,7 @@ static int list_turns(struct live_requester *req, struct error *error)
     return 0;
 }
 
-/* Connects the runs that can be asked for, and forgets what our RNIC did. */
+/* Connects the QPs of all directions that can be played and drops what our RNIC sent. */
 static int connect_qps(struct live_requester *req, struct rc_requester *requester,
                        struct error *error)
 {
@@ -421,7 +425,8 @@ int live_requester_play(struct live *live, struct rc_requester *requester, struc
 
     req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
     rc = req.conn ? connect_qps(&req, requester, error) : error_set(error, "no memory");
-    live->agent.idle = NULL; /* from here on what comes is taken by those who wait for it */
+    live->agent.idle =
+        NULL; /* from here on, received frames are handled by the functions that wait */
     live->take = take_frame;
     live->take_ctx = &req;
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes stored in one event: what an agent takes in one request. */
+/* Bytes stored by one event: the most that an agent takes in one request. */
 #define STORE_MAX (64u * 1024)
 
 static struct live_event *add_event(struct live_script *script, enum live_event_kind kind)
@@ -41,8 +41,7 @@ static int on_key(void *ctx, uint32_t device, uint32_t rkey, bool valid)
     return 0;
 }
 
-/* The initial image is stored before all else: its events get packet 0 and no place among those
- * that wait for their packet. */
+/* Stores of the initial content come before everything else, with packet 0. */
 static int on_store(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial)
 {
@@ -108,7 +107,7 @@ static int event_cmp(const void *a, const void *b)
 
 int live_script_finish(struct live_script *script, const struct session *session)
 {
-    script->cnt = script->pending; /* what no frame came after, nobody sees */
+    script->cnt = script->pending; /* events after the last frame have no effect */
     for (uint32_t dir = 0; dir < session->dir_cnt; dir++) {
         const struct inferred_setup *s = &session->dir[dir].setup;
 

@@ -8,22 +8,22 @@
 #include "base/error.h"
 #include "infer/trace.h"
 
-/* Frames handed to the port at a time where no pace is to be kept. */
+/* Frames handed to the port at a time if no rate is given. */
 #define BATCH 64u
 
-/* Frames due within this time go out together: waiting is not finer. */
+/* Frames due within this time are sent together: the wait is not more precise. */
 #define SLACK_NS 20000u
 
 struct load_gen {
     const struct live_args *args;
     struct live_port port;
     struct rnic_frame *frame;
-    uint64_t *time; /* of the capture, from its first request on */
+    uint64_t *time; /* recorded time of each frame, ns from the first request */
     size_t cnt, cap, time_cap;
     uint8_t **bytes;
     size_t bytes_cnt, bytes_cap;
-    uint64_t len;   /* of all frames */
-    size_t skipped; /* requests that the capture does not hold whole */
+    uint64_t len;   /* bytes of all frames */
+    size_t skipped; /* requests that the capture does not contain whole */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -63,7 +63,7 @@ static int add_frame(struct load_gen *load, const struct rewrite_path *path,
     return 0;
 }
 
-/* The requests of one capture, after those of the ones before. */
+/* Appends the requests of one capture. */
 static int read_capture(struct load_gen *load, const char *name, struct error *error)
 {
     struct rewrite_path path;
@@ -90,7 +90,8 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-/* When frame `i` is due, `bytes` before it and `start` the beginning of its round. */
+/* Returns when frame `i` is due. `sent` frames with `bytes` precede it; `start` is the start of
+ * its round. */
 static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
                           uint64_t sent, uint64_t bytes, size_t i)
 {
@@ -126,7 +127,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
             uint64_t now = live_now(), at = frame_due(load, begin, start, *sent, *bytes, i);
             unsigned cnt = 0;
 
-            /* The port's own bookkeeping, and ARP for our address. */
+            /* Lets the port work and answers ARP for our address. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
                 if (drain_port(load, at > now ? at : now, error) != 0)
                     return -1;

@@ -16,7 +16,7 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
 
-    /* An envelope of its own, with what a capture may have tested in it. */
+    /* A new envelope, with the fields that a capture may test. */
     roce_pkt_init(&fresh, ip4 ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, recorded->bth.opcode);
     *out = *recorded;
     out->frame = NULL;
@@ -57,7 +57,7 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     }
 }
 
-/* Builds the frame; `recorded` is what it comes from. */
+/* Builds the frame; `recorded` is the packet that it comes from. */
 static int build_frame(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
                        size_t cap)
 {
@@ -95,11 +95,11 @@ static void set_remote_memory(const struct shadow_memory *memory,
             *va = *va - region->low + live->addr;
         return;
     }
-    /* A key that the recorded responder did not have: nor may the live one. */
+    /* The recorded responder did not have this key, so the live one must not have it either. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;
-            i = UINT32_MAX; /* that may be one too */
+            i = UINT32_MAX; /* the new key may exist too: check again */
         }
 }
 

@@ -5,10 +5,10 @@
 #include "wire/bytes.h"
 #include "infer/shadow_memory.h"
 
-/* A program tells the beginning of its memory, and it may be used from far behind that on. */
+/* A program announces the start of its memory; the peer may use it far behind that. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
-/* Addresses of memory are never on the first page. */
+/* Programs have no memory on the first page. */
 #define ADDR_MIN 4096u
 
 static uint64_t read_number(const uint8_t *p, unsigned bytes, bool big)
@@ -28,7 +28,7 @@ static bool is_address_in(const struct shadow_region *region, uint64_t value)
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
-/* The address nearest to the key, which stands at `tell->key_off`. */
+/* Finds the address nearest to the key, which is at `mention->key_off`. */
 static bool find_address_near(const struct shadow_region *region, const uint8_t *p, size_t len,
                               struct rkey_mention *mention)
 {
@@ -68,7 +68,7 @@ unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded,
                 continue;
             mention.region = (uint32_t)(region - memory->region);
             out[cnt++] = mention;
-            at += 3; /* it is no part of another key */
+            at += 3; /* these bytes are not part of another key */
             break;
         }
     return cnt;

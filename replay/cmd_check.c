@@ -29,31 +29,32 @@ enum {
 };
 
 static const struct cli_option rows[] = {
-    {"json", 'j', "FILE", "JSON, a line a finding, a connection and a summary; - is stdout"},
-    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is stdout"},
-    {"annotate", OPT_ANNOTATE, "OUT", "the capture again as pcapng, findings as packet comments"},
-    {"quirks", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"json", 'j', "FILE", "write findings, connections and a summary as JSON lines; - is stdout"},
+    {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
+    {"annotate", OPT_ANNOTATE, "OUT",
+     "write the capture as pcapng with the findings as packet comments"},
+    {"quirks", 'p', "NAME", "do not fail on known deviations of this implementation"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
-     "exit with 1 for less: failed (a QP or connection), warn, note"},
+     "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
-    {"immediate", OPT_IMMEDIATE, NULL, "errors on standard error when they are found"},
+    {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
-    {"quiet", 'q', NULL, "no text on standard output, no progress"},
-    {"rules", OPT_RULES, NULL, "list the rules and stop"},
-    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and stop"},
+    {"quiet", 'q', NULL, "print no text on standard output and no progress"},
+    {"rules", OPT_RULES, NULL, "list the rules and exit"},
+    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and exit"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
-/* What gives exit status 1; each row with those above it. */
+/* What gives exit status 1; each value includes those above it. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
 
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
 
 struct check_args {
     bool verbose, quiet, no_icrc, immediate;
-    bool text;      /* a report on standard output */
-    bool summed_up; /* several captures: a line says how they came out */
+    bool text;      /* print a report on standard output */
+    bool summed_up; /* print totals after several captures */
     enum roce_profile profile;
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
@@ -62,15 +63,15 @@ struct check_args {
 
 static void print_usage(FILE *out)
 {
-    fprintf(out,
-            "usage: rocedrill check [options] CAPTURE...   (- is standard input)\n"
-            "Judges the RoCE traffic of captures: pcap and pcapng, also compressed.\noptions:\n");
+    fprintf(out, "usage: rocedrill check [options] CAPTURE...   (- reads standard input)\n"
+                 "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
+                 "the rules of RoCEv2.\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "peers:");
+    fprintf(out, "names for --quirks:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
-    fprintf(out, "\nexit status: 0 = no rule was broken (a QP that failed within the rules breaks "
-                 "none: see --fail-on),\n  1 = one was, 2 = unusable input or wrong use\n");
+    fprintf(out, "\nexit status: 0 = no violation (a QP that failed without violating a rule also "
+                 "gives 0; see --fail-on),\n  1 = a violation, 2 = unusable input or wrong use\n");
 }
 
 /* ---- captures ----------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
             check_junit_fault(args->junit, report.name, error.text);
     }
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
-        rc = error_set(&error, "%s: the JSON cannot be written", args->json_path);
+        rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
     *stop = report.interrupted;
     check_report_free(&report);
     if (rc != 0 && !outfile_failed(args->json) &&
@@ -141,10 +142,10 @@ static int unknown_peer(const char *name)
 
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         strbuf_addf(&t, " %s", roce_profile_name((enum roce_profile)i));
-    return cli_error("no peer profile \"%s\"; there are:%s", name, buf);
+    return cli_error("--quirks: unknown name '%s'; known are:%s", name, buf);
 }
 
-/* -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct check_args *args)
 {
     int c;
@@ -165,7 +166,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
                     break;
             if (args->fail_on == FAIL_ON_CNT)
-                return cli_error("check: --fail-on %s: it is error, failed, warn or note", optarg);
+                return cli_error("check: --fail-on %s: not error, failed, warn or note", optarg);
             break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_IMMEDIATE: args->immediate = true; break;
@@ -174,7 +175,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_RULES: explain_list_rules(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
             if (explain_rule(stdout, optarg) != 0)
-                return cli_error("no rule \"%s\" (rocedrill check --rules lists them)", optarg);
+                return cli_error("unknown rule '%s' (rocedrill check --rules lists them)", optarg);
             return EXIT_HOLDS;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
@@ -183,7 +184,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
     return -1;
 }
 
-/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+/* Returns 0 if no output is a capture or another output, else the exit status. */
 static int check_outputs(int cnt, char **files, const struct check_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
@@ -196,7 +197,7 @@ static int check_outputs(int cnt, char **files, const struct check_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* What does not go together. 0, or the exit status. */
+/* Returns 0 if the arguments can be combined, else the exit status. */
 static int check_arguments(int cnt, char **files, const struct check_args *args)
 {
     unsigned stdins = 0;
@@ -206,23 +207,22 @@ static int check_arguments(int cnt, char **files, const struct check_args *args)
     for (int i = 0; i < cnt; i++)
         stdins += strcmp(files[i], "-") == 0;
     if (stdins > 1)
-        return cli_error("check: standard input can be read once only");
+        return cli_error("check: standard input can be read only once");
     if (args->annotate_path && cnt > 1)
-        return cli_error("check: --annotate takes one capture, not %d", cnt);
+        return cli_error("check: --annotate requires one capture, not %d", cnt);
     return check_outputs(cnt, files, args);
 }
 
-/* The last line of a report on several captures. */
+/* Prints the last line of a report on several captures. */
 static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
 {
-    static const char *const words[][2] = {
-        {"passes", "pass"}, {"does not pass", "do not pass"}, {"is unusable", "are unusable"}};
+    static const char *const words[] = {"passed", "failed", "unusable"};
     const char *sep = "";
 
     printf("\n%d captures:", captures);
     for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
         if (cnt[i]) {
-            printf("%s %u %s", sep, cnt[i], words[i][cnt[i] > 1]);
+            printf("%s %u %s", sep, cnt[i], words[i]);
             sep = ",";
         }
     printf("\n");

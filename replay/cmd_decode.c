@@ -10,9 +10,9 @@
 #include "util/strbuf.h"
 
 static const struct cli_option rows[] = {
-    {"json", 'j', "FILE", "JSON, a line a packet; - is standard output"},
-    {"verbose", 'v', NULL, "every field"},
-    {"quiet", 'q', NULL, "no text on standard output"},
+    {"json", 'j', "FILE", "write one JSON object per packet; - is stdout"},
+    {"verbose", 'v', NULL, "print every field"},
+    {"quiet", 'q', NULL, "print no text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
@@ -24,13 +24,13 @@ struct decode_args {
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill decode [options] CAPTURE...   (- is standard input)\n"
-                 "Prints the RoCE frames of captures in words.\noptions:\n");
+    fprintf(out, "usage: rocedrill decode [options] CAPTURE...   (- reads standard input)\n"
+                 "Prints the RoCE frames of captures as text.\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "exit status: 0 = all of it was read, 2 = unusable input or wrong use\n");
+    fprintf(out, "exit status: 0 = every capture was read, 2 = unusable input or wrong use\n");
 }
 
-/* -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct decode_args *args)
 {
     int c;

@@ -13,14 +13,14 @@
 enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION };
 
 static const struct cli_option rows[] = {
-    {"to", OPT_TO, "FOLDER", "where to; made if it is not there (default: traces)"},
-    {"name", OPT_NAME, "NAME", "what the capture is called there (default: its own name)"},
+    {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary (default: traces)"},
+    {"name", OPT_NAME, "NAME", "name of the imported capture (default: its own name)"},
     {"connection", OPT_CONNECTION, "N",
-     "only this connection, as rocedrill replay numbers it; may be repeated"},
-    {"anonymize", OPT_ANONYMIZE, "WHAT", "addresses, payload, or both: addresses,payload"},
-    {"quirks", 'p', "NAME", "implementation that was recorded"},
-    {"description", OPT_DESCRIPTION, "TEXT", "what it shows, for the manifest"},
-    {"quiet", 'q', NULL, "no text on standard output"},
+     "import only this connection, numbered as by rocedrill replay; may be repeated"},
+    {"anonymize", OPT_ANONYMIZE, "WHAT", "replace addresses, payload, or both: addresses,payload"},
+    {"quirks", 'p', "NAME", "implementation that was recorded, for the manifest"},
+    {"description", OPT_DESCRIPTION, "TEXT", "description of the capture, for the manifest"},
+    {"quiet", 'q', NULL, "print no text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"import", rows, sizeof(rows) / sizeof(rows[0])};
@@ -30,12 +30,13 @@ static void print_usage(FILE *out)
     fprintf(
         out,
         "usage: rocedrill import [options] CAPTURE\n"
-        "Puts a capture into a folder that rocedrill replay FOLDER replays: without frames of "
-        "other\nprotocols, trimmed to its first connection that differs, if one does, or to "
-        "--connection,\nwith the connection manager's messages; with its golden outputs and its "
-        "row in manifest.tsv,\nwhich expects what it replays as now.\noptions:\n");
+        "Adds a capture to a folder of regression tests (run them with rocedrill replay FOLDER). "
+        "Keeps only\nRoCE frames: those of the first connection that fails or of --connection, "
+        "with their CM messages,\nelse all. Writes its golden outputs and a row in manifest.tsv "
+        "with its present verdict.\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "exit status: 0 = added, 2 = unusable input or wrong use; nothing was added\n");
+    fprintf(out,
+            "exit status: 0 = imported, 2 = unusable input or wrong use; nothing was imported\n");
 }
 
 /* "addresses,payload"; false for anything else. */
@@ -100,12 +101,12 @@ static int read_options(int argc, char **argv, struct import_options *options, b
             break;
         case 'p':
             if (!is_one_field(optarg))
-                return cli_error("import: --quirks: a tab or a line end in it");
+                return cli_error("import: --quirks: contains a tab or a line break");
             options->peer = optarg;
             break;
         case OPT_DESCRIPTION:
             if (!is_one_field(optarg))
-                return cli_error("import: --description: a tab or a line end in it");
+                return cli_error("import: --description: contains a tab or a line break");
             options->shows = optarg;
             break;
         case 'q': *quiet = true; break;
@@ -126,8 +127,7 @@ static void print_result(const struct import_options *options, const struct impo
     if (options->payload)
         printf("anonymized: payload of %u packets\n", added->payloads);
     if (added->unknown)
-        printf("left out: %u management datagrams that are not of the connection manager\n",
-               added->unknown);
+        printf("left out: %u management datagrams other than CM messages\n", added->unknown);
 }
 
 int cmd_import(int argc, char **argv)
@@ -142,7 +142,7 @@ int cmd_import(int argc, char **argv)
         return status;
     if (argc - optind != 1)
         return cli_error(argc == optind ? "import: no capture given (see --help)"
-                                        : "import: one capture at a time");
+                                        : "import: only one capture can be imported");
     if (import_capture(argv[optind], &options, &added, &error) != 0)
         return cli_error("%s", error.text);
     if (!quiet)

@@ -33,27 +33,29 @@ enum {
 };
 
 static const struct cli_option rows[] = {
-    {"ladder", 'l', NULL, "print every conversation with the verdict on each answer"},
-    {"quirks", 'p', "NAME", "known deviations of this implementation do not fail"},
+    {"ladder", 'l', NULL,
+     "print the packets of every connection with the verdict on each response"},
+    {"quirks", 'p', "NAME", "do not fail on known deviations of this implementation"},
     {"side", OPT_SIDE, "SIDE",
-     "our RNIC (live: the target) is: responder, requester, or both (the default)"},
+     "our RNIC (live: the target) is the responder, requester, or both (default)"},
     {"strict", OPT_STRICT, NULL,
-     "also what is free must be equal, packet by packet: for captures of our own RNIC"},
+     "require equal packets, also where the specification is free: for captures of our RNIC"},
     {"closed-loop", OPT_CLOSED_LOOP, NULL,
-     "our RNIC stands for both ends, or with --side for one, a simulated link between them"},
+     "put our RNIC at both ends (or that of --side) of a simulated link"},
     {"impair", OPT_IMPAIR, "RULES",
      "closed loop with these impairments, may be repeated (--impair help: the grammar)"},
-    {"seed", OPT_SEED, "N", "closed loop: of the edits' chances (default 1)"},
-    {"repeat", OPT_REPEAT, "N", "closed loop: N plays with the seeds from there on"},
-    {"record", OPT_RECORD, "FILE", "closed loop: what was exchanged in the last play, as pcapng"},
-    {"dump-setup", OPT_DUMP_SETUP, "FILE", "what the devices must have had, derived, as JSON"},
-    {"setup", OPT_SETUP, "FILE", "what they had, from such a file; what it lacks is derived"},
-    {"jobs", 'J', "N", "captures replayed at a time (default: one a processor)"},
-    {"json", 'j', "FILE", "JSON, a summary and each report; - is standard output"},
-    {"junit", OPT_JUNIT, "FILE", "JUnit XML: a test case a connection; - is standard output"},
+    {"seed", OPT_SEED, "N", "closed loop: seed of the impairments (default 1)"},
+    {"repeat", OPT_REPEAT, "N", "closed loop: run N times, with the next seeds"},
+    {"record", OPT_RECORD, "FILE", "closed loop: write the frames of the last run as pcapng"},
+    {"dump-setup", OPT_DUMP_SETUP, "FILE",
+     "write the device setup that the capture implies, as JSON"},
+    {"setup", OPT_SETUP, "FILE", "read the device setup from FILE; infer whatever it omits"},
+    {"jobs", 'J', "N", "replay N captures in parallel (default: number of processors)"},
+    {"json", 'j', "FILE", "write a summary and each report as JSON; - is stdout"},
+    {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
     LIVE_OPTION_ROWS(OPT_LIVE){"verbose", 'v', NULL,
-                               "memory regions; of a folder, every capture's report"},
-    {"quiet", 'q', NULL, "no text on standard output, no progress"},
+                               "print memory regions; of a folder, the report of every capture"},
+    {"quiet", 'q', NULL, "print no text on standard output and no progress"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
@@ -75,24 +77,28 @@ struct replay_args {
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- is standard input)\n"
-                 "Plays captures against the software RNIC and judges its answers. Of a folder all "
-                 "captures are\nplayed; its manifest.tsv says what is expected of them (columns "
-                 "file, peer, replay: PASS,\nFAIL, SKIPPED or UNUSABLE).\noptions:\n");
+    fprintf(
+        out,
+        "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- reads standard input)\n"
+        "Replays captures with the software RNIC at either end and compares its packets with the "
+        "recorded ones.\nOf a folder all captures are replayed; its manifest.tsv has the "
+        "expected verdicts (columns file,\npeer, replay: PASS, FAIL, SKIPPED or "
+        "UNUSABLE).\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "peers:");
+    fprintf(out, "names for --quirks:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
-    fprintf(out, "\nIn differences, expected is what the capture recorded and actual is what our "
-                 "RNIC answered.\n"
-                 "exit status: 0 = holds, 1 = a difference was found, 2 = unusable input or wrong "
-                 "use; of a\nfolder, 0 = all came out as expected\n");
+    fprintf(out,
+            "\nIn a difference, \"expected\" is the recorded value and \"actual\" is that of our "
+            "RNIC.\n"
+            "exit status: 0 = PASS, 1 = FAIL, 2 = unusable input or wrong use; of a folder, 0 = "
+            "all verdicts are\nas expected\n");
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* A number from 1 to JOBS_MAX, or 0. */
+/* Returns a number from 1 to JOBS_MAX, or 0. */
 static unsigned jobs_number(const char *text)
 {
     char *end;
@@ -101,7 +107,7 @@ static unsigned jobs_number(const char *text)
     return *text >= '0' && *text <= '9' && *end == '\0' && n <= JOBS_MAX ? (unsigned)n : 0;
 }
 
-/* The enum replay_side of a name, or 0. */
+/* Returns the enum replay_side of a name, or 0. */
 static unsigned side_number(const char *text)
 {
     static const char *const names[] = {
@@ -113,7 +119,7 @@ static unsigned side_number(const char *text)
     return 0;
 }
 
-/* A number from `min` to `max`; false for anything else. */
+/* Reads a number from `min` to `max`. Returns false for anything else. */
 static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -123,7 +129,7 @@ static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *ou
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
 }
 
-/* An option of closed loops. 0, or the exit status. */
+/* Reads an option of closed loops. Returns 0, or the exit status. */
 static int read_loop_option(int option, struct replay_args *args)
 {
     struct error error;
@@ -148,7 +154,7 @@ static int read_loop_option(int option, struct replay_args *args)
     }
 }
 
-/* -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct replay_args *args)
 {
     int c;
@@ -159,14 +165,14 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case 'l': args->ladder = true; break;
         case 'p':
             if (!peer_quirks_profile_known(optarg))
-                return cli_error("no peer profile \"%s\" (rocedrill replay --help lists them)",
+                return cli_error("--quirks: unknown name '%s' (rocedrill replay --help lists them)",
                                  optarg);
             args->peer = optarg;
             break;
         case OPT_SIDE:
             args->sides = side_number(optarg);
             if (!args->sides)
-                return cli_error("replay: --side %s: none of responder, requester, both", optarg);
+                return cli_error("replay: --side %s: not responder, requester or both", optarg);
             break;
         case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED_LOOP: args->closed = true; break;
@@ -200,14 +206,13 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         }
     }
     if (args->live.options.iface && args->closed)
-        return cli_error("replay: a closed loop has no live target");
+        return cli_error("replay: --live cannot be used with --closed-loop");
     if (args->strict && args->closed)
-        return cli_error("replay: --strict compares packets with the recorded ones, and a "
-                         "closed loop plays anew");
+        return cli_error("replay: --strict cannot be used with --closed-loop");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
-/* The outputs are other files than the captures, and than one another. 0, or the exit status. */
+/* Returns 0 if no output is a capture or another output, else the exit status. */
 static int check_outputs(const struct replay_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
@@ -215,7 +220,7 @@ static int check_outputs(const struct replay_args *args)
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
     if (outfile_is_stdout(args->dump_path) || outfile_is_stdout(args->loop.record))
-        return cli_error("replay: --dump-setup and --record take a file, not -");
+        return cli_error("replay: --dump-setup and --record require a file, not -");
     for (unsigned i = 0; i < outs; i++)
         for (size_t j = 0; j < args->captures.cnt; j++)
             if (outfile_is_no_input(out[i], args->captures.item[j].path) != 0)
@@ -223,7 +228,7 @@ static int check_outputs(const struct replay_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* The captures, and what does not go together. 0, or the exit status. */
+/* Adds the captures and checks which options can be combined. Returns 0, or the exit status. */
 static int read_captures(int cnt, char **paths, struct replay_args *args)
 {
     unsigned stdins = 0;
@@ -237,24 +242,24 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
             return cli_error("%s", error.text);
     }
     if (args->loop.record && args->captures.cnt > 1)
-        return cli_error("replay: --record is for one capture");
+        return cli_error("replay: --record requires one capture");
     if ((args->dump_path || args->setup_path) && args->captures.cnt > 1)
-        return cli_error("replay: --%s is for one capture",
+        return cli_error("replay: --%s requires one capture",
                          args->dump_path ? "dump-setup" : "setup");
     if ((args->dump_path || args->setup_path) && args->live.options.iface)
-        return cli_error("replay: --%s is not for live targets",
+        return cli_error("replay: --%s cannot be used with --live",
                          args->dump_path ? "dump-setup" : "setup");
     if (args->setup_path && setup_override_read(&args->given, args->setup_path, &error) != 0)
         return cli_error("%s", error.text);
     if (stdins > 1)
-        return cli_error("replay: standard input can be read once only");
+        return cli_error("replay: standard input can be read only once");
     return check_outputs(args);
 }
 
 /* ---- work --------------------------------------------------------------------------------------
  */
 
-/* Captures named one by one: each report as soon as it is there. */
+/* Prints the report of a capture as soon as its replay is done, unless a folder is replayed. */
 static void print_job(void *ctx, const struct job *job)
 {
     (void)ctx;
@@ -355,7 +360,7 @@ static int run_load(const struct replay_args *args)
     return rc == 0 ? EXIT_HOLDS : cli_error("%s", error.text);
 #else
     (void)args;
-    return cli_error("this program was built without live targets");
+    return cli_error("--live is not supported by this build");
 #endif
 }
 

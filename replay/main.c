@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rocedrill: finds the command. Exit status of every command: 0 = everything holds, 1 = a violation
- * or a difference was found, 2 = input that cannot be used or wrong use, with one line on standard
- * error.
+ * rocedrill: runs the command that the first argument names. Exit status of every command: 0 = no
+ * violation and no difference, 1 = a violation or a difference, 2 = unusable input or wrong use,
+ * with one line on standard error.
  */
 #include <string.h>
 #include "cmd_import.h"
@@ -21,22 +21,25 @@ static const struct command {
     const char *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"check", "judge the traffic of captures by the rules", cmd_check},
-    {"replay", "play captures against the software RNIC and judge its answers", cmd_replay},
-    {"import", "put a capture into a folder that replay plays as a gate", cmd_import},
-    {"agent", "let replay --live on another host use an RDMA device of this one", agent_exec},
-    {"decode", "print the RoCE frames of captures in words", cmd_decode},
+    {"check", "check captures against the rules of RoCEv2", cmd_check},
+    {"replay", "replay captures with the software RNIC at either end and compare", cmd_replay},
+    {"import", "add a capture, with its expected results, to a folder of regression tests",
+     cmd_import},
+    {"agent", "give replay --live on another host access to an RDMA device of this host",
+     agent_exec},
+    {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill COMMAND [options] CAPTURE...   (- is standard input)\n");
+    fprintf(out, "usage: rocedrill COMMAND [options] CAPTURE...   (- reads standard input)\n");
     for (size_t i = 0; i < COMMAND_CNT; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-    fprintf(out, "  --version\n  --help   this; rocedrill COMMAND --help has the options\n"
-                 "exit status: 0 = holds, 1 = a violation or a difference was found,\n"
-                 "  2 = unusable input or wrong use\n");
+    fprintf(out,
+            "  --version\n  --help   print this; rocedrill COMMAND --help lists the options\n"
+            "exit status: 0 = no violation and no difference, 1 = a violation or a difference,\n"
+            "  2 = unusable input or wrong use\n");
 }
 
 int main(int argc, char **argv)
@@ -64,5 +67,5 @@ int main(int argc, char **argv)
                 status = cli_error("standard output cannot be written");
             return status;
         }
-    return cli_error("no command \"%s\" (see rocedrill --help)", argv[1]);
+    return cli_error("unknown command '%s' (see rocedrill --help)", argv[1]);
 }

@@ -79,7 +79,7 @@ static void streams_are_played(void)
     CHECKRUN_EXPECT("$R replay --impair drop@stream=0 $C/uc-loss.pcap", 2, "",
                     "at \"stream=0\": expected the number");
     CHECKRUN_EXPECT("$R replay --strict --closed-loop $C/uc-loss.pcap", 2, "",
-                    "a closed loop plays anew");
+                    "--strict cannot be used with --closed-loop");
 }
 
 /* Where everything is lost, giving up is right. */

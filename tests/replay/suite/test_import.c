@@ -115,7 +115,8 @@ static void what_is_there_is_not_replaced(void)
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "", "--anonymize all: neither");
     CHECKRUN_EXPECT("$R import --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
     CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
-    CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "", "one capture at a time");
+    CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",
+                    "only one capture can be imported");
     CHECKRUN_EXPECT("$R import", 2, "", "no capture given");
     CHECKRUN_EXPECT("$R import -", 2, "", "standard input cannot be read twice");
     /* Nothing is left behind by a failure. */

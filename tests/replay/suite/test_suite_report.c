@@ -31,10 +31,10 @@ static void says_what_is_wrong_in_one_line(void)
 {
     CHECKRUN_EXPECT("$R replay", 2, "", "no capture given");
     CHECKRUN_EXPECT("$R replay --bogus x", 2, "", "--bogus");
-    CHECKRUN_EXPECT("$R replay -p nobody " HOLDS, 2, "", "no peer profile \"nobody\"");
+    CHECKRUN_EXPECT("$R replay -p nobody " HOLDS, 2, "", "--quirks: unknown name 'nobody'");
     CHECKRUN_EXPECT("$R replay --jobs 0 " HOLDS, 2, "", "--jobs 0: not a number from 1");
     CHECKRUN_EXPECT("$R replay --jobs 2x " HOLDS, 2, "", "--jobs 2x");
-    CHECKRUN_EXPECT("$R replay - - <" HOLDS, 2, "", "once only");
+    CHECKRUN_EXPECT("$R replay - - <" HOLDS, 2, "", "only once");
     CHECKRUN_EXPECT("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
     CHECKRUN_EXPECT("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
     CHECKRUN_EXPECT("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Command: the commands of rdma/rdma_user_cm.h. Each copies what it was given into its structure,
- * shorter ones of earlier releases with zeros behind, and writes as much of its answer as the
- * program has room for. Errors are those of the kernel (drivers/infiniband/core/ucma.c).
- */
+/* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. Each copies its input into
+ * the current structure; structures of older releases are shorter and are padded with zeros. It
+ * writes as much of its response as fits. Errors are those of the kernel
+ * (drivers/infiniband/core/ucma.c). */
 #include "ucma/command.h"
 
 #include <endian.h>
 
-/* What Linux 6.17 has more than the header of Debian 12. */
+/* Commands of Linux 6.17 that the header of Debian 12 lacks. */
 enum { WRITE_CM_EVENT = RDMA_USER_CM_CMD_JOIN_MCAST + 2, COMMANDS };
 
 static int to_errno(int rnic_error)
@@ -83,7 +82,7 @@ static int set_option(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     if (in->level != RDMA_OPTION_ID)
-        return -ENOSYS; /* paths are not chosen by a subnet manager here */
+        return -ENOSYS; /* no subnet manager chooses paths here */
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         if (in->optlen != sizeof id->tos)
@@ -226,7 +225,7 @@ static int listen_id(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     int result = uc_listen(id, call->in->listen.backlog);
-    uc_worker_wake(); /* somebody may have asked for it already */
+    uc_worker_wake(); /* a request may already wait for this listener */
     return result;
 }
 
@@ -339,7 +338,8 @@ static int reject_id(const struct uc_call *call)
     if (!id->cm)
         return -EINVAL;
     if (uc_is_ud(id)) {
-        struct roce_cm_sidr_rep rep = {.status = 2}; /* rejected, table 120 */
+        struct roce_cm_sidr_rep rep = {.status =
+                                           2}; /* rejected by the service provider (table 120) */
         size_t len = in->private_data_len;
         if (len > sizeof rep.private_data)
             return -EINVAL;
@@ -360,7 +360,7 @@ static int disconnect_id(const struct uc_call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* twice is no mistake */
+    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* disconnecting twice is allowed */
     uc_worker_wake();
     return 0;
 }
@@ -390,7 +390,7 @@ static int get_event(const struct uc_call *call)
     return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-/* The program's own event, for whoever waits for events of the id. */
+/* Queues an event of the program itself for the reader of the id's channel. */
 static int write_event(const struct uc_call *call)
 {
     const struct uc_write_event *in = &call->in->write_event;
@@ -407,8 +407,7 @@ static int write_event(const struct uc_call *call)
     return 0;
 }
 
-/* RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE, which asks a subnet administrator, has no row: there is
- * none. */
+/* RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE has no row: it needs a subnet administrator. */
 static int (*const commands[COMMANDS])(const struct uc_call *call) = {
     [RDMA_USER_CM_CMD_CREATE_ID] = create_id,
     [RDMA_USER_CM_CMD_DESTROY_ID] = destroy_id,

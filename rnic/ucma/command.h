@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Command: what the commands of rdma/rdma_user_cm.h have in common, for command*.c: command.c has
- * ids, addresses and connections, command_qp.c the attributes of QPs, command_mcast.c groups.
- */
+/* Commands of rdma/rdma_user_cm.h: types and helpers that command*.c share. command.c has ids,
+ * addresses and connections, command_qp.c QP attributes, command_mcast.c multicast groups. */
 #ifndef UCMA_COMMAND_H
 #define UCMA_COMMAND_H
 
@@ -46,10 +44,10 @@ union uc_body {
 struct uc_call {
     struct uc_file *file;
     const union uc_body *in;
-    size_t out; /* room for the answer */
+    size_t out; /* bytes of the response buffer */
 };
 
-/* Writes as much of an answer as the program has room for. 0, or -ENOSPC if there is none. */
+/* Copies a response to the program, as much as fits. Returns 0, or -ENOSPC without a buffer. */
 static inline int uc_answer(const struct uc_call *call, uint64_t to, const void *from, size_t len)
 {
     if (!to || call->out == 0)
@@ -69,7 +67,7 @@ static inline void uc_addr_from(union uc_addr *to, const void *from, size_t len)
     memcpy(to, from, len < sizeof *to ? len : sizeof *to);
 }
 
-/* As the kernel's (drivers/infiniband/core/ucma.c): 0 or a negative errno. */
+/* Return 0 or a negative errno, as the kernel does (drivers/infiniband/core/ucma.c). */
 int uc_init_qp_attr(const struct uc_call *call);
 int uc_join_ip(const struct uc_call *call);
 int uc_join_any(const struct uc_call *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Command, multicast: groups that an id joins and leaves. */
+/* Multicast commands: joining and leaving groups. */
 #include "ucma/command.h"
 
 #include <stdlib.h>

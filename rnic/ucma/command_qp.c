@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Command, QPs: the attributes with which rdma_init_qp_attr(3) leads a QP through its states. */
+/* QP attribute commands: the attributes that rdma_init_qp_attr(3) returns for each state. */
 #include "ucma/command.h"
 
-/* How long a sender waits whose message came before its buffer. For one that retries for ever (7),
- * soon. One that counts gets what Linux has for all (core/cm.c, cm_init_qp_rtr_attr): a few times
- * 0.64 ms are over while a busy machine has the receiver wait for a processor. The REQ tells, as
- * both ends mostly say the same and the passive one has not answered yet. */
+/* Returns the RNR timer code that this side requests. A sender that retries forever (7) may retry
+ * soon. A sender with a retry limit gets the long wait that Linux always uses (core/cm.c,
+ * cm_init_qp_rtr_attr): on a busy machine a few times 0.64 ms pass before the receiver runs. The
+ * REQ decides, because both ends usually use the same value, and the REP is not sent yet. */
 static uint8_t rnr_timer(const struct uc_id *id)
 {
     enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };
@@ -37,7 +37,7 @@ static void qp_rtr(const struct uc_id *id, const struct rnic_cm_qp *qp,
     uc_ah_of(id, &attr->ah_attr);
     attr->path_mtu = qp->mtu;
     attr->dest_qp_num = qp->dest_qpn;
-    attr->rq_psn = id->psn; /* the peer begins with what we said */
+    attr->rq_psn = id->psn; /* the PSN that our REQ or REP announced */
     if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
         attr->qp_attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;

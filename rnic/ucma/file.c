@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* File: open rdma_cm devices and the events that wait in them. */
+/* Files: open rdma_cm channels and their queued events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,12 +13,12 @@
 #include "verbs/device.h"
 #include "verbs/waiters.h"
 
-#define TOLD_NS UINT64_C(100000000) /* who is told of an event has asked for it by then */
+#define TOLD_NS UINT64_C(100000000) /* time in which a reader takes an event after poll(2) */
 #define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
-static struct waiters waiters; /* for an event of any file */
+static struct waiters waiters; /* threads that wait for an event of any file */
 
 static void init_files(void)
 {
@@ -75,7 +75,7 @@ int vcma_close(int fd)
             next = id->next;
             if (id->file == file) {
                 uc_id_del(id);
-                next = uc_ids; /* children may have gone with it */
+                next = uc_ids; /* its child ids may be deleted with it */
             }
         }
         for (struct uc_file **at = &files; *at; at = &(*at)->next)
@@ -105,7 +105,7 @@ void uc_files_forked(void)
     for (struct uc_file *file = files; file; file = file->next) {
         rnic_event_fd_renew(file->fd);
         file->inherited = true;
-        file->first = NULL; /* the parent's events */
+        file->first = NULL; /* queued events are the parent's */
         file->last = &file->first;
     }
 }
@@ -174,7 +174,7 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* When the events of an id were all told long enough ago; 0: it has none. */
+/* Returns the time until which a reader may still take the events of an id; 0 if it has none. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
@@ -185,12 +185,12 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 }
 
 /*
- * A thread that poll(2) told of an event may not have asked for it yet when another one destroys
- * the id. If the event goes with that, the thread waits for the next one, which may never come.
- * rping does so at its end, from rdma-core 59 on, and hangs; so it does on Linux (core/ucma.c,
- * ucma_free_ctx), but there the id's own end takes time, and here both threads share the CPUs with
- * the device. So who took the last event has a moment for this one too, once, unless it is the
- * thread that destroys.
+ * A thread that learned of an event from poll(2) may not have read it yet when another thread
+ * deletes the id. If the event is deleted with the id, the reader waits for the next event, perhaps
+ * forever. rping does this at its end, from rdma-core 59 on, and hangs. It may also hang on Linux
+ * (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer, and here both threads share
+ * the CPUs with the device. So the thread that took the last event gets a moment to take this one,
+ * once, unless it is the deleting thread.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {
@@ -205,7 +205,7 @@ void uc_wait_for_reader(const struct uc_id *id)
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
-        file = uc_file_of(fd); /* another thread may have closed it */
+        file = uc_file_of(fd); /* another thread may have closed the file */
     }
 }
 
@@ -228,7 +228,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
         *last = event;
         last = &event->next;
         event->next = NULL;
-        if (event->child) /* the program will find it where it hears of it */
+        if (event->child) /* the new id moves with its request */
             event->child->file = to;
     }
     id->file = to;
@@ -240,14 +240,14 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Whether a call that found no event is to wait for one. */
+/* Returns whether a call without an event must wait for one. */
 static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* A call of a child on a channel of its parent: warns once. */
+/* Refuses a call of a child on a channel of its parent, with one warning. */
 static int refuse_inherited(void)
 {
     static bool warned;
@@ -264,7 +264,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
     struct rdma_ucm_cmd_hdr hdr;
     struct waiter waiter;
     int result = -EINVAL;
-    pthread_testcancel(); /* as write(2) */
+    pthread_testcancel(); /* a cancellation point, as write(2) */
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
@@ -288,10 +288,10 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             rnic_unlock_uncancelable(&uc_lock, held);
             if (!later)
                 break;
-            result = -waiters_wait(&waiter); /* until there is something, or a signal */
+            result = -waiters_wait(&waiter); /* until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor meanwhile. In the kernel the call would hold the
-         * file, and wait for ever: programs end with a thread in there (rping). */
+        /* Another thread closed the descriptor meanwhile. In the kernel the call would keep the
+         * file open and wait forever; rping ends with a thread in this call. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();
             result = -EINTR;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: a device with its QP 1 and its CM. Every process on an interface has a QP 1 of its own and
- * receives every MAD sent to the port; the CM takes what is meant for it (its communication ids
- * begin with the number of its block of QPNs). What nobody knows is answered by the process that
- * holds the name "gsi".
+ * Port: a device with its QP 1 and its CM engine. Each process on an interface has a QP 1 and
+ * receives each MAD sent to the port. The engine processes those for its communication ids, which
+ * begin with the number of the process's block of QPNs. The process with the name "gsi" answers
+ * MADs that no engine knows.
  *
- * A port stays open until the process ends, as librdmacm keeps the devices open that it uses.
+ * A port stays open until the process ends, as librdmacm keeps its devices open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +18,16 @@
 #include "verbs/device.h"
 #include "wire/gid.h"
 
-#define RECVS     512u /* as Linux gives its QP 1 (core/mad_priv.h, IB_MAD_QP_RECV_SIZE) */
+#define RECVS     512u /* receive WQEs of QP 1, as in Linux (core/mad_priv.h, IB_MAD_QP_RECV_SIZE) */
 #define SENDS     128u
 #define GRH_LEN   40u
 #define RECV_LEN  (GRH_LEN + ROCE_MAD_SIZE)
-#define QP1_QKEY  0x80010000u /* R171 */
-#define COMM_BITS 20u         /* of a communication id below the block's number */
+#define QP1_QKEY  0x80010000u /* well-known Q_Key of QP 1 (R171) */
+#define COMM_BITS 20u         /* bits of a communication id below the block number */
 #define AHS       64u
 
-/* For a program that is about to listen: threads of a process that share a busy core with others
- * wait their turn, a device's firmware does not. */
+/* Time that a request waits for a listener: a program about to listen may have to wait for a CPU.
+ */
 #define PATIENCE_NS UINT64_C(250000000)
 
 struct uc_port {
@@ -40,7 +40,7 @@ struct uc_port {
     struct ibv_mr *mr;
     struct rnic_qp *gsi;
     struct rnic_cm *cm;
-    /* Address handles that were used last; the worker's alone. */
+    /* Cache of address handles; only the worker uses it. */
     struct {
         struct rnic_cm_addr addr;
         struct ibv_ah *ah;
@@ -97,13 +97,13 @@ int uc_port_async_fd(struct uc_port *port)
     return port->context->async_fd;
 }
 
-/* Linux tells the ids of a device that is being removed (core/cma.c, cma_remove_one); the program
- * has to give them up. */
+/* Tells the ids of a removed device, as Linux does (core/cma.c, cma_remove_one); the program then
+ * destroys them. */
 static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {
         struct uc_event *posted = NULL;
-        if (id->port == port && id->uid) /* else the program does not know of it yet */
+        if (id->port == port && id->uid) /* else the program does not know the id yet */
             posted = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
         if (posted)
             uc_post(posted);
@@ -163,7 +163,7 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Whether an id of this process is bound to the port of a service here. */
+/* Returns whether an id of this process is bound to the port number of a service. */
 static bool is_bound_here(const struct uc_port *port, uint64_t service_id)
 {
     for (const struct uc_id *id = uc_ids; id; id = id->next)
@@ -182,7 +182,8 @@ static bool is_service_held(const struct uc_port *port, uint64_t service_id)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Whether the process that gave out a communication id lives: it has the name of its block. */
+/* Returns whether the process that made a communication id is running: it holds the name of its
+ * block. */
 static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
@@ -194,9 +195,9 @@ static bool is_served_elsewhere(void *user, uint64_t service_id)
            is_service_held(user, service_id);
 }
 
-/* Whether this process answers for what nobody here knows: a port it is bound to without listening;
- * else if it holds "gsi", and no other process has claimed the service, or holds the block of the
- * communication id. */
+/* Returns whether this process answers a MAD that no id matches. It does for a port number that it
+ * is bound to without listening. Otherwise only the process with the name "gsi" answers, if no
+ * other process has the service or the communication id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
@@ -205,7 +206,7 @@ static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t numb
         return true;
     if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
-    if (service) /* what is no port no program of ours can listen for */
+    if (service) /* outside the port spaces no program of ours can listen */
         return !roce_cm_sid_is_ip(number) || !is_service_held(port, number);
     return !is_comm_id_held(port, (uint32_t)number);
 }
@@ -308,10 +309,10 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    rnic_live_gsi_owner(uc_port_live(port)); /* somebody should be */
+    rnic_live_gsi_owner(uc_port_live(port)); /* claims the name "gsi" if it is free */
     port->next = ports;
     ports = port;
-    uc_worker_wake(); /* it watches the new one's descriptors */
+    uc_worker_wake(); /* so that it polls the new descriptors */
     uc_worker_wake();
     return port;
 fail:
@@ -321,7 +322,7 @@ fail:
     return NULL;
 }
 
-/* The port of an interface, opened; NULL and ENODEV if it has no device. */
+/* Returns the port of an interface, opened; NULL with ENODEV if it has no device. */
 static struct uc_port *port_of_iface(const char *iface)
 {
     for (struct uc_port *port = ports; port; port = port->next)
@@ -392,7 +393,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
         port = find_port(gid, route.oif, false);
     else
         errno = -result;
-    /* A group needs no route: any device reaches it. */
+    /* A multicast group needs no route: use any device. */
     if (!port && roce_gid_is_multicast(gid) && uc_port_open_all() > 0)
         port = ports;
     return port;
@@ -400,7 +401,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-#define AH_LIFE_NS UINT64_C(30000000000) /* a neighbour may move */
+#define AH_LIFE_NS UINT64_C(30000000000) /* lifetime of a cached handle: a neighbour may change */
 
 static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
@@ -431,7 +432,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
     struct ibv_ah *ah = get_ah(port, addr);
     const struct rnic_sge sge = {.addr = (uintptr_t)mad, .len = ROCE_MAD_SIZE};
     if (!ah)
-        return; /* as lost on the way: it is repeated */
+        return; /* dropped like a lost packet; the CM retransmits it */
     const struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND,
         .flags = RNIC_SEND_INLINE,
@@ -442,11 +443,11 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         .remote_qkey = QP1_QKEY,
     };
     vctx_lock(port->context);
-    rnic_post_send(port->gsi, &wr); /* a full queue loses it likewise */
+    rnic_post_send(port->gsi, &wr); /* a full queue drops it */
     vctx_unlock(port->context);
 }
 
-/* Who sent it to which of our GIDs, from the header in front (R172). */
+/* Reads the source and destination GID from the network header in front of a MAD (R172). */
 static void read_mad_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
 {
     if (grh[0] >> 4 == 6) {

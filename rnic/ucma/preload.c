@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Preload: leads the stock librdmacm.so.1 to our rdma_cm device. Loaded before the C library
- * (LD_PRELOAD, by rnic-run), it stands before open, write, close and fstat: what is said to
- * /dev/infiniband/rdma_cm goes to our libibverbs.so.1 (ucma.h), all else to the C library. The
- * descriptor is one of the kernel's, so that poll, epoll, fcntl and the like need nothing here.
+ * Preload: connects the stock librdmacm.so.1 to our rdma_cm device. rnic-run loads this library
+ * with LD_PRELOAD, so its open, write, close and fstat replace those of the C library. Calls for
+ * /dev/infiniband/rdma_cm go to our libibverbs.so.1 (ucma.h), all others to the C library. The
+ * descriptor is a real one, so poll, epoll, fcntl and the like work without help.
  *
- * What programs ask the file system about our devices it answers in the same way: whether the node
- * of one is there, and the files of sysfs that the library knows (verbs/device.h).
+ * It also answers questions about our devices in the file system: their device nodes, and the files
+ * of sysfs that the library has (verbs/device.h).
  *
- * It stands before _exit() too, which runs no destructor of a library: what the device still owes
- * its peers goes out first.
+ * _exit() runs no destructors, so it is replaced, too: the device first sends the acknowledgements
+ * that it delayed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #define EXPORT  __attribute__((visibility("default")))
 #define NODES   "/dev/infiniband/"
 #define DEVICE  NODES "rdma_cm"
-#define SYSFS   "/sys/class/infiniband" /* and infiniband_verbs */
+#define SYSFS   "/sys/class/infiniband" /* also infiniband_verbs */
 #define FDS_MAX 65536
 
 EXPORT int open(const char *path, int flags, ...);
@@ -52,7 +52,7 @@ EXPORT extern void (*rnic_preload_before_exit)(void);
 void (*rnic_preload_before_exit)(void); /* set by libibverbs.so.1 when it is loaded */
 
 static atomic_uchar ours[FDS_MAX];
-static atomic_uchar closed_one; /* whether one of ours was closed */
+static atomic_uchar closed_one; /* one of our descriptors was closed */
 
 static int (*next_open)(const char *, int, ...);
 static int (*next_open64)(const char *, int, ...);
@@ -69,15 +69,15 @@ static int (*device_close)(int fd);
 static int (*device_file)(const char *path, char *buf, size_t size);
 static bool (*device_node)(const char *path);
 
-/* A function pointer from dlsym()'s object pointer, as POSIX has it. */
+/* Stores dlsym()'s object pointer as a function pointer, as POSIX allows. */
 #define FIND(to, where, name)                                                                      \
     do {                                                                                           \
         void *found = dlsym(where, name);                                                          \
         memcpy(&(to), &found, sizeof(to));                                                         \
     } while (0)
 
-/* Before anything else of the program runs, and so before there are threads; but the C library's
- * own start may call first. */
+/* Runs before the program starts, and so before there are threads; the start of the C library may
+ * call it earlier. */
 __attribute__((constructor)) static void find_next_functions(void)
 {
     if (next_close)
@@ -93,8 +93,8 @@ __attribute__((constructor)) static void find_next_functions(void)
     FIND(next_close, RTLD_NEXT, "close");
 }
 
-/* The library with the devices, if the program has it; false if it is another's. It may have been
- * loaded by dlopen(), not for all to see, so it is asked for by name. */
+/* Finds our libibverbs.so.1; returns false if the program has none or another one. It is searched
+ * by name, because dlopen() may have loaded it with local scope. */
 static bool find_library(void)
 {
     void *library;
@@ -118,7 +118,7 @@ static bool is_own_fd(int fd)
         return false;
     if (rnic_fd_is_tagged(fd))
         return true;
-    atomic_store(&ours[fd], 0); /* closed behind our back: the number is another file's */
+    atomic_store(&ours[fd], 0); /* the program closed it, and the number belongs to another file */
     return false;
 }
 
@@ -136,7 +136,7 @@ static int open_rdma_cm(int flags)
     return fd;
 }
 
-/* A file of a device of ours: a descriptor to read it from, or -1. */
+/* Returns a descriptor to read a sysfs file of our device, or -1. */
 static int open_sysfs_file(const char *path)
 {
     char text[256];
@@ -191,11 +191,10 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* A thread that asks for an event of a channel which another one has just destroyed: librdmacm
- * takes the descriptor out of what was freed. Had it asked a moment before, it would wait in the
- * kernel for ever, and the process end without it (rping); on a busy machine threads come later
- * than on one with such a device. So it waits before it hears EBADF, longer than the process may
- * take to end (worker.c, LINGER_NS). */
+/* Delays a thread that reads an event from a channel which another thread has just destroyed;
+ * librdmacm takes the descriptor from freed memory. In the kernel such a thread would usually wait
+ * forever, and the process ends meanwhile (rping). So it waits before it returns EBADF, longer than
+ * the process needs to end (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};
@@ -234,7 +233,8 @@ int close(int fd)
     return device_close(fd);
 }
 
-/* A character device: the kernel's numbers where it has one, which librdmacm then asked for. */
+/* Sets the mode and number of a character device: the kernel's number if it has the device, which
+ * librdmacm then asked for. */
 static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;
@@ -265,7 +265,8 @@ int fstat64(int fd, struct stat64 *st)
     return result;
 }
 
-/* Whether a path is that of the node of a device of ours, which need not be in the file system. */
+/* Returns whether a path is the node of one of our devices, which need not exist in the file
+ * system. */
 static bool is_device_node(const char *path)
 {
     return path && strncmp(path, NODES, strlen(NODES)) == 0 && find_library() && device_node(path);
@@ -297,7 +298,7 @@ int access(const char *path, int mode)
     return is_device_node(path) ? 0 : next_access(path, mode);
 }
 
-/* Nothing is looked up: a signal handler or the child of a vfork() may call. */
+/* Looks up no symbols: a signal handler or the child of a vfork() may call it. */
 void _exit(int status)
 {
     if (rnic_preload_before_exit)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Preload_exec: stands before the C library's exec functions, as preload.c does before _exit(): a
- * process that becomes another program runs no destructor either, and what the device still owes
- * its peers goes out first. If the call fails the program goes on, and nothing is lost.
+ * Preload of exec: replaces the exec functions of the C library, as preload.c does for _exit(). A
+ * process that becomes another program runs no destructors, so the device first sends the
+ * acknowledgements that it delayed. If exec fails, the program continues without loss.
  *
- * Nothing is looked up when one of them is called: it may be by the child of a vfork(), which has
- * no device (rnic_preload_before_exit knows), in its parent's memory.
+ * These functions look up no symbols when called. The child of a vfork() may call them, which has
+ * no device (rnic_preload_before_exit checks that) and runs in its parent's memory.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ __attribute__((constructor)) static void find_next_functions(void)
 
     if (next_execve)
         return;
-    /* Function pointers from dlsym()'s object pointers, as POSIX has it. */
+    /* Function pointers from dlsym()'s object pointers, as POSIX allows. */
     memcpy(&next_execve, &found[0], sizeof(next_execve));
     memcpy(&next_execvpe, &found[1], sizeof(next_execvpe));
     memcpy(&next_fexecve, &found[2], sizeof(next_fexecve));
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void find_next_functions(void)
 
 static void before_exec(void)
 {
-    find_next_functions(); /* has run, unless another library's constructor calls */
+    find_next_functions(); /* did run already, unless the constructor of another library calls */
     if (rnic_preload_before_exit)
         rnic_preload_before_exit();
 }
@@ -81,7 +81,7 @@ int fexecve(int fd, char *const argv[], char *const envp[])
     return next_fexecve(fd, argv, envp);
 }
 
-/* How many arguments there are, `arg` and the NULL at the end included. */
+/* Returns the number of arguments, including `arg` and the NULL at the end. */
 static size_t count_args(const char *arg, va_list args)
 {
     size_t cnt = 1;
@@ -91,7 +91,7 @@ static size_t count_args(const char *arg, va_list args)
     return cnt;
 }
 
-/* The arguments as the others take them; as const as these. */
+/* Copies the arguments to an array of the type that execv() takes. */
 static void fill_argv(char **argv, const char *arg, va_list args)
 {
     union {
@@ -112,7 +112,7 @@ int execl(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     va_end(args);
@@ -128,7 +128,7 @@ int execlp(const char *file, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     va_end(args);
@@ -145,7 +145,7 @@ int execle(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* malloc() is not for the child of a vfork() */
+    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     envp = va_arg(args, char *const *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Deliver: from events of a CM to those that librdmacm reads. */
+/* Channel events: turns events of a CM engine into those that librdmacm reads. */
 #include <errno.h>
 #include <string.h>
 #include "ucma/ucma.h"
@@ -27,7 +27,8 @@ static void put_private_data_ud(struct rdma_ucm_ud_param *ud, const uint8_t *dat
     ud->private_data_len = (uint8_t)len;
 }
 
-/* What a message says of the connection, from the receiver's side: the depths cross over (R238). */
+/* Fills in the connection parameters from the receiver's view: responder resources and initiator
+ * depth are swapped (R238). */
 static void conn_param_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_req *req)
 {
     conn->qp_num = req->local_qpn;
@@ -53,7 +54,7 @@ static void conn_param_of_rep(struct rdma_ucm_conn_param *conn, const struct roc
     put_private_data(conn, rep->private_data, RNIC_CM_REP_PRIVATE);
 }
 
-/* The id of a request that came for `listener`; NULL if it cannot be taken. */
+/* Makes the id of a request for `listener`; returns NULL if the request cannot be accepted. */
 static struct uc_id *new_child_id(struct uc_id *listener, struct uc_port *port,
                                   const struct rnic_cm_event *event)
 {
@@ -134,14 +135,15 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
-    if (!id || !id->uid) /* as in Linux: the program does not know of it yet, and accept fails */
+    if (!id ||
+        !id->uid) /* as in Linux: the program does not know the id yet, and its accept will fail */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
         deliver_sidr_rep(id, &event->msg.sidr_rep);
         return;
     }
     if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->disconnect_posted)
-        return; /* as core/cma.c: of a connection that a REJ ended it is not told */
+        return; /* as core/cma.c: no event for a connection that a REJ ended */
     if (event->type == RNIC_CM_DISCONNECTED) {
         if (id->disconnect_posted)
             return;

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ucma: the rdma_cm character device in the process: what the stock librdmacm.so.1 writes to it
- * (rdma/rdma_user_cm.h, ABI 4), answered over rnic/cm. It lives in our libibverbs.so.1, because it
- * shares the devices; preload.c leads a program's calls here.
+ * Ucma: the rdma_cm character device inside the process. It executes what the stock librdmacm.so.1
+ * writes to /dev/infiniband/rdma_cm (rdma/rdma_user_cm.h, ABI 4), with rnic/cm. It is part of our
+ * libibverbs.so.1, because it uses its devices.
  *
- * One lock guards everything here, engines included. It may be held when the list of devices or a
- * device is locked, never the other way. One thread, the worker, does what waits: it resolves
- * addresses, sends and receives MADs, and keeps the time.
+ * A call of a program, step by step:
+ *   1. preload.c catches open(), write() and close() of the device file, and calls vcma_*()
+ *      (file.c).
+ *   2. command.c executes a command. It changes an id (id.c) and calls the CM engine of its device
+ *      (port.c), which queues MADs.
+ *   3. The worker thread (worker.c) sends and receives MADs, resolves addresses and expires timers.
+ *   4. ucm_event.c turns events of an engine into events of the channel; the program reads them
+ *      with a command.
  *
- * Functions return 0 or a negative errno unless they say otherwise.
+ * One lock (uc_lock) protects everything here, engines included. It may be held when the list of
+ * devices or a device is locked, never the other way round. Functions return 0 or a negative errno
+ * unless they say otherwise.
  */
 #ifndef UCMA_H
 #define UCMA_H
@@ -22,17 +29,17 @@
 /* ---- what preload.c calls; exported under the version RNIC_1 -----------------------------------
  */
 
-/* A descriptor that may be polled and set O_NONBLOCK as any; -1 and errno. */
+/* Returns a new descriptor, which may be polled and set O_NONBLOCK; or -1 with errno. */
 RNIC_EXPORT int vcma_open(int flags);
-/* As write(2): a command. -1 and errno. */
+/* Executes a command, as write(2). Returns -1 with errno after an error. */
 RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
-/* Ends the ids of the descriptor and closes it. */
+/* Deletes the ids of the descriptor and closes it. */
 RNIC_EXPORT int vcma_close(int fd);
 
 /* ---- objects ---------------------------------------------------------------------------------
  */
 
-/* enum rdma_cm_event_type of <rdma/rdma_cma.h>, which is not needed for building. */
+/* Numbers of enum rdma_cm_event_type; <rdma/rdma_cma.h> is not needed for building. */
 enum ucma_event_type {
     UCMA_ADDR_RESOLVED,
     UCMA_ADDR_ERROR,
@@ -50,22 +57,22 @@ enum ucma_event_type {
     UCMA_MULTICAST_ERROR,
     UCMA_ADDR_CHANGE,
     UCMA_TIMEWAIT_EXIT,
-    UCMA_ADDRINFO_RESOLVED, /* these four: Linux 6.17, rdma-core 59 */
+    UCMA_ADDRINFO_RESOLVED, /* from here on: Linux 6.17, rdma-core 59 */
     UCMA_ADDRINFO_ERROR,
     UCMA_USER,
     UCMA_INTERNAL,
 };
 
-#define UCMA_UDP_QKEY 0x01234567u /* RDMA_UDP_QKEY: the Q_Key of port space UDP, Annex A11 */
+#define UCMA_UDP_QKEY 0x01234567u /* RDMA_UDP_QKEY: Q_Key of port space UDP, Annex A11 */
 
 struct uc_port; /* a device, its QP 1 and its CM: port.c */
 
 struct uc_event {
     struct uc_event *next;
-    struct uc_id *id;    /* whose it is */
-    struct uc_id *child; /* CONNECT_REQUEST */
+    struct uc_id *id;    /* id that the event is about */
+    struct uc_id *child; /* CONNECT_REQUEST: id of the new connection */
     struct uc_mcast *mcast;
-    rnic_time at; /* it was posted */
+    rnic_time at; /* time of uc_post() */
     struct rdma_ucm_event_resp resp;
 };
 
@@ -73,7 +80,7 @@ struct uc_file {
     struct uc_file *next;
     int fd; /* eventfd, readable while there are events */
     struct uc_event *first, **last;
-    bool inherited;   /* of the parent of this process */
+    bool inherited;   /* made by the parent of this process, before fork() */
     bool read;        /* `reader` is set */
     bool late;        /* the reader was given time for an event and did not take it */
     pthread_t reader; /* thread that took the last event */
@@ -94,14 +101,14 @@ union uc_addr {
 
 enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
 
-/* A name claimed for an id: one for each device it is bound on. */
+/* Name that an id claimed on one device, so that no other process uses its port. */
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
     int handle;
 };
 
-/* What listens for an id: one for each device. */
+/* CM id of a listener on one device. */
 struct uc_listener {
     struct uc_listener *next;
     struct rnic_cm_id *cm;
@@ -111,16 +118,16 @@ struct uc_id {
     struct uc_id *next;
     struct uc_file *file;
     uint32_t handle;
-    uint64_t uid; /* 0: not taken by the program yet */
+    uint64_t uid; /* the program's number for the id; 0: the program did not accept it yet */
     uint16_t space;
     uint8_t qp_type; /* enum ibv_qp_type */
     enum uc_state state;
     union uc_addr src, dst;
-    struct uc_port *port; /* NULL: no device yet */
+    struct uc_port *port; /* device; NULL: none yet */
     struct rnic_cm_addr addr;
     uint8_t sgid_idx;
     uint8_t hop_limit;
-    uint8_t mtu; /* code */
+    uint8_t mtu; /* path MTU code */
     unsigned paths;
     struct rnic_cm_id *cm;
     struct uc_listener *listeners;
@@ -128,24 +135,25 @@ struct uc_id {
     struct uc_mcast *mcasts;
     uint32_t reported;
     uint32_t backlog;
-    uint32_t psn; /* that the peer begins with */
+    uint32_t psn; /* PSN with which the peer begins */
     uint32_t qpn;
     uint8_t tos;
-    uint8_t ack_timeout; /* 0: not set */
+    uint8_t ack_timeout; /* ACK timeout code; 0: not set */
     bool reuse;
     bool disconnect_posted;
-    bool dreq_due; /* its peer process was killed: its DREQ is to be sent */
+    bool dreq_due; /* its peer process was killed; a DREQ in its name must be sent */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
 
 extern pthread_mutex_t uc_lock;
-extern struct uc_id *uc_ids; /* all */
+extern struct uc_id *uc_ids; /* all ids of the process */
 
 /* ---- address.c -------------------------------------------------------------------------------
  */
 
-bool uc_gid_of(const union uc_addr *addr, uint8_t gid[16]); /* false: no address we know */
+bool uc_gid_of(const union uc_addr *addr,
+               uint8_t gid[16]); /* false for an unknown address family */
 void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr);
 bool uc_addr_is_any(const union uc_addr *addr);
 bool uc_addr_is_loopback(const union uc_addr *addr); /* 127.0.0.0/8, ::1 */
@@ -155,84 +163,87 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 /* ---- port.c ----------------------------------------------------------------------------------
  */
 
-/* The port on the interface that has `gid` as an address, or NULL and errno. Opens it if need be.
- */
+/* Returns the port on the interface with this GID, opened if necessary; or NULL with errno. */
 struct uc_port *uc_port_at(const uint8_t gid[16]);
-/* The port that the kernel's route to `gid` leaves from, and for an address of this machine the one
- * that has it. */
+/* Returns the port of the kernel's route to `gid`; for an address of this machine, the port that
+ * has it. NULL with errno if there is none. */
 struct uc_port *uc_port_towards(const uint8_t gid[16]);
-/* All there are, opened: the number, or a negative errno. */
+/* Opens all ports. Returns their number or a negative errno. */
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
-void uc_ports_forked(void); /* in a child of fork(): forgets the parent's */
+void uc_ports_forked(void); /* in a child of fork(): forgets the parent's ports */
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
 struct rnic_live *uc_port_live(struct uc_port *port);
 uint64_t uc_port_guid(struct uc_port *port); /* host order */
-/* The index of a RoCEv2 GID, or -1. */
+/* Returns the index of a RoCEv2 GID, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
 bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
-/* Its first RoCEv2 GID of an IPv4 address, or else its first RoCEv2 GID. */
+/* Finds the port's first RoCEv2 GID of an IPv4 address, else its first RoCEv2 GID. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
-/* For the worker. The first is called unlocked. */
+/* For the worker. uc_port_send() is called without the lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);
 int uc_port_async_fd(struct uc_port *port);
-/* Takes what the device tells: if its interface went away, so do all ids on it. */
+/* Handles asynchronous events of the device. If its interface was removed, its ids get
+ * DEVICE_REMOVAL. */
 void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
-/* Whether the peer of a connection is another process of this machine, and whether it is gone. */
+/* Whether the peer of a connection is another process of this machine; whether that process has
+ * ended. */
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 
 /* ---- worker.c --------------------------------------------------------------------------------
  */
 
-int uc_worker_start(void); /* if it does not run; locked */
+int uc_worker_start(void); /* starts the worker if it is not running; locked */
 void uc_worker_wake(void);
-/* Until what the engines have to say is sent, for a moment at most; unlocks meanwhile. In the
- * kernel it is sent when the call returns, and a program may rely on it and end at once (_exit). */
+/* Waits up to 200 ms until all queued MADs are sent; unlocks meanwhile. The kernel sends them
+ * before such a call returns, and a program may call _exit() right after it. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
-void uc_worker_forked(void); /* the thread is the parent's */
+void uc_worker_forked(void); /* in a child of fork(): the worker thread is the parent's */
 
 /* ---- file.c ----------------------------------------------------------------------------------
  */
 
-void uc_files_forked(void);         /* in a child of fork(): the parent's channels are inherited */
-struct uc_file *uc_file_of(int fd); /* or NULL */
-void uc_post(struct uc_event *event); /* to the file of event->id */
-/* A new event of `id`; NULL without memory. */
+void uc_files_forked(void); /* in a child of fork(): marks the parent's channels as inherited */
+struct uc_file *uc_file_of(int fd);   /* NULL if there is none */
+void uc_post(struct uc_event *event); /* queues it in event->id's file */
+/* Returns a new event of `id`, or NULL without memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
-/* Leaves another thread that takes the file's events a moment for those of an id that is to be
- * destroyed; unlocks meanwhile. */
+/* Gives another thread that reads the file's events time to read those of an id that is about to be
+ * deleted; unlocks meanwhile. */
 void uc_wait_for_reader(const struct uc_id *id);
 /* Removes the oldest event of the file and returns it for free(), or NULL. With `id` only events of
  * that id count, with `mcast` only those of that group. */
 struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
                                const struct uc_mcast *mcast);
-void uc_discard_request(const struct uc_id *child); /* that nobody heard of */
+void uc_discard_request(const struct uc_id *child); /* removes the CONNECT_REQUEST of an id that the
+                                                       program did not read */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- id.c ------------------------------------------------------------------------------------
  */
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
-void uc_id_del(struct uc_id *id); /* with its events */
-/* NULL if the file has no such id. */
+void uc_id_del(struct uc_id *id); /* also deletes its events */
+/* Returns NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
-/* The name in port/registry.h of a port of a port space. */
+/* Writes the name of a port of a port space, as in port/shared/registry.h. */
 #define UC_SERVICE_NAME 32
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
-void uc_ids_forked(void); /* in a child of fork(): releases the parent's names, forgets its ids */
-/* What the worker does for id->job; unlocks meanwhile. */
+void uc_ids_forked(
+    void); /* in a child of fork(): releases the parent's names and forgets its ids */
+/* Executes id->job for the worker; unlocks meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
@@ -248,7 +259,7 @@ bool uc_wait_for_child(void);
 /* ---- ucm_event.c -------------------------------------------------------------------------------
  */
 
-/* Tells programs what an engine has to tell. */
+/* Turns the events of an engine into events of channels. */
 void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 

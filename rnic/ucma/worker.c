@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Worker: the one thread that moves the CMs of this process. */
+/* Worker: the thread that sends and receives MADs, resolves addresses and expires timers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,15 +17,15 @@
 #include "ucma/ucma.h"
 
 #define PORTS_MAX 64u
-#define LINGER_NS UINT64_C(2500000000) /* of a process that ends, for its last DREQs */
-#define FLUSH_NS  UINT64_C(200000000)  /* that a call waits for its MAD to be sent */
-#define DEAD_NS   UINT64_C(1000000000) /* between two looks at who was killed */
+#define LINGER_NS UINT64_C(2500000000) /* time that an ending process waits for its last DREPs */
+#define FLUSH_NS  UINT64_C(200000000)  /* time that a call waits until its MAD is sent */
+#define DEAD_NS   UINT64_C(1000000000) /* interval of checks for killed peer processes */
 
 static pthread_t thread;
-static pid_t runs_in; /* the process that has the thread; 0: none */
+static pid_t runs_in; /* process that has the thread; 0: none */
 static int wake_fd = -1;
-static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* a round of work is done */
-static bool sending;                                   /* a MAD that no engine has any more */
+static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the thread waits */
+static bool sending; /* uc_port_send() is sending a MAD that has left its engine */
 
 uint32_t uc_random(void)
 {
@@ -40,7 +40,7 @@ void uc_worker_wake(void)
     rnic_event_fd_signal(wake_fd);
 }
 
-/* What the thread had is of another process; what it waits for besides is seen to elsewhere. */
+/* The thread and its state are the parent's. */
 void uc_worker_forked(void)
 {
     pthread_cond_init(&idle, NULL);
@@ -49,7 +49,7 @@ void uc_worker_forked(void)
     wake_fd = -1;
 }
 
-/* One thing that is to be done; false if there is none. May unlock. */
+/* Executes one waiting job; returns false if there is none. May unlock meanwhile. */
 static bool do_one_job(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
@@ -76,7 +76,7 @@ static bool do_one_job(void)
 
 /* ---- processes that were killed -------------------------------------------------------------- */
 
-/* A connection that a process of this machine has with this one. */
+/* Returns whether the id is connected to another process of this machine. */
 static bool has_local_peer(const struct uc_id *id)
 {
     return id->state == UC_CONNECT && id->cm &&
@@ -93,7 +93,7 @@ static struct uc_id *first_due_id(void)
     return id;
 }
 
-/* The DREQ that the peer would send. */
+/* Builds the DREQ that the peer would send. */
 static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;
@@ -104,12 +104,10 @@ static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
     roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
 }
 
-/*
- * The kernel ends the connections of a process that is killed, and answers for it afterwards. Here
- * nobody is left to do that, but the peer, if it is a process of the same machine, sees that it is
- * gone, and speaks for it: with the DREQ that this machine owes. The peer on another machine gets
- * no answer any more, as from one that lost its power.
- */
+/* Disconnects ids whose peer process was killed. For a killed process the kernel disconnects and
+ * answers late requests; here no one is left to do so. If the peer is a process of the same
+ * machine, it notices and sends the DREQ in its name. A peer on another machine gets no answer, as
+ * after a power failure. */
 static void send_dreq_for_dead_peers(rnic_time now)
 {
     static rnic_time next;
@@ -127,13 +125,13 @@ static void send_dreq_for_dead_peers(rnic_time now)
         memcpy(from.remote, id->addr.local, sizeof from.remote);
         build_peer_dreq(id, mad);
         id->dreq_due = false;
-        pthread_mutex_unlock(&uc_lock); /* the id may go, and others */
+        pthread_mutex_unlock(&uc_lock); /* ids may be deleted meanwhile */
         uc_port_send(port, mad, &from);
         pthread_mutex_lock(&uc_lock);
     }
 }
 
-/* Sleeps until a MAD comes, a call wants something, or it is time, `until` at the latest. */
+/* Waits for a MAD, for a call, or for the next timer. */
 static void wait_for_work(void)
 {
     struct pollfd fds[1 + 2 * PORTS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
@@ -189,7 +187,7 @@ int uc_worker_start(void)
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* verbs/page_probe.h */
+    sigdelset(&all, SIGSEGV); /* page_probe.h needs these signals */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int result = pthread_create(&thread, NULL, worker_main, NULL);
@@ -219,8 +217,8 @@ void uc_worker_flush(void)
             break;
 }
 
-/* A process that ends ends its connections, as the kernel does when it closes the device; what is
- * lost of that is repeated for a moment. */
+/* Disconnects all ids of an ending process, as the kernel does when it closes the device, and waits
+ * a moment for retransmissions. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())

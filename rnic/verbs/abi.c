@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Abi: the names of libibverbs.so.1 that are there for the loader's sake: hidden versions of 2006
- * (compat.def) and what provider libraries import (private.def). The other names are defined where
- * their work is done; libibverbs.map gives each its version.
- */
+/* ABI: names of libibverbs.so.1 that only the dynamic loader needs: hidden versions of 2006
+ * (compat.def), and what provider libraries import (private.def). Other names are defined in the
+ * file that implements them; libibverbs.map gives each its version. */
 #include "verbs/abi.h"
 
 #include <errno.h>
@@ -37,7 +35,7 @@ int rnic_compat_MINUS(void)
 #include "verbs/compat.def"
 #undef COMPAT
 
-/* How a provider of before 2007 registered itself. */
+/* Registration of providers before 2007. */
 SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 
 /* ---- what providers import ------------------------------------------------------------------- */
@@ -45,14 +43,14 @@ SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 RNIC_EXPORT int rnic_private_none(void);
 RNIC_EXPORT void rnic_private_ignore(void);
 
-/* A provider's call that would need its hardware. */
+/* Stands for provider functions that would need hardware. */
 int rnic_private_none(void)
 {
     errno = EOPNOTSUPP;
     return EOPNOTSUPP;
 }
 
-/* A provider's constructor names itself; it gets no device to look at. */
+/* Called by constructors of providers; they get no device. */
 void rnic_private_ignore(void)
 {
 }
@@ -67,6 +65,6 @@ SYMVER(rnic_private_ignore, verbs_register_driver_59, "@@", "IBVERBS_PRIVATE_59"
 SYMVER(rnic_private_ignore, verbs_register_driver_64, "@@", "IBVERBS_PRIVATE_64");
 SYMVER(rnic_private_ignore, verbs_register_driver_65, "@@", "IBVERBS_PRIVATE_65");
 
-/* Data, not a function: providers set it when their device may go away. */
+/* A variable: providers set it if their device may be removed. */
 bool rnic_allow_disassociate_destroy;
 SYMVER_PRIVATE(rnic_allow_disassociate_destroy, verbs_allow_disassociate_destroy);

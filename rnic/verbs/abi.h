@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Abi: further versions of a symbol, beside the one that libibverbs.map gives it. */
+/* Symbol versions in addition to the one that libibverbs.map gives a symbol. */
 #ifndef VERBS_ABI_H
 #define VERBS_ABI_H
 
-/* What the assembler calls `name` in version `node`; one @ hides a version, two make the default.
- * In the file that defines `function`. */
+/* Gives `function` the additional name `name` in version `node`; "@" makes the version hidden, "@@"
+ * the default. Use it in the file that defines `function`. */
 #define SYMVER(function, name, at, node) __asm__(".symver " #function ", " #name at node)
 
-/* A name of the private node 34, and under the later ones, where programs built against rdma-core
- * 57 and later look for it. */
+/* Exports a private name under node 34, and under the later nodes, where programs built against
+ * rdma-core 57 and later search it. */
 #define SYMVER_PRIVATE(function, name)                                                             \
     SYMVER(function, name, "@@", "IBVERBS_PRIVATE_34");                                            \
     SYMVER(function, name, "@", "IBVERBS_PRIVATE_57");                                             \

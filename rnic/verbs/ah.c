@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Ah: where packets go: from a program's address (GIDs) to MAC address, hop limit and UDP source
- * port; address handles and multicast groups.
- */
+/* Address handles: converts a program's address (GIDs) to MAC address, hop limit and UDP source
+ * port. Also multicast groups. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -10,17 +8,18 @@
 #include <string.h>
 #include "wire/gid.h"
 
-/* How long to wait for a neighbour's answer; as long as Linux does in the same place
- * (rdma_resolve_ip in ib_addr's roce_resolve_route_from_path: 1 s). */
+/* Time to wait for a neighbor, as in Linux (rdma_resolve_ip in ib_addr's
+ * roce_resolve_route_from_path: 1 s). */
 #define RESOLVE_NS UINT64_C(1000000000)
 
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av)
 {
     struct rnic_path path;
     if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
-        return EINVAL; /* A17.4: every RoCEv2 packet has a network header */
+        return EINVAL; /* each RoCEv2 packet has a network header (A17.4) */
     int result = 0;
-    if (roce_gid_is_multicast(ah->grh.dgid.raw)) /* the group's MAC address follows from its GID */
+    if (roce_gid_is_multicast(
+            ah->grh.dgid.raw)) /* the MAC address of a group follows from its GID */
         path = (struct rnic_path){.hop_limit = 1};
     else
         result = rnic_live_resolve(vctx_of(context)->hca->live, ah->grh.dgid.raw,
@@ -32,7 +31,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
         .tclass = ah->grh.traffic_class,
         .hop_limit = ah->grh.hop_limit > path.hop_limit ? ah->grh.hop_limit : path.hop_limit,
         .flow = ah->grh.flow_label & 0xFFFFF,
-        /* A program that sets a flow label chooses the path through the network with it. */
+        /* With a flow label the program selects the path through the network. */
         .udp_sport = ah->grh.flow_label ? ibv_flow_label_to_udp_sport(ah->grh.flow_label) : 0,
     };
     memcpy(av->dmac, path.dmac, sizeof av->dmac);
@@ -51,7 +50,7 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
         rnic_gid_multicast_mac(attr->grh.dgid.raw, av.dmac);
     memcpy(eth_mac, av.dmac, ETHERNET_LL_SIZE);
     if (vid)
-        *vid = 0xffff; /* no tag of ours */
+        *vid = 0xffff; /* no VLAN tag */
     return 0;
 }
 
@@ -92,7 +91,7 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
 
 /* ---- the way back ---------------------------------------------------------------------------- */
 
-/* What the 40 bytes in front of a datagram say (R172): IPv4 in the last 20, or a GRH, or IPv6. */
+/* Contents of the 40 bytes before a datagram (R172): IPv4 in the last 20, or a GRH, or IPv6. */
 struct datagram_header {
     uint8_t sgid[16], dgid[16];
     uint32_t flow;
@@ -137,7 +136,8 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
                         struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
     struct datagram_header hdr;
-    *attr = (struct ibv_ah_attr){.port_num = port}; /* wc->sl is no service level: vcq_sl() */
+    *attr =
+        (struct ibv_ah_attr){.port_num = port}; /* wc->sl is not a service level: see vcq_sl() */
     if (!(wc->wc_flags & IBV_WC_GRH) || !parse_datagram_header(grh, &hdr)) {
         errno = EINVAL;
         return -1;
@@ -147,7 +147,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
     attr->grh.flow_label = hdr.flow;
     attr->grh.hop_limit = hdr.hop_limit;
     attr->grh.traffic_class = hdr.tclass;
-    /* The GID the sender used for us; for a multicast datagram the first one of its kind. */
+    /* Select the GID that the sender used; for a multicast datagram the first GID of its kind. */
     bool multicast = roce_gid_is_multicast(hdr.dgid);
     bool ip4 = roce_gid_is_ip4(hdr.sgid);
     for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
@@ -180,9 +180,9 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
     struct rnic_qp *qp = vqp_of(ibv)->rnic;
-    (void)lid; /* RoCE has none */
+    (void)lid; /* RoCE has no LIDs */
     vctx_lock(ibv->context);
-    bool is_in = rnic_mcast_attached(qp, gid->raw); /* to attach again changes nothing */
+    bool is_in = rnic_mcast_attached(qp, gid->raw); /* attaching again has no effect */
     int result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
     if (result == 0 && !is_in) {
         result = -rnic_live_join(vctx_of(ibv->context)->hca->live, gid->raw);

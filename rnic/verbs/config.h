@@ -39,17 +39,18 @@ struct verbs_config {
     char record[CONFIG_TEXT_MAX];
     char timeline[CONFIG_TEXT_MAX];
     uint64_t seed;
-    uint64_t linger; /* ms */
+    uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
     bool mw_2a;
 };
 
-/* False, and one line in `error` (CONFIG_TEXT_MAX + 128 bytes), for what makes no sense. */
+/* Loads file and environment. Returns false, with one line in `error` (CONFIG_TEXT_MAX + 128
+ * bytes), for an invalid value. */
 bool config_load(struct verbs_config *config, char *error);
 
-/* Parses the text of a file named `name`. */
+/* Parses the text of a configuration file called `name`. */
 bool config_parse(struct verbs_config *config, const char *name, const char *text, char *error);
 
-/* Whether `iface` is chosen; *named: a pattern without * or ? names it. */
+/* Returns whether `iface` is selected; *named says whether a pattern without * or ? selected it. */
 bool config_wants(const struct verbs_config *config, const char *iface, bool *named);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Context: opening and closing a device. The contexts of a process on one interface share one live
- * device (struct vhca): one port, one thread, one part of the QPN space.
- */
+/* Context: opening and closing a device. All contexts of a process on one interface share one live
+ * device (struct vhca), with one port, one thread and one part of the QPN space. */
 #include "verbs/device.h"
 
 #include <errno.h>
@@ -21,7 +19,7 @@ int verbs_errno(int error)
     case RNIC_ERR_NOMEM: return ENOMEM;
     case RNIC_ERR_BUSY: return EBUSY;
     case RNIC_ERR_EXISTS: return EEXIST;
-    case RNIC_ERR_FULL: return ENOMEM; /* ibv_post_send(3): the queue is full */
+    case RNIC_ERR_FULL: return ENOMEM; /* the queue is full (ibv_post_send(3)) */
     default: return EINVAL;
     }
 }
@@ -39,8 +37,8 @@ static int refuse_destroy_flow(struct ibv_flow *flow)
     return EOPNOTSUPP;
 }
 
-/* What the inline functions of the verbs header call. An operation left NULL makes them answer
- * EOPNOTSUPP by themselves. */
+/* Sets the operations that inline functions of the verbs header call. For a NULL operation they
+ * return EOPNOTSUPP. */
 static void set_operations(struct vctx *ctx)
 {
     struct verbs_context *verbs = &ctx->verbs;
@@ -73,7 +71,8 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Under the list's lock. 0 or an errno. A child of fork() opens a device of its own. */
+/* Opens the live device, or uses the open one. A child of fork() opens its own. Under the list's
+ * lock. Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -133,7 +132,8 @@ static void close_hca(struct vdevice *device, struct vhca *hca)
     free(hca);
 }
 
-/* A fork finds the locks of this layer free; the loop looks after itself (port/live.h). */
+/* Takes the locks of this layer, so that they are free in the child. port/live has its own
+ * handlers. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&vdevice_lock);
@@ -190,8 +190,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     ctx->device = device;
     context->device = ibv;
     context->num_comp_vectors = 1;
-    /* A descriptor of the device, as programs dup() and fstat() it; nothing is ever read from it.
-     */
+    /* A descriptor for programs that dup() or fstat() it; nothing is read from it. */
     context->cmd_fd = rnic_fd_tag(open("/dev/null", O_RDWR | O_CLOEXEC));
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
@@ -218,16 +217,16 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     return context;
 }
 
-/* What the program left open ends with the context, as the kernel ends it with the descriptor: the
- * QPs stop, and nothing is told of any object any more. Their memory stays, for programs that look
- * at it later. Locked. */
+/* Ends the objects that the program left open, as the kernel does when the descriptor is closed:
+ * QPs stop, and no events are reported. Their memory stays, because programs may still read it.
+ * Locked. */
 static void drop_context_objects(struct vctx *ctx)
 {
     struct vhca *hca = ctx->hca;
     const struct ibv_context *context = &ctx->verbs.context;
     struct ptrmap *const maps[] = {&hca->qps, &hca->srqs, &hca->cqs};
     const void **keys = calloc(hca->qps.cap + hca->srqs.cap + hca->cqs.cap + 1, sizeof *keys);
-    if (!keys) /* they go on until the device is closed */
+    if (!keys) /* they end when the device is closed */
         return;
     for (unsigned m = 0; m < sizeof maps / sizeof *maps; m++) {
         size_t cnt = 0;
@@ -319,8 +318,7 @@ void ibv_unimport_dm(struct ibv_dm *dm)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The device reads the program's memory through the program's own mapping: copy-on-write does not
- * part them. */
+/* The device uses the program's own mappings, so copy-on-write does not separate them. */
 int ibv_fork_init(void)
 {
     return 0;

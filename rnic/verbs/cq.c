@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Cq: completion queues. A program that finds its queue empty lends the device its thread
- * (rnic_live_drive): that is where latency is won.
- */
+/* Completion queues. A program that finds its queue empty lets the device run in its thread
+ * (rnic_live_drive()), which gives the lowest latency. */
 #include "verbs/objects.h"
 
 #include <endian.h>
@@ -10,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * As mlx5 and its kin: the power of two above what was asked for, told in ibv_cq.cqe. perftest's
- * latency tests ask for one entry, and one ACK after a loss completes two of their sends. The
- * device refuses what is beyond its limit.
- */
+/* Returns the size of a queue: the next power of two above the requested size, as mlx5 and others
+ * do; ibv_cq.cqe reports it. perftest's latency tests request one entry, but one ACK after a loss
+ * completes two of their sends. The device refuses sizes above its limit. */
 static uint32_t round_up_cqe(struct rnic *rnic, uint32_t cqe)
 {
     struct rnic_limits max;
@@ -152,11 +148,9 @@ int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/*
- * A17.4.5.1 wants a flag in the completion of a datagram that tells IPv4 from IPv6 and RoCE; struct
- * ibv_wc has no place for one, and RoCE no service level. mlx5 tells the kind there, and UCX reads
- * it (uct_ud_iface_check_grh): bit 3 says UDP, bits 2..0 are 2 for IPv4, 1 for IPv6.
- */
+/* Returns ibv_wc.sl. A17.4.5.1 requires a flag for the network type of a datagram, but struct
+ * ibv_wc has no member for it. RoCE has no service level, so mlx5 uses this member and UCX reads it
+ * (uct_ud_iface_check_grh): bit 3 means UDP, bits 2..0 are 2 for IPv4 and 1 for IPv6. */
 uint8_t vcq_sl(const struct rnic_wc *wc)
 {
     static const uint8_t sl[] = {

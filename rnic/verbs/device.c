@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device: the list of devices, one for each suitable interface, and what can be asked of one
- * without opening it. Nothing here opens a port: libpcap itself may ask for the list.
+ * Device list: one device for each suitable interface, and queries that need no open device.
+ * Nothing here opens a port, because libpcap itself may ask for the list.
  *
- * A device, once listed, stays at its address until the process ends: librdmacm compares pointers
- * of several lists, and programs use entries after they freed the list.
+ * A listed device keeps its address until the process ends: librdmacm compares pointers of several
+ * lists, and programs use entries after they freed the list.
  */
 #include "verbs/device.h"
 
@@ -21,7 +21,7 @@
 #define SYSFS "/sys"
 
 pthread_mutex_t vdevice_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct vdevice *devices; /* all there ever were; the newest is last */
+static struct vdevice *devices; /* all devices ever listed, in the order of their first listing */
 static struct verbs_config config;
 static enum { CONFIG_UNREAD, CONFIG_GOOD, CONFIG_BAD } config_state;
 
@@ -46,8 +46,8 @@ const struct verbs_config *vdevice_config(void)
     return config_state == CONFIG_GOOD ? &config : NULL;
 }
 
-/* EUI-64 of a MAC address: IEEE's "Guidelines for 64-bit global identifier", RFC 4291 appendix A.
- */
+/* Makes an EUI-64 of a MAC address: IEEE "Guidelines for 64-bit global identifier", RFC 4291
+ * appendix A. */
 static __be64 guid_of(const uint8_t mac[6])
 {
     const uint8_t eui[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
@@ -71,7 +71,8 @@ static struct vdevice *add_device(const struct rnic_iface *iface)
         return NULL;
     snprintf(device->iface, sizeof device->iface, "%s", iface->name);
     struct ibv_device *ibv = &device->ibv;
-    ibv->node_type = IBV_NODE_CA; /* RoCE: Annex A16.1.1, an IB transport on another link layer */
+    ibv->node_type =
+        IBV_NODE_CA; /* RoCE is an IB transport on another link layer (Annex A16.1.1) */
     ibv->transport_type = IBV_TRANSPORT_IB;
     snprintf(ibv->name, sizeof ibv->name, "rnic_%s", iface->name);
     snprintf(ibv->dev_name, sizeof ibv->dev_name, "uverbs_%s", iface->name);
@@ -84,7 +85,7 @@ static struct vdevice *add_device(const struct rnic_iface *iface)
     return device;
 }
 
-/* Under the lock: brings `devices` up to date. The number listed now, or a negative errno. */
+/* Updates `devices`. Returns the number listed now, or a negative errno. Locked. */
 static int refresh_devices(void)
 {
     const struct verbs_config *chosen = vdevice_config();
@@ -173,7 +174,8 @@ const char *ibv_get_sysfs_path(void)
     return SYSFS;
 }
 
-/* A GID by its index: that of the device where it is open, for addresses keep their index there. */
+/* Returns the GID with this index. An open device is asked, because its addresses keep their index.
+ */
 static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
                          struct rnic_gid *gid)
 {
@@ -187,7 +189,8 @@ static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface,
     return idx < iface->gid_cnt;
 }
 
-/* A file of a device of ours, as the kernel words it. False if there is none of that name. */
+/* Writes the text of a sysfs file of one of our devices, as the kernel would. Returns false for an
+ * unknown file. */
 static bool sysfs_text(struct vdevice *device, const char *file, char *buf, size_t size)
 {
     struct rnic_iface iface;
@@ -237,7 +240,7 @@ static bool sysfs_text(struct vdevice *device, const char *file, char *buf, size
     return true;
 }
 
-/* What is behind "DIR/" in a path, or NULL. */
+/* Returns the part of a path after "DIR/", or NULL. */
 static const char *path_below(const char *path, const char *dir)
 {
     size_t len = strlen(dir);
@@ -269,12 +272,12 @@ bool vdevice_node(const char *path)
     return ours;
 }
 
-/* The length of what was read, without a newline at its end, or -1. */
+/* Reads a sysfs file. Returns its length without a final newline, or -1. */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {
     if (size == 0)
         return -1;
-    if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* rnic/ucma; rdma_user_cm.h */
+    if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* ABI of rnic/ucma (rdma_user_cm.h) */
         return snprintf(buf, size, "4");
     int held = rnic_lock_uncancelable(&vdevice_lock);
     struct vdevice *device = devices;
@@ -317,10 +320,9 @@ int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device
 
 SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
-/* A process that ends without closing anything may owe acknowledgements still (port/live.h): an
- * RNIC gave them before the program knew of the messages. _exit() may be called anywhere: in a
- * signal handler, whose thread may have the locks, and by the child of a vfork(), which is another
- * process with this memory. */
+/* Sends delayed acknowledgements before the process ends: an RNIC sends them before the program
+ * learns of the messages. _exit() may call this in a signal handler, whose thread may hold the
+ * locks, and in the child of a vfork(), which has another pid but this memory. */
 static void flush_devices(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)
@@ -331,7 +333,7 @@ static void flush_devices(void)
     pthread_mutex_unlock(&vdevice_lock);
 }
 
-/* Of the preloaded library (ucma/preload.c), if it is there: what _exit() calls first. */
+/* Hook of ucma/preload.c, if that is loaded: _exit() calls it first. */
 extern void (*rnic_preload_before_exit)(void) __attribute__((weak));
 
 __attribute__((constructor)) static void at_start(void)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Event: completion channels, asynchronous events, and the callbacks with which a live device tells
- * of both. An event that the program took has to be acknowledged before its object can be
- * destroyed.
- */
+/* Events: completion channels, asynchronous events, and the callbacks of the live device that
+ * report them. A program must acknowledge each event before the object can be destroyed. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -11,7 +8,7 @@
 
 /* ---- from the device ------------------------------------------------------------------------- */
 
-/* Which queue gets an event, and whose it is. */
+/* Queues an asynchronous event at the context of its object. */
 static void deliver_async_event(struct vhca *hca, const struct rnic_event *event)
 {
     struct evq_entry entry = {.type = (int)event->type};
@@ -51,7 +48,7 @@ void vhca_notified(void *user, struct rnic *rnic)
     }
 }
 
-/* An event of the port, for every context. */
+/* Queues an event of the port at each context. */
 static void push_port_event(struct vhca *hca, enum ibv_event_type type)
 {
     const struct evq_entry entry = {.type = (int)type};
@@ -157,7 +154,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
     }
     event->event_type = (enum ibv_event_type)entry.type;
     if (entry.object)
-        event->element.qp = entry.object; /* or cq, srq: a union of pointers */
+        event->element.qp = entry.object; /* or cq, or srq: all are pointers in a union */
     else
         event->element.port_num = 1;
     return 0;

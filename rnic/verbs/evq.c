@@ -71,7 +71,7 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
     return result;
 }
 
-/* Takes the oldest event; if there is none the thread may be going to wait for one, as waiter. */
+/* Removes the oldest event. If there is none, adds `waiter` unless it is NULL. */
 static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
     int held = rnic_lock_uncancelable(&evq->lock);
@@ -93,7 +93,7 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
-    pthread_testcancel(); /* as read(2), event or not */
+    pthread_testcancel(); /* a cancellation point even if there is an event, as read(2) */
     if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Describe: what this process has on a device, for rnic-info to print. One line each, words apart
- * by blanks:
+ * Info report: state of a device in this process, for rnic-info. One line for each item, words
+ * separated by blanks:
  *
  *   comm NAME
  *   counter NAME VALUE             of the device, then of its port

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Kern: between the kernel's form of an attribute (rdma/ib_user_verbs.h, ib_user_sa.h) and the
- * program's. librdmacm calls these with what the rdma_cm device answered.
- */
+/* Marshalling: conversion of attributes between the kernel's form (rdma/ib_user_verbs.h,
+ * ib_user_sa.h) and the program's. librdmacm calls these functions for responses of the rdma_cm
+ * device. */
 #include "verbs/objects.h"
 
 #include <string.h>
@@ -55,7 +54,7 @@ void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, struct ib_uverbs_qp_attr
     to->alt_timeout = from->alt_timeout;
 }
 
-/* The members of a path record, which both forms have under one name. */
+/* Members of a path record with the same name in both forms. */
 #define PATH_MEMBERS(X)                                                                            \
     X(dlid)                                                                                        \
     X(slid)                                                                                        \

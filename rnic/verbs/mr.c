@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Mr: protection domains (with thread domains and parent domains, which change nothing here: the
- * device has one lock) and memory regions.
- */
+/* Protection domains and memory regions. Thread domains and parent domains have no effect, because
+ * the device has one lock. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -68,8 +66,8 @@ int vtd_dealloc(struct ibv_td *td)
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr)
 {
-    /* Allocators are for a provider's queues; ours are not the program's business, so that the
-     * functions are simply not called, as the manual page allows. */
+    /* Allocators are for queues of a provider in the program's memory. Our queues are internal, so
+     * they are never called, as the manual page allows. */
     const uint32_t known =
         IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
     /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that a
@@ -98,7 +96,7 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
 
 /* ---- memory regions -------------------------------------------------------------------------- */
 
-/* What of the program's access flags we know; 0, or EINVAL for one that must not be ignored. */
+/* Converts access flags. Returns EINVAL for an unknown flag that must not be ignored. */
 static int to_rnic_access(unsigned flags, unsigned *access)
 {
     *access = flags & RNIC_ACCESS_ALL;
@@ -115,7 +113,7 @@ static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uin
     if (flags & IBV_ACCESS_ON_DEMAND)
         result = EOPNOTSUPP;
     if (result == 0 && len == 0)
-        result = EINVAL; /* as the kernel, which has no page to pin */
+        result = EINVAL; /* as the kernel: there is no page to pin */
     if (result == 0)
         result = page_probe_region(addr, len, attr.access & RNIC_ACCESS_LOCAL_WRITE);
     struct vmr *mr = result == 0 ? calloc(1, sizeof *mr) : NULL;
@@ -160,7 +158,7 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
     return register_mr(pd, addr, length, iova, (unsigned)access);
 }
 
-/* ibv_reg_mr() with flags that are no constant comes here, iova being the address. */
+/* ibv_reg_mr() with non-constant flags calls this; iova is the address. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
@@ -207,7 +205,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0)
         result = page_probe_region(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
     if (result == 0) {
-        /* Without that flag pd is nothing that may be looked at: pyverbs gives anything. */
+        /* Without that flag `pd` may be invalid: pyverbs passes anything. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
         vctx_lock_settled(ibv->context);
         result = verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, to, &attr));

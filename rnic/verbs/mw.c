@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Mw: memory windows. The device does the work (device/rnic.h, memory windows). */
+/* Memory windows; device/mw.c executes them. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -48,13 +48,13 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
         .mr = info->mr ? ((struct vmr *)(void *)info->mr)->rnic : NULL,
         .addr = info->addr,
         .len = info->length,
-        /* That one a window cannot grant; mlx5 and rxe take no notice of it. */
+        /* A window cannot grant local write; mlx5 and rxe ignore the flag, too. */
         .access = info->mw_access_flags & ~(unsigned)IBV_ACCESS_LOCAL_WRITE,
         .rkey = rkey,
     };
 }
 
-/* Type 1, by ibv_bind_mw(): the device chooses the key, which the program has at once. */
+/* Binds a type 1 window. The device chooses the key, which the program gets at once. */
 int vmw_bind(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
     struct vqp *qp = vqp_of(ibv);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Names: the words for numbers (ibv_wc_status_str and its like) and the table of link rates.
- * ibv_rate: IBTA 9.11 "static rate", 13.6 PathRecord.Rate; the names of the enumerations are those
- * of the verbs header, the wording is free.
- */
+/* Names: texts of numbers (ibv_wc_status_str() and others), and the table of link rates (ibv_rate:
+ * IBTA 9.11 "static rate", 13.6 PathRecord.Rate). The enumerations are those of the verbs header;
+ * the texts are ours. */
 #include "verbs/abi.h"
 #include "verbs/objects.h"
 
@@ -118,15 +116,14 @@ const char *ibv_event_type_str(enum ibv_event_type event)
         [IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
         [IBV_EVENT_GID_CHANGE] = "GID table change",
         [IBV_EVENT_WQ_FATAL] = "WQ fatal",
-        [IBV_EVENT_WQ_FATAL + 1] = "Device link speed change", /* rdma-core 60 */
+        [IBV_EVENT_WQ_FATAL + 1] = "Device link speed change", /* from rdma-core 60 on */
     };
     return table_word(words, CNT(words), (int)event);
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-/* A rate, as a multiple of 2.5 Gb/s (0: rdma-core names none), and in Mb/s as the link signals it.
- */
+/* Link rates: multiple of 2.5 Gb/s (0: rdma-core has none), and signaling rate in Mb/s. */
 static const struct rate {
     enum ibv_rate rate;
     int mult, mbps;

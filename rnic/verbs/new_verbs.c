@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Later: names that rdma-core has since release 60 (nodes IBVERBS_1.15 to 1.18). They are here in
- * every build, so that the library serves programs of a newer release than the headers it was built
- * with; where those headers lack a structure, the function answers as a device without the feature
- * does.
- */
+/* New verbs: functions that rdma-core has since release 60 (nodes IBVERBS_1.15 to 1.18). Every
+ * build has them, so that the library serves programs that are newer than its own headers. Where
+ * the headers lack a structure, the function acts like a device without the feature. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -20,7 +17,7 @@ struct ibv_dmah_init_attr;
 struct ibv_mr_init_attr;
 struct ibv_qp_attach_comp_cntr_attr;
 
-/* As <infiniband/verbs.h> of rdma-core 65 declares them. */
+/* Declarations as in <infiniband/verbs.h> of rdma-core 65. */
 #pragma GCC visibility push(default)
 struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr);
 int ibv_dealloc_dmah(struct ibv_dmah *dmah);
@@ -85,7 +82,9 @@ void ibv_free_buf(struct ibv_buf *buf)
 struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
                               int access)
 {
-    size_t off = (uintptr_t)addr - (uintptr_t)buf->addr; /* huge for an address before it */
+    size_t off =
+        (uintptr_t)addr -
+        (uintptr_t)buf->addr; /* wraps to a large number for an address before the buffer */
     if (pd != buf->pd || off > buf->size || length > buf->size - off) {
         errno = EINVAL;
         return NULL;
@@ -96,7 +95,7 @@ struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr
 int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf)
 {
     (void)buf;
-    errno = ENODATA; /* there is no DMA-buf behind it */
+    errno = ENODATA; /* the buffer is not a DMA-buf */
     return -1;
 }
 

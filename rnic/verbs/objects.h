@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Objects: what stands behind the structures of <infiniband/verbs.h>. Each of ours begins with the
- * program's structure, so that a pointer to one is a pointer to the other; where rdma-core has a
- * longer "_ex" form, there is room for that one and for members that later releases add.
+ * Objects: the structures behind those of <infiniband/verbs.h>. Each begins with the program's
+ * structure, so a pointer to one is a pointer to the other. Where rdma-core has a longer "_ex"
+ * form, there is room for it and for members of later releases.
  *
- * Threads. Every verb may be called from any thread. What belongs to the device is under its lock,
- * taken by vctx_lock(); the device moves in whichever thread holds it. Below it, as leaves, are the
- * lock of each event queue (evq.h) and the mutexes of the objects that the ABI shows (ibv_cq.mutex
- * and so on: acknowledged events). The list of devices has a lock of its own, taken before the
- * device's, never while it is held. Work request builders (ibv_wr_start to ibv_wr_complete) hold
- * their QP's build lock, taken before the device's. Nothing waits while it holds the device.
+ * A verbs call, step by step:
+ *   1. ibv_open_device() (context.c) opens one live device for each interface and process: struct
+ *      vhca.
+ *   2. Each verb locks the device with vctx_lock(), calls rnic/device, and unlocks.
+ *   3. ibv_post_send() (post.c) and ibv_wr_*() (wr_builder.c) convert work requests; ibv_poll_cq()
+ *      (cq.c) converts completions and lets the device run.
+ *   4. Events of the device arrive in vhca_notified() and vhca_changed() (event.c), which queue
+ *      them (evq.h).
  *
- * Functions that come from the verbs header return what its manual pages say: 0 or an errno, or
- * NULL or -1 with errno. Those of our own return 0 or an errno.
+ * Locks: any thread may call any verb. The device's lock protects all objects of the device. Leaf
+ * locks below it are that of each event queue and the mutexes in the ABI's structures (ibv_cq.mutex
+ * and so on, for acknowledged events). The lock of the device list is taken before the device's
+ * lock, and never while it is held. A work request builder holds its QP's lock from ibv_wr_start()
+ * to ibv_wr_complete(), taken before the device's. No thread waits while it holds the device.
+ *
+ * Functions of the verbs header return what its manual pages say: 0 or an errno, or NULL or -1 with
+ * errno. Our own functions return 0 or an errno.
  */
 #ifndef VERBS_OBJECTS_H
 #define VERBS_OBJECTS_H
@@ -26,7 +34,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
-/* Exported (rnic_*: as ibv_* or verbs_*, by abi.h), but in no installed header. */
+/* Exported symbols that no installed header declares; abi.h exports rnic_* as ibv_* or verbs_*. */
 const char *ibv_get_sysfs_path(void);
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
 int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device,
@@ -42,7 +50,7 @@ void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, struct ib_user_path
 void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, struct ibv_sa_path_rec *from);
 extern bool rnic_allow_disassociate_destroy;
 #pragma GCC visibility pop
-/* The header hides these functions behind macros of the same name. */
+/* The header defines macros with the names of these functions. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -59,45 +67,45 @@ extern bool rnic_allow_disassociate_destroy;
 /* ---- the device a process has open, and a program's contexts on it ----------------------------
  */
 
-/* One live device; shared by all contexts of this process on one interface. */
+/* Live device, shared by all contexts of this process on one interface. */
 struct vhca {
     struct rnic_live *live;
-    struct ptrmap cqs, qps, srqs; /* from the device's object to ours; locked */
-    struct vctx *contexts;        /* locked */
-    struct timeline *timeline;    /* or NULL; never changes */
-    struct xrc_domain *domains;   /* locked */
-    uint64_t linger;              /* ms, as in config.h */
-    uint64_t lingered;            /* packets received when it was last quiet for so long; locked */
+    struct ptrmap cqs, qps, srqs; /* program's object of each device object; locked */
+    struct vctx *contexts;        /* open contexts; locked */
+    struct timeline *timeline;    /* NULL without RNIC_TIMELINE; does not change */
+    struct xrc_domain *domains;   /* XRC domains; locked */
+    uint64_t linger;              /* quiet time before a QP ends, ms (RNIC_LINGER) */
+    uint64_t lingered;            /* packets received when the last quiet time ended; locked */
     pid_t pid;                    /* process that opened it */
-    bool inherited;               /* of the parent of this process: a child opens one of its own */
-    unsigned refs;                /* under the list's lock */
+    bool inherited;               /* opened by the parent of this process before fork() */
+    unsigned refs;                /* open contexts; under the list's lock */
 };
 
-/* rdma-core's providers look for a pointer right behind struct ibv_device (their operations) to
- * tell their own devices from others: it is NULL here, with room for what else they might look at.
- */
+/* Device of the list. rdma-core's providers recognize their devices by the operations pointer after
+ * struct ibv_device: it is NULL here, with room for other members that they might read. */
 struct vdevice {
-    struct ibv_device ibv; /* first */
+    struct ibv_device ibv; /* must be first */
     void *provider_ops[32];
     char iface[IF_NAMESIZE];
-    int index; /* ibv_get_device_index(): that of the interface */
+    int index; /* ibv_get_device_index(): index of the interface */
     __be64 guid;
-    bool listed;      /* was there when the list was last made */
-    struct vhca *hca; /* NULL: not open; under the list's lock */
+    bool listed;      /* was found when the list was last made */
+    struct vhca *hca; /* NULL: closed; under the list's lock */
     struct vdevice *next;
 };
 
 struct vctx {
-    struct verbs_context verbs; /* first; the program's ibv_context is its last member */
+    struct verbs_context verbs; /* must be first; its last member is the program's ibv_context */
     struct vdevice *device;
     struct vhca *hca;
     struct evq async;
-    struct vctx *next; /* in hca->contexts */
+    struct vctx *next; /* link in hca->contexts */
 };
 
 int vctx_refuse_inherited(struct ibv_context *context);
 
-/* Lets the device answer what still comes, as config.h says of RNIC_LINGER. Not locked. */
+/* Waits while the device still answers packets of peers, as RNIC_LINGER requires (config.h). Not
+ * locked. */
 void vhca_linger(struct vhca *hca);
 
 static inline struct vctx *vctx_of(struct ibv_context *context)
@@ -110,7 +118,8 @@ static inline struct rnic *vctx_lock(struct ibv_context *context)
     return rnic_live_lock(vctx_of(context)->hca->live);
 }
 
-/* The same, to change or end what messages that were taken already are answered by. */
+/* Locks the device and first processes received frames, for calls that change or end objects which
+ * those frames use. */
 static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
 {
     struct rnic *rnic = vctx_lock(context);
@@ -123,27 +132,27 @@ static inline void vctx_unlock(struct ibv_context *context)
     rnic_live_unlock(vctx_of(context)->hca->live);
 }
 
-/* 0, or ENODEV in a child of fork() for a context of its parent, after one warning. */
+/* Returns 0, or ENODEV in a child of fork() for a context of its parent, with one warning. */
 static inline int vctx_check_owner(struct ibv_context *context)
 {
     return vctx_of(context)->hca->inherited ? vctx_refuse_inherited(context) : 0;
 }
 
-/* enum rnic_error as an errno. */
+/* Converts enum rnic_error to an errno. */
 int verbs_errno(int error);
 
 /* ---- protection domains, memory, windows, domains ---------------------------------------------
  */
 
 struct vpd {
-    struct ibv_pd ibv; /* first */
+    struct ibv_pd ibv; /* must be first */
     struct rnic_pd *rnic;
-    struct vpd *parent; /* a parent domain stands for this PD; or NULL */
-    unsigned refs;      /* parent domains that stand for this one; locked */
+    struct vpd *parent; /* PD that a parent domain stands for; NULL: not a parent domain */
+    unsigned refs;      /* parent domains that use this PD; locked */
 };
 
 struct vmr {
-    struct ibv_mr ibv; /* first */
+    struct ibv_mr ibv; /* must be first */
     struct rnic_mr *rnic;
     unsigned access;
 };
@@ -152,48 +161,48 @@ struct vmr {
  */
 
 struct vchannel {
-    struct ibv_comp_channel ibv; /* first; refcnt is under the events' lock of its context */
+    struct ibv_comp_channel ibv; /* must be first; refcnt is under the device's lock */
     struct evq events;
 };
 
-#define VERBS_ROOM 64 /* bytes for members that later releases add */
+#define VERBS_ROOM 64 /* bytes for members of later releases */
 
 struct vcq {
     union {
         struct ibv_cq ibv;
         struct ibv_cq_ex ex;
         char room[sizeof(struct ibv_cq_ex) + VERBS_ROOM];
-    }; /* first */
+    }; /* must be first */
     struct rnic_cq *rnic;
-    unsigned comp_reported, async_reported; /* events given out; under the queue's lock */
-    uint64_t wc_flags;                      /* enum ibv_create_cq_wc_flags */
-    pthread_mutex_t poll_lock;              /* from ibv_start_poll() to ibv_end_poll() */
+    unsigned comp_reported,
+        async_reported;        /* events given to the program; under the queue's lock */
+    uint64_t wc_flags;         /* enum ibv_create_cq_wc_flags */
+    pthread_mutex_t poll_lock; /* held from ibv_start_poll() to ibv_end_poll() */
     bool single_threaded;
     struct rnic_wc current;
-    uint64_t stamp; /* when `current` was polled: CLOCK_MONOTONIC, ns */
+    uint64_t stamp; /* time when `current` was polled: CLOCK_MONOTONIC, ns */
 };
 
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-struct wr_builder; /* work requests between ibv_wr_start() and ibv_wr_complete(), build.c */
+struct wr_builder; /* work requests between ibv_wr_start() and ibv_wr_complete(), wr_builder.c */
 
 struct vqp {
     union {
         struct ibv_qp ibv;
         struct ibv_qp_ex ex;
         char room[sizeof(struct ibv_qp_ex) + VERBS_ROOM];
-    }; /* first */
+    }; /* must be first */
     struct rnic_qp *rnic;
-    struct ibv_qp_init_attr init; /* as created, capabilities as they are */
-    struct ibv_ah_attr ah_attr;   /* as the program gave it; locked */
+    struct ibv_qp_init_attr init; /* attributes of creation, with the actual capabilities */
+    struct ibv_ah_attr ah_attr;   /* as set by the program; locked */
     unsigned async_reported;
-    struct rnic_pd *hidden_pd;  /* XRC_RECV: its PD of the device; else NULL */
+    struct rnic_pd *hidden_pd;  /* XRC_RECV: its PD in the device; else NULL */
     struct wr_builder *builder; /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
 
-/* An XRC domain; all that were opened with descriptors of one file are the same, in this process.
- */
+/* XRC domain. All that this process opens with descriptors of one file are the same domain. */
 struct xrc_domain {
     struct rnic_xrcd *rnic;
     bool of_file;
@@ -204,7 +213,7 @@ struct xrc_domain {
 };
 
 struct vxrcd {
-    struct ibv_xrcd ibv; /* first */
+    struct ibv_xrcd ibv; /* must be first */
     struct xrc_domain *domain;
 };
 
@@ -212,18 +221,18 @@ struct vsrq {
     union {
         struct ibv_srq ibv;
         char room[sizeof(struct ibv_srq) + VERBS_ROOM];
-    }; /* first */
+    }; /* must be first */
     struct rnic_srq *rnic;
     unsigned async_reported;
 };
 
 struct vmw {
-    struct ibv_mw ibv; /* first */
+    struct ibv_mw ibv; /* must be first */
     struct rnic_mw *rnic;
 };
 
 struct vah {
-    struct ibv_ah ibv; /* first */
+    struct ibv_ah ibv; /* must be first */
     struct rnic_ah *rnic;
 };
 
@@ -242,7 +251,7 @@ static inline struct vpd *vpd_of(struct ibv_pd *pd)
     return (struct vpd *)(void *)pd;
 }
 
-/* The PD of the device that `pd`, perhaps a parent domain, stands for. */
+/* Returns the device's PD of `pd`, which may be a parent domain. */
 static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 {
     struct vpd *vpd = vpd_of(pd);
@@ -256,20 +265,20 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
 int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int vmw_dealloc(struct ibv_mw *mw);
 int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
-uint8_t vcq_sl(const struct rnic_wc *wc); /* for ibv_wc.sl */
-/* Takes completions; if there are none and it `drives`, moves the device and looks again. Locked.
- */
+uint8_t vcq_sl(const struct rnic_wc *wc); /* value of ibv_wc.sl */
+/* Removes completions from the CQ. If there are none and `drives` is set, lets the device run and
+ * tries again. Locked. */
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);
 int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
-void vcq_ex_init(struct vcq *cq); /* the function pointers of ibv_cq_ex, cq_ex.c */
+void vcq_ex_init(struct vcq *cq); /* sets the function pointers of ibv_cq_ex, cq_ex.c */
 int vqp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-/* One receive request, of an SRQ too. 0 or an errno. */
+/* Converts a receive request of a QP or SRQ. Returns 0 or an errno. */
 int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp);              /* its context is closed; locked */
-int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags); /* build.c */
+void vqp_drop(struct vhca *hca, struct vqp *qp); /* ends a QP whose context is closed; locked */
+int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags); /* wr_builder.c */
 void wr_builder_free(struct vqp *qp);
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 int vsrq_num(struct ibv_srq *srq, uint32_t *num);
@@ -280,7 +289,8 @@ struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *a
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
-/* Sees to forks, once; who has fork handlers above this layer calls it before it registers them. */
+/* Registers the fork handlers of this layer and below, once. Layers above call it before they
+ * register theirs. */
 void vctx_register_fork_handlers(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len);
@@ -288,27 +298,27 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
                          struct ibv_device_attr_ex *attr, size_t len);
 int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 
-/* The part of a send request that binds a window. */
+/* Converts the part of a send request that binds a window. */
 struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
                                 const struct ibv_mw_bind_info *info);
 
 /* ---- paths ------------------------------------------------------------------------------------
  */
 
-/* The address vector for `ah`: resolves the next hop, which may wait; not locked. 0, EINVAL, or
- * what rnic_live_resolve() says. */
+/* Makes the address vector for `ah`; resolves the next hop, which may take time. Not locked.
+ * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-/* Callbacks of the live; locked. `user` is the vhca. */
+/* Callbacks of the live device, called locked; `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
 void vhca_print_info(void *user, struct rnic *rnic, FILE *out);
 
-/* Waits until the program has acknowledged what it was given about an object that is being
- * destroyed: `*completed`, under `mutex`, has to reach `reported`. */
+/* Waits until the program acknowledged all events of an object that is being destroyed: until
+ * *completed, under `mutex`, equals `reported`. */
 void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
                       unsigned reported);
 

@@ -18,9 +18,9 @@
 
 /* ---- whole regions --------------------------------------------------------------------------- */
 
-#define POPULATED_MAX ((size_t)64 << 10) /* larger ones cost more than a look at the mappings */
+#define POPULATED_MAX ((size_t)64 << 10) /* more bytes cost more than reading the mappings */
 
-static int proc_fd = -1; /* the folder /proc, for a program that changes its root folder */
+static int proc_fd = -1; /* /proc, for programs that change their root folder */
 
 void page_probe_open_proc(void)
 {
@@ -34,15 +34,15 @@ static int open_maps(void)
     return fd < 0 && proc_fd >= 0 ? openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC) : fd;
 }
 
-/* Without /proc: whether there is a hole in the pages. Which rights they give is not told. */
+/* Without /proc: returns EFAULT if a page is unmapped. Access rights are not checked. */
 static int probe_holes(uintptr_t from, uintptr_t end)
 {
     uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-    /* Linux writes nothing then, but finds the hole (msync(2)). */
+    /* Linux writes nothing here, but reports unmapped pages (msync(2)). */
     return msync((void *)first, end - first, MS_ASYNC) < 0 ? EFAULT : 0;
 }
 
-/* One line of /proc/self/maps, "from-to perms ..."; false if it is not one. */
+/* Parses a line of /proc/self/maps, "from-to perms ..."; returns false if it is not one. */
 static bool parse_maps_line(const char *line, uintptr_t *from, uintptr_t *to, const char **perms)
 {
     char *end;
@@ -56,9 +56,8 @@ static bool parse_maps_line(const char *line, uintptr_t *from, uintptr_t *to, co
     return true;
 }
 
-/* Lets the kernel fault pages in, as hardware has them pinned: that tells all in one call. 0 or an
- * errno: EINVAL if it does not know how (before Linux 5.14), or not for such pages, or not with
- * such rights. */
+/* Lets the kernel fault in the pages, which checks mapping and rights in one call. Returns 0 or an
+ * errno: EINVAL if the kernel cannot do so (before Linux 5.14, or for these pages or rights). */
 static int populate_pages(uintptr_t from, uintptr_t end, bool write)
 {
 #if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
@@ -88,11 +87,11 @@ static int probe_region(const void *addr, size_t len, bool write)
     int fd = open_maps();
     if (fd < 0)
         return probe_holes(need, end);
-    /* The lines come in the order of addresses. A line longer than the buffer ends in a path that
-     * does not matter: what is kept is its beginning. */
+    /* Lines are sorted by address. A line longer than the buffer has a long path at its end, which
+     * is ignored. */
     char buf[8192];
     size_t have = 0;
-    bool skip = false; /* the rest of a long line */
+    bool skip = false; /* true: skip the rest of a long line */
     int result = EFAULT;
     for (bool more = true; more;) {
         ssize_t got = read(fd, buf + have, sizeof buf - 1 - have);
@@ -108,7 +107,7 @@ static int probe_region(const void *addr, size_t len, bool write)
             const char *perms;
             if (!skip && parse_maps_line(line, &from, &to, &perms) && to > need) {
                 if (from > need || perms[0] != 'r' || (write && perms[1] != 'w')) {
-                    more = false; /* a hole, or the wrong rights */
+                    more = false; /* an unmapped page, or wrong rights */
                 } else if (to >= end) {
                     result = 0;
                     more = false;
@@ -128,7 +127,7 @@ static int probe_region(const void *addr, size_t len, bool write)
 
 int page_probe_region(const void *addr, size_t len, bool write)
 {
-    int held = rnic_cancel_disable(); /* or the file would stay open */
+    int held = rnic_cancel_disable(); /* a canceled thread would leave the file open */
     int result = probe_region(addr, len, write);
     rnic_cancel_restore(held);
     return result;
@@ -142,35 +141,36 @@ bool page_probe_pages(const void *addr, size_t len, bool write)
 
 /* ---- a few pages ----------------------------------------------------------------------------- */
 
-#define LOOK_NS 4000000 /* between two looks at what the program does with the signals */
+#define LOOK_NS 4000000 /* interval of checking the program's signal handlers, ns */
 #define LEVELS  4
 
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-/* What this took each signal from. A program that installs a handler of its own later has it taken
- * too, one level above: what it found when it did that may be called by its handler, or installed
- * again, and is a level that leads to what was before. Written before the level is installed. */
+/* Handlers that were replaced, by signal and level. A program may install its own handler later;
+ * that is replaced again, one level above. It may call or reinstall the handler that it found,
+ * which then leads to the level below. Each is written before our handler of that level is
+ * installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where this thread's touch goes on if there is nothing. The handler of a thread that never touched
- * anything reads it, too: it has to be there without a call of malloc(). */
+/* Where this thread continues when a page is gone. Handlers of all threads read it, so it must
+ * exist without a call of malloc(). */
 static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
 
-/* When this thread last looked, and whether a touch of its would not come to the handler. */
+/* Time of this thread's last check, and whether our handler would not get its signals. */
 static __thread struct {
     int64_t at;
     bool asks;
 } looked __attribute__((tls_model("initial-exec")));
 
-/* As if there were no handler of ours. */
+/* Acts as if our handler were not installed. */
 static void call_previous_handler(const struct sigaction *to, int sig, siginfo_t *info,
                                   void *context)
 {
     const struct sigaction fatal = {.sa_handler = SIG_DFL};
-    bool sent = info->si_code <= 0; /* by a process: it does not come again by itself */
+    bool sent = info->si_code <= 0; /* sent by a process: the fault does not repeat */
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
     } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
@@ -195,7 +195,7 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* A handler for each level, so that each is known by what is installed. */
+/* One handler for each level, so that the installed one shows its level. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \
@@ -222,7 +222,8 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
                                      : a->sa_handler == b->sa_handler);
 }
 
-/* The level that leads to `now`, a new one if need be; LEVELS: there are no more. */
+/* Returns the level whose replaced handler is `now`, a new level if necessary, or LEVELS if there
+ * are no more. */
 static unsigned handler_level(size_t signal, const struct sigaction *now)
 {
     unsigned level = 0;
@@ -233,7 +234,7 @@ static unsigned handler_level(size_t signal, const struct sigaction *now)
     return level;
 }
 
-/* Takes a signal, if another has it now: false if it cannot. */
+/* Installs our handler unless it is installed. Returns false if there are no more levels. */
 static bool install_handler(size_t signal)
 {
     struct sigaction now;
@@ -271,7 +272,7 @@ static bool blocks_signals(void)
     return blocks;
 }
 
-/* Whether this thread has to ask the kernel, as it was a moment ago. */
+/* Returns whether this thread has to ask the kernel, by its last check. */
 static bool needs_syscall(void)
 {
     struct timespec now;
@@ -284,19 +285,19 @@ static bool needs_syscall(void)
     return looked.asks;
 }
 
-/* An access that writes, and changes nothing. A compiler that knew the 0 could make it a read; and
- * to compare the byte first would look to valgrind like a use of what nobody has written yet. */
+/* Writes without changing the byte. The operand is volatile, or a compiler could turn this into a
+ * read. Comparing the byte first would be a use of uninitialized memory for valgrind. */
 static void write_unchanged(volatile uint8_t *byte)
 {
     static const volatile uint8_t nothing = 0;
     (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
 }
 
-/* A function of its own: what changes in it is in no frame that siglongjmp() goes back to. */
+/* A separate function, so that siglongjmp() returns to a frame whose variables did not change. */
 __attribute__((noinline, no_sanitize("address", "thread"))) static void
 touch_pages(uintptr_t at, uintptr_t end, bool write)
 {
-    const uintptr_t page = 4096; /* or a part of one */
+    const uintptr_t page = 4096; /* the smallest page size */
     for (; at < end; at = (at | (page - 1)) + 1)
         if (write)
             write_unchanged((volatile uint8_t *)at);

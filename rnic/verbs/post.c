@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Post: ibv_post_send() and ibv_post_recv(). A list is posted until one request is refused; that
- * one and those after it are not posted (ibv_post_send(3)).
- */
+/* Posting: ibv_post_send() and ibv_post_recv(). A list is posted up to the first invalid request;
+ * that one and later ones are not posted (ibv_post_send(3)). */
 #include "verbs/objects.h"
 
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
 
-/* The device takes the program's SGEs as they are. */
+/* SGEs are passed to the device without conversion. */
 static_assert(sizeof(struct rnic_sge) == sizeof(struct ibv_sge) &&
                   offsetof(struct rnic_sge, addr) == offsetof(struct ibv_sge, addr) &&
                   offsetof(struct rnic_sge, len) == offsetof(struct ibv_sge, length) &&
                   offsetof(struct rnic_sge, lkey) == offsetof(struct ibv_sge, lkey),
               "an SGE looks the same on both sides");
 
-/* One send request. 0 or an errno. */
+/* Converts a send request. Returns 0 or an errno. */
 static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, struct rnic_send_wr *to)
 {
     *to = (struct rnic_send_wr){
@@ -57,7 +55,7 @@ static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, stru
         to->compare_add = from->wr.atomic.compare_add;
         to->swap = from->wr.atomic.swap;
         return 0;
-    case IBV_WR_BIND_MW: /* type 2; type 1 has ibv_bind_mw() */
+    case IBV_WR_BIND_MW: /* type 2; for type 1 there is ibv_bind_mw() */
         if (!from->bind_mw.mw || from->bind_mw.mw->type != IBV_MW_TYPE_2)
             return EINVAL;
         to->mw = vmw_bind_of(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info);

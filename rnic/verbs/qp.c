@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Qp: queue pairs: creation, modification, queries, destruction. Posting is in post.c and build.c.
+/* Queue pairs: creation, modification, queries, destruction. post.c and wr_builder.c post requests.
  */
 #include "verbs/objects.h"
 
@@ -10,17 +10,17 @@
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Inline data a QP takes at least, whatever was asked for: programs that ask for none use some all
- * the same (rdma_xclient sends 16 bytes), as the devices they were written on round up. */
+/* Minimum of inline data. Some programs use inline data without asking for it (rdma_xclient sends
+ * 16 bytes), because hardware rounds up. */
 #define INLINE_GIVEN 64u
 
-/* The SGEs a queue has at least: one, as all devices. */
+/* Returns the number of SGEs, at least one, as all devices have. */
 static uint32_t at_least_one(uint32_t cnt)
 {
     return cnt ? cnt : 1;
 }
 
-/* Which attributes of creation the device has, by the service. 0 or an errno. */
+/* Checks the attributes of creation by service. Returns 0 or an errno. */
 static int check_init(const struct ibv_qp_init_attr_ex *attr)
 {
     const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
@@ -43,8 +43,7 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
     }
 }
 
-/* A receive QP of XRC has no PD of the program's: it gets one of the device, which it alone uses.
- */
+/* Makes a PD for an XRC target QP, which has none of the program. */
 static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
 {
     int result = verbs_errno(rnic_pd_new(vctx_lock(context), &qp->hidden_pd));
@@ -52,7 +51,7 @@ static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
     return result;
 }
 
-/* Creates the QP of the device, with a QPN of this process's part of the space; locked. */
+/* Creates the device's QP with a QPN of this process. Locked. */
 static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init *init,
                        struct vqp *qp)
 {
@@ -126,7 +125,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     struct ibv_qp *ibv = &qp->ibv;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
-    ibv->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: as given */
+    ibv->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: may be set */
     ibv->send_cq = attr->send_cq;
     ibv->recv_cq = attr->recv_cq;
     ibv->srq = attr->srq;
@@ -169,7 +168,7 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-#define LINGER_SPANS 20u /* other QPs may never be quiet */
+#define LINGER_SPANS 20u /* factor of the longest wait: other QPs may always have traffic */
 
 void vhca_linger(struct vhca *hca)
 {
@@ -195,7 +194,7 @@ void vhca_linger(struct vhca *hca)
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-    if (!ibv) /* qperf's server does that; a crash would leave its client alone with its DREQ */
+    if (!ibv) /* qperf's server does that; a crash would leave its client without a DREP */
         return EINVAL;
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
@@ -233,7 +232,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     }
     if (rnic_qp_del(qp->rnic) == 0) {
         rnic_live_qpn_put(hca->live, qp->ibv.qp_num);
-    } else { /* 2A windows hold it: it stays, and hears nothing */
+    } else { /* 2A windows are bound to it: the QP stays, in RESET */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
         rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_live_now());
     }
@@ -241,7 +240,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* The attributes that the mask names, in the device's words; the address vector comes apart. */
+/* Converts the attributes in the mask, except for the address vector. */
 static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask)
 {
     struct rnic_qp_attr to = {
@@ -267,7 +266,7 @@ static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask
     return to;
 }
 
-/* Whether a QP that may have answers to give will give none any more. */
+/* Returns whether the change stops a QP that may have requests to answer. */
 static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
 {
     return mask & IBV_QP_STATE &&
@@ -275,10 +274,8 @@ static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *
            ibv->state >= IBV_QPS_RTR && ibv->state <= IBV_QPS_SQE;
 }
 
-/*
- * A QP of XRC is one half of an RC QP. Programs give it all that an RC QP takes (perftest does);
- * what belongs to the other half is not looked at, as Linux has it.
- */
+/* Returns the attributes that an XRC QP ignores. It is one half of an RC QP, but programs set all
+ * attributes of an RC QP (perftest does); Linux ignores those of the other half. */
 static int xrc_ignored_attrs(enum ibv_qp_type type)
 {
     switch (type) {
@@ -300,7 +297,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     if ((mask & IBV_QP_PKEY_INDEX && attr->pkey_index != 0) ||
         (mask & IBV_QP_PATH_MTU && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096)))
         return EINVAL;
-    /* There is one path, on which every QP is from the start (R197): to say so is no mistake. */
+    /* There is one path, and every QP uses it (R197): setting MIGRATED changes nothing. */
     if (mask & IBV_QP_PATH_MIG_STATE && attr->path_mig_state == IBV_MIG_MIGRATED)
         mask &= ~IBV_QP_PATH_MIG_STATE;
     struct rnic_qp_attr to = to_rnic_attr(attr, mask);
@@ -336,7 +333,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 {
     struct vqp *qp = vqp_of(ibv);
     struct rnic_qp_attr is;
-    (void)mask; /* a hint: more may be given than was asked for */
+    (void)mask; /* a hint: more attributes may be returned */
     vctx_lock(ibv->context);
     rnic_qp_query(qp->rnic, &is, NULL);
     ibv->state = (enum ibv_qp_state)is.state;
@@ -368,16 +365,16 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
     (void)qp, (void)op, (void)flags;
-    /* The packets of a message are written in the order of their PSNs; but the C library's memcpy()
-     * stores the ends of a payload before or after its middle, as it likes. */
+    /* Packets of a message are written in PSN order, but memcpy() may store the bytes of a payload
+     * in any order. */
     return 0;
 }
 
-/* Enhanced connection establishment: a vendor's matter, and librdmacm asks each QP for it. */
+/* Enhanced connection establishment is vendor-specific; librdmacm asks each QP for it. */
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
     (void)qp;
-    if (!ece->vendor_id) { /* "none" can be set */
+    if (!ece->vendor_id) { /* "none" is accepted */
         errno = 0;
         return 0;
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Query: what a program can ask about a device, its port, its GIDs and its P_Keys. The port is that
- * of a RoCE device: Ethernet as link layer, no LIDs, one P_Key.
- */
+/* Queries of a device, its port, GIDs and P_Keys. The port is that of a RoCE device: link layer
+ * Ethernet, no LIDs, one P_Key. */
 #include "verbs/device.h"
 
 #include <endian.h>
@@ -14,7 +12,7 @@
 #include <time.h>
 #include "verbs/abi.h"
 
-/* Writes as much of our structure as the program's has room for, and zeroes what it has more. */
+/* Copies as much of our structure as the program has room for, and zeroes the rest of the room. */
 static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
 {
     memcpy(to, from, to_len < from_len ? to_len : from_len);
@@ -29,7 +27,7 @@ static void get_iface(struct ibv_context *context, struct rnic_iface *iface)
 
 /* ---- device ---------------------------------------------------------------------------------- */
 
-/* The device's counts are unsigned, the program's are int. */
+/* Converts a count of the device (unsigned) to that of the program (int). */
 static int clamp_int(uint64_t cnt)
 {
     return cnt > INT_MAX ? INT_MAX : (int)cnt;
@@ -46,7 +44,7 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
         .fw_ver = VERBS_VERSION,
         .node_guid = vctx_of(context)->device->guid,
         .sys_image_guid = vctx_of(context)->device->guid,
-        .vendor_id = 0xffffff, /* nobody's OUI, as Linux Soft-RoCE has it */
+        .vendor_id = 0xffffff, /* no vendor's OUI, as Linux Soft-RoCE */
         .max_mr_size = max.max_mr_size,
         .page_size_cap = 0xfffffffffffff000,
         .max_qp = clamp_int(max.max_qp),
@@ -77,7 +75,8 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
         .max_srq_wr = clamp_int(max.max_srq_wr),
         .max_srq_sge = clamp_int(max.max_srq_sge),
         .max_pkeys = 1,
-        .local_ca_ack_delay = 15, /* 4.096 us * 2^15 = 134 ms: a process may wait for its CPU */
+        .local_ca_ack_delay =
+            15, /* 4.096 us * 2^15 = 134 ms: a process may have to wait for a CPU */
         .phys_port_cnt = 1,
     };
 }
@@ -97,12 +96,13 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
         return EINVAL;
     struct ibv_device_attr_ex all = {
         .completion_timestamp_mask = UINT64_MAX,
-        .hca_core_clock = 1000000, /* kHz: time stamps count nanoseconds */
+        .hca_core_clock = 1000000, /* kHz: timestamps are nanoseconds */
         .phys_port_cnt_ex = 1,
     };
     fill_device_attr(context, &all.orig_attr);
-    /* FLUSH and ATOMIC WRITE (A19): the kernel's numbers, IB_UVERBS_DEVICE_FLUSH_GLOBAL,
-     * _FLUSH_PERSISTENT and _ATOMIC_WRITE of Linux 6.2; the verbs header has no names for them. */
+    /* Flags of FLUSH and ATOMIC WRITE (A19), with the numbers of Linux 6.2:
+     * IB_UVERBS_DEVICE_FLUSH_GLOBAL, _FLUSH_PERSISTENT and _ATOMIC_WRITE. The verbs header has no
+     * names for them. */
     all.device_cap_flags_ex = all.orig_attr.device_cap_flags | 7ull << 38;
     copy_out(attr, len, &all, sizeof all);
     return 0;
@@ -130,7 +130,7 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
                            : IBV_MTU_256;
 }
 
-/* In Mb/s, as the kernel says; 0 if it does not know. */
+/* Returns the link speed in Mb/s, or 0 if the kernel does not know it. */
 static long link_mbps(const char *iface)
 {
     char path[64 + IF_NAMESIZE];
@@ -145,8 +145,8 @@ static long link_mbps(const char *iface)
     return mbps;
 }
 
-/* Width and speed of the link in InfiniBand's terms (PortInfo, IBTA 14.2.5.6), chosen as Linux does
- * for RoCE (ib_get_eth_speed): the nearest that is not less. */
+/* Returns link width and speed as in InfiniBand (PortInfo, IBTA 14.2.5.6). As Linux does for RoCE
+ * (ib_get_eth_speed), it chooses the lowest that is not below the actual speed. */
 static void link_speed(const char *iface, uint8_t *width, uint8_t *speed)
 {
     enum { WIDTH_1X = 1, WIDTH_4X = 2 };
@@ -192,7 +192,7 @@ int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
     return 0;
 }
 
-/* In 100 Mb/s. */
+/* Returns the speed in units of 100 Mb/s. */
 int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
 {
     struct rnic_iface iface;
@@ -206,7 +206,7 @@ int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *s
     return 0;
 }
 
-/* What programs from before port_cap_flags2 call: their structure ends in front of it. */
+/* For programs older than port_cap_flags2: their structure ends before that member. */
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
 {
     return vctx_query_port(context, port, (struct ibv_port_attr *)(void *)attr,
@@ -215,7 +215,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 /* ---- GIDs ------------------------------------------------------------------------------------ */
 
-/* 0, ENODATA for an empty index, EINVAL for one that is none. */
+/* Returns 0, ENODATA for an empty index, or EINVAL for an invalid one. */
 static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
                      struct ibv_gid_entry *entry)
 {
@@ -223,7 +223,7 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
     struct rnic_gid gid;
     if (port != 1 || idx >= RNIC_GID_MAX)
         return EINVAL;
-    /* The device's table, not the interface's list: an address keeps its index when others go. */
+    /* From the device's table: there an address keeps its index when others are removed. */
     bool there = rnic_gid_get(vctx_lock(context), idx, &gid);
     vctx_unlock(context);
     if (!there)
@@ -280,7 +280,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
     return (ssize_t)cnt;
 }
 
-/* Another enumeration than that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is RoCEv2. */
+/* The enumeration differs from that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is RoCEv2. */
 int rnic_query_gid_type(struct ibv_context *context, uint8_t port, unsigned idx, int *type)
 {
     struct ibv_gid_entry entry = {.gid_type = IBV_GID_TYPE_ROCE_V1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Srq: shared receive queues, basic and XRC, and the domains of the latter. */
+/* Shared receive queues, basic and XRC, and XRC domains. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
     return &srq->ibv;
 }
 
-/* srq_limit of the attributes is not looked at (ibv_create_srq(3)). */
+/* srq_limit of the attributes is ignored (ibv_create_srq(3)). */
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
     return create_srq(pd, attr->srq_context, &attr->attr, NULL, NULL);
@@ -147,7 +147,8 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 
 /* ---- XRC domains ----------------------------------------------------------------------------- */
 
-/* The domain of the file, or a new one; locked. 0 or an errno, as Linux' ib_uverbs_open_xrcd. */
+/* Finds the domain of the file or makes one, as Linux' ib_uverbs_open_xrcd. Locked. Returns 0 or an
+ * errno. */
 static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
                           struct xrc_domain **out)
 {
@@ -180,11 +181,9 @@ static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat
     return 0;
 }
 
-/*
- * A domain named by a file is shared by all that open it (ibv_open_xrcd(3)): here, by all of this
- * process. Each process is a device of its own, so that processes cannot share one. With fd -1 it
- * is nobody else's.
- */
+/* Opens an XRC domain. All descriptors of one file give the same domain (ibv_open_xrcd(3)), but
+ * only within this process, because each process is a separate device. With fd -1 the domain is
+ * private. */
 struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
 {
     struct stat file;

@@ -15,14 +15,14 @@
 
 #define BUFFERED 512u
 #define LINES_MAX                                                                                  \
-    65536u /* requests of a QP that are followed at a time; then the oldest is written */
+    65536u /* maximum of requests of a QP followed at a time; then the oldest is written */
 
 struct timeline_request {
-    uint32_t wqe; /* 0: free */
+    uint32_t wqe; /* WQE number; 0: unused entry */
     struct timeline_record record;
 };
 
-/* The requests of one QP, by their numbers. */
+/* Requests of one QP, indexed by WQE number. */
 struct timeline_qp {
     uint32_t mask;
     struct timeline_request request[];
@@ -32,10 +32,10 @@ struct timeline {
     int fd;
     pid_t pid;
     uint64_t posting;
-    struct ptrmap qps; /* from a QPN to struct lines */
+    struct ptrmap qps; /* struct timeline_qp by QPN */
     struct timeline_record buffer[BUFFERED];
     size_t cnt;
-    struct timeline *next; /* of the process; under `all_lock` */
+    struct timeline *next; /* link in the list of the process; under `all_lock` */
 };
 
 static struct timeline *all;
@@ -50,8 +50,8 @@ static uint64_t clock_now(void)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* A block goes out in one write, so that those of several processes do not mix. In a child of
- * fork() what the parent had buffered is the parent's. */
+/* Writes a block in one call, so that blocks of several processes do not mix. A child of fork()
+ * does not write what its parent buffered. */
 static void flush_buffer(struct timeline *timeline)
 {
     size_t len = timeline->cnt * sizeof timeline->buffer[0];
@@ -78,7 +78,8 @@ static const void *qpn_key(uint32_t qpn)
     return (const void *)(uintptr_t)qpn;
 }
 
-/* The QP's lines; made with its first request. NULL without memory: the QP is not followed. */
+/* Returns the QP's requests, allocated with its first request. NULL without memory: the QP is not
+ * followed. */
 static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struct rnic_qp *qp)
 {
     uint32_t qpn = rnic_qp_qpn(qp);
@@ -87,7 +88,7 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
         return requests;
     struct rnic_qp_init init;
     rnic_qp_query(qp, NULL, &init);
-    /* A request is followed until it is polled: until then its completion lies in the CQ. */
+    /* A request is followed until its completion is polled from the CQ. */
     uint64_t want = (uint64_t)init.max_send_wr + rnic_cq_depth(init.send_cq);
     uint32_t cnt = 64;
     while (cnt < want && cnt < LINES_MAX)
@@ -106,7 +107,7 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
 static void begin_request(struct timeline *timeline, struct timeline_request *request,
                           const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (request->wqe) /* never polled, and its place is needed */
+    if (request->wqe) /* its completion was not polled, but its entry is needed */
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){
@@ -236,8 +237,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* A program that ends without closing its device. No lock is taken that another thread may hold for
- * ever: at worst the last records are torn. */
+/* For a program that ends without closing its device. Only the list is locked, and only if it is
+ * free: at worst the last records are incomplete. */
 __attribute__((destructor)) static void at_exit(void)
 {
     if (pthread_mutex_trylock(&all_lock) != 0)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Waiters: threads that wait as in read(2) of a device: the handler of a signal ends the wait,
- * unless it was installed with SA_RESTART, and so does pthread_cancel(). poll(2) never goes on
- * after a handler, and a condition variable always does; sem_wait(3) is the call that does as
- * read(2) (signal(7)).
+ * Waiters: threads that wait as in read(2) of a device. A signal handler ends the wait, unless it
+ * was installed with SA_RESTART, and so does pthread_cancel(). poll(2) never continues after a
+ * handler, and a condition variable always does; sem_wait(3) behaves like read(2) (signal(7)).
  *
- * A waiter enters its name while it holds the lock under which it found nothing, and waits without
- * it, each at a semaphore of its own: who was woken for nothing and waits again takes no other's
- * turn. All are woken, and look again.
+ * A thread that finds nothing adds itself under the owner's lock, and then waits without the lock
+ * at its own semaphore. All waiters are woken, and check again. So a thread that was woken in vain
+ * takes no wake-up from another.
  */
 #ifndef VERBS_WAITERS_H
 #define VERBS_WAITERS_H
@@ -18,11 +17,11 @@
 #include <stddef.h>
 
 struct waiters {
-    pthread_mutex_t *lock; /* the owner's */
-    struct waiter *first;  /* who is not woken yet; under that lock */
+    pthread_mutex_t *lock; /* lock of the owner */
+    struct waiter *first;  /* threads that are not woken yet; under the lock */
 };
 
-/* One thread, on its stack. */
+/* Waiting thread; on its stack. */
 struct waiter {
     sem_t woken;
     struct waiters *at;
@@ -35,7 +34,7 @@ static inline void waiters_init(struct waiters *waiters, pthread_mutex_t *lock)
     waiters->first = NULL;
 }
 
-/* Locked: this thread is going to wait. */
+/* Adds the calling thread, which is about to wait. Locked. */
 static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
 {
     sem_init(&waiter->woken, 0, 0);
@@ -44,19 +43,19 @@ static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
     waiters->first = waiter;
 }
 
-/* Locked: there is something for them. */
+/* Wakes all waiters. Locked. */
 static inline void waiters_wake(struct waiters *waiters)
 {
     struct waiter *waiter = waiters->first;
     waiters->first = NULL;
     while (waiter) {
-        struct waiter *next = waiter->next; /* it may be gone a moment later */
+        struct waiter *next = waiter->next; /* the waiter may end after sem_post() */
         sem_post(&waiter->woken);
         waiter = next;
     }
 }
 
-/* Not locked: it waits no more, woken or not. */
+/* Removes a waiter, woken or not. Not locked. */
 static inline void waiters_leave(void *waiter)
 {
     struct waiters *waiters = ((struct waiter *)waiter)->at;
@@ -69,7 +68,7 @@ static inline void waiters_leave(void *waiter)
     pthread_mutex_unlock(waiters->lock);
 }
 
-/* Not locked, after waiters_add(). 0, or EINTR. A cancellation point. */
+/* Waits after waiters_add(). Not locked. Returns 0 or EINTR. A cancellation point. */
 static inline int waiters_wait(struct waiter *waiter)
 {
     volatile int result = EINTR;

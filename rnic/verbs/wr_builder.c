@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Build: the ibv_wr_* functions of struct ibv_qp_ex. Between ibv_wr_start() and ibv_wr_complete()
- * requests are collected; complete posts all of them or, if any could not be built, none
- * (ibv_wr_post(3)). The QP's builder belongs to one thread in that time.
+ * Work request builder: the ibv_wr_* functions of struct ibv_qp_ex. Requests are collected between
+ * ibv_wr_start() and ibv_wr_complete(), which posts all of them, or none if one could not be built
+ * (ibv_wr_post(3)). Meanwhile the QP's builder belongs to one thread.
  *
- * SGEs and inline data go to two stores that grow to the largest batch and then stay.
+ * SGEs and inline data are in two stores, which grow to the largest batch.
  */
 #include "verbs/objects.h"
 
@@ -20,18 +20,18 @@ struct byte_store {
 
 struct built_request {
     struct rnic_send_wr wr;
-    size_t sge_off, data_off; /* into the stores; the pointers are made by complete() */
+    size_t sge_off, data_off; /* offsets in the stores; resolve_pointers() makes pointers of them */
 };
 
 struct wr_builder {
     pthread_mutex_t lock;
     int error;
-    struct byte_store requests; /* struct request */
-    struct byte_store sges;     /* struct rnic_sge */
+    struct byte_store requests; /* of struct built_request */
+    struct byte_store sges;     /* of struct rnic_sge */
     struct byte_store data;
 };
 
-/* Room for `len` more bytes, which may be none; NULL without memory. */
+/* Reserves `len` more bytes, which may be 0; returns NULL without memory. */
 static void *store_add(struct byte_store *store, size_t len)
 {
     if (!store->bytes || store->cap - store->len < len) {
@@ -59,7 +59,7 @@ static void set_build_error(struct wr_builder *builder, int error)
         builder->error = error;
 }
 
-/* The request that setters work on, or NULL. */
+/* Returns the request that setters change, or NULL. */
 static struct built_request *last_request(struct wr_builder *builder)
 {
     return builder->requests.len
@@ -68,7 +68,7 @@ static struct built_request *last_request(struct wr_builder *builder)
                : NULL;
 }
 
-/* Adds a request of which `wr` says what no setter says. */
+/* Adds a request; `wr` has what no setter sets. */
 static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 {
     struct vqp *qp = vqp_of_ex(ex);
@@ -158,7 +158,7 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 
 static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
 
-/* The 8 bytes come with the call (ibv_wr_post(3)). */
+/* The 8 bytes are an argument of the call (ibv_wr_post(3)). */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
 {
     uint64_t value;
@@ -279,10 +279,10 @@ static void abort_batch(struct ibv_qp_ex *ex)
     pthread_mutex_unlock(&vqp_of_ex(ex)->builder->lock);
 }
 
-/* Gives a request its pointers, now that the stores do not move any more. */
+/* Sets the pointers of a request; the stores do not move any more. */
 static void resolve_pointers(struct wr_builder *builder, struct built_request *request)
 {
-    if (request->wr.sge_cnt == 0) /* there may be no store */
+    if (request->wr.sge_cnt == 0) /* the stores may be empty */
         return;
     struct rnic_sge *sges = (struct rnic_sge *)(void *)(builder->sges.bytes + request->sge_off);
     if (request->wr.flags & RNIC_SEND_INLINE)

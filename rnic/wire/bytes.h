@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The `cnt` bytes (1..8) at `p` as one number, and back. In the usual sizes by the compiler's own
- * swap: written out, gcc and clang find it only in some of the places. */
+/* Reads or writes the `cnt` bytes (1..8) at `p` as one big-endian number. Common sizes use the
+ * compiler's byte swap, because gcc and clang recognize a written-out swap only in some places. */
 static inline uint64_t roce_be_get(const uint8_t *p, unsigned cnt)
 {
     uint64_t v = 0;
@@ -73,7 +73,8 @@ static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned b
     return width == 64 ? v : v & ((UINT64_C(1) << width) - 1);
 }
 
-/* The counterpart: all other bits keep their value; bits of `value` above `width` are ignored. */
+/* Writes a field; all other bits keep their value, and bits of `value` above `width` are ignored.
+ */
 static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsigned width,
                                  uint64_t value)
 {
@@ -95,11 +96,9 @@ static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsign
     }
 }
 
-/*
- * Words: a header that is being built from its fields, as numbers of 64 bits of which the highest
- * comes first. Where the places are constants, compilers keep them in registers and each is stored
- * once. The fields are put into zeroed words, each once; bits of `value` above `width` are ignored.
- */
+/* Adds a field to a header that is built in 64-bit words, most significant first. With constant
+ * places, compilers keep the words in registers and store each once. The words must be zero before,
+ * and each field is added once. Bits of `value` above `width` are ignored. */
 static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, unsigned width,
                                   uint64_t value)
 {
@@ -116,7 +115,7 @@ static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, 
     }
 }
 
-/* The first `len` bytes of them. */
+/* Stores the first `len` bytes of the words at `p`. */
 static inline void roce_words_store(const uint64_t *words, uint8_t *p, unsigned len)
 {
     unsigned off = 0;
@@ -154,7 +153,7 @@ static inline void roce_le32_put(uint8_t *p, uint32_t v)
     p[3] = (uint8_t)(v >> 24);
 }
 
-/* A reader: `off` <= `len` always. */
+/* Cursor for reading; `off` <= `len` always. */
 struct roce_rd {
     const uint8_t *p;
     size_t len;
@@ -172,7 +171,7 @@ static inline size_t roce_rd_left(const struct roce_rd *r)
     return r->len - r->off;
 }
 
-/* The next `n` bytes, or NULL (and bad) if there are fewer. The bytes stay the caller's. */
+/* Returns a pointer to the next `n` bytes, or NULL (and sets bad) if there are fewer. */
 static inline const uint8_t *roce_rd_bytes(struct roce_rd *r, size_t n)
 {
     const uint8_t *p;
@@ -218,7 +217,7 @@ static inline uint64_t roce_rd_be64(struct roce_rd *r)
     return roce_rd_be(r, 8);
 }
 
-/* A writer, the same way round: writing past the end sets `bad` and writes nothing. */
+/* Cursor for writing; a write past the end sets `bad` and writes nothing. */
 struct roce_wr {
     uint8_t *p;
     size_t len;
@@ -231,8 +230,8 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
     return (struct roce_wr){.p = p, .len = len};
 }
 
-/* Are `n` bytes left? If not, the writer is bad from now on. Its own writes ask this, not whether
- * a place is NULL: gcc 16 follows that question on into writes "at address zero". */
+/* Returns whether `n` bytes are left; else sets bad. The writers below use this and not a NULL
+ * test, which makes gcc 16 warn about writes "at address zero". */
 static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
 {
     if (w->bad || n > w->len - w->off)
@@ -240,7 +239,7 @@ static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
     return !w->bad;
 }
 
-/* Room for `n` bytes that the caller fills in, or NULL (and bad). */
+/* Returns a pointer to `n` bytes that the caller fills in, or NULL (and sets bad). */
 static inline uint8_t *roce_wr_room(struct roce_wr *w, size_t n)
 {
     if (!roce_wr_fits(w, n))

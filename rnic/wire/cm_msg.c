@@ -6,7 +6,7 @@
 
 /* clang-format off */
 
-/* Each message fills the MAD (tables 106 and on). */
+/* Each message fills the rest of the MAD (tables 106 and on). */
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
     _Static_assert(ROCE_CM_##ID >= ROCE_CM_MSG_CNT || ROCE_MAD_LEN + (len) == ROCE_MAD_SIZE, #id);
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -33,7 +33,7 @@ static const struct roce_hdr_info infos[ROCE_CM_CNT] = {
 };
 /* clang-format on */
 
-/* For the switches below, which name the messages and leave the RDMA-IP header to `default`. */
+/* Cases of the switches below; the RDMA-IP header has no case. */
 #define MESSAGES(X)                                                                                \
     X(REQ, req)                                                                                    \
     X(MRA, mra)                                                                                    \
@@ -151,8 +151,8 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len)
     return NULL;
 }
 
-/* Where the RDMA-IP header stands in `msg`, and the service id that says whether it does; NULL if
- * such a message never has one. */
+/* Returns the place of the RDMA-IP header in `msg`, and in *sid the service id that says whether it
+ * is present. NULL if this message never has one. */
 static const uint8_t *rdmaip_place(const struct roce_cm_msg *msg, uint64_t *sid)
 {
     switch (msg->kind) {

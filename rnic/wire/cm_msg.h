@@ -39,7 +39,8 @@ enum roce_cm {
 #define HDR_FN(id, verb) roce_cm_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* REJ reasons that code sends or looks for; codes.c names all (ROCE_VALS_CM_REJ_REASON). */
+/* REJ reasons that code sends or tests for; codes.c has the names of all (ROCE_VALS_CM_REJ_REASON).
+ */
 enum roce_cm_rej_reason {
     ROCE_CM_REJ_NO_QP = 1,
     ROCE_CM_REJ_NO_RESOURCES = 3,
@@ -52,7 +53,7 @@ enum roce_cm_rej_reason {
     ROCE_CM_REJ_INVALID_GID = 12,
     ROCE_CM_REJ_INVALID_MTU = 26,
     ROCE_CM_REJ_RESPONDER_RESOURCES = 27,
-    ROCE_CM_REJ_CONSUMER = 28, /* the passive side's program said no; private data is its own */
+    ROCE_CM_REJ_CONSUMER = 28, /* the passive program rejected; the private data is its own */
     ROCE_CM_REJ_DUPLICATE_COMM_ID = 30,
     ROCE_CM_REJ_CLASS_VERSION = 31,
 };
@@ -66,11 +67,11 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
-/* Status of an APR to who asks for what RoCE has not (R197); codes.c names all
- * (ROCE_VALS_CM_APR_STATUS). */
+/* APR status of a request for alternate paths, which RoCE does not have (R197); codes.c has the
+ * names of all (ROCE_VALS_CM_APR_STATUS). */
 #define ROCE_CM_APR_UNSUPPORTED 2u
 
-/* A CM MAD. `kind` says which member of the union is the message. */
+/* A CM MAD; `kind` selects the member of the union. */
 struct roce_cm_msg {
     struct roce_mad mad;
     enum roce_cm kind; /* < ROCE_CM_MSG_CNT */
@@ -83,8 +84,9 @@ struct roce_cm_msg {
     };
 };
 
-/* The description of a message or of the RDMA-IP header; `cm` must be < ROCE_CM_CNT. Offsets count
- * from the end of the MAD header (of the RDMA-IP header: from the start of private data). */
+/* Returns the description of a message or of the RDMA-IP header; `cm` must be < ROCE_CM_CNT.
+ * Offsets count from the end of the MAD header, or from the start of private data for the RDMA-IP
+ * header. */
 const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
 
 /*
@@ -101,11 +103,12 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
  */
 int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len, size_t wire_len);
 
-/* The same for a parsed packet. One that is not a UD SEND Only to QP1 gives ROCE_ERR_NOT_ROCE, and
- * so does one whose payload could not be found. Q_Key and ICRC are not looked at. */
+/* Reads the CM message of a parsed packet. Returns ROCE_ERR_NOT_ROCE if it is not a UD SEND Only to
+ * QP1, or if its payload was not found. Q_Key and ICRC are not checked. */
 int roce_cm_msg_of_pkt(struct roce_cm_msg *msg, const struct roce_pkt *pkt);
 
-/* Prepares a message: all zero except for what R221 and R222 fix in the MAD header, and `tid`. */
+/* Initializes a message: zero, except for the constant fields of the MAD header (R221, R222) and
+ * `tid`. */
 void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
 
 /*
@@ -116,49 +119,49 @@ void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
  */
 int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
 
-/* Whether a REQ asks for XRC: of the extended transports there is no other (Annex A14; R245). Of an
- * ext_transport without meaning this says nothing. */
+/* Returns whether a REQ asks for XRC, the only extended transport (Annex A14; R245). The
+ * ext_transport field is not checked. */
 static inline bool roce_cm_req_is_xrc(const struct roce_cm_req *req)
 {
     return req->transport == ROCE_CM_TRANSPORT_EXTENDED;
 }
 
-/* The QPN that a REP names. That of an XRC target stands where the number of an EE context would,
- * beside a local_qpn of 0 (Annex A14; R245). 0 if it names none. */
+/* Returns the QPN in a REP, or 0. The QPN of an XRC target is in the field of the EE context, and
+ * local_qpn is 0 (Annex A14; R245). */
 static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
 {
     return rep->local_qpn ? rep->local_qpn : rep->local_eecn;
 }
 
-/* "REQ", "SIDR_REP", ...; `kind` must be < ROCE_CM_MSG_CNT. */
+/* Returns "REQ", "SIDR_REP", ...; `kind` must be < ROCE_CM_MSG_CNT. */
 const char *roce_cm_name(enum roce_cm kind);
 
-/* The private data of any message; `len` receives how many bytes the message has room for. */
+/* Returns the private data of any message; *len is its size in bytes. */
 const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
 
 /* ---- RDMA-IP CM (Annex A11) --------------------------------------------------------------------
  */
 
-/* Port spaces: the low byte is the IP protocol whose ports are meant (R241). */
+/* Port spaces; the low byte is the IP protocol of the port (R241). */
 enum roce_cm_port_space {
     ROCE_CM_PS_TCP = 0x0106,
     ROCE_CM_PS_UDP = 0x0111,
     ROCE_CM_PS_IB = 0x013F,
 };
 
-/* A service id of the RDMA-IP CM: 0x00000000_01, protocol, port (R241). */
+/* Returns the service id of a port: 0x00000000_01, protocol, port (R241). */
 static inline uint64_t roce_cm_sid(enum roce_cm_port_space space, uint16_t port)
 {
     return (uint64_t)space << 16 | port;
 }
 
-/* Whether `sid` has the prefix of the RDMA-IP CM; the accessors below mean something only then. */
+/* Returns whether `sid` has the prefix of the RDMA-IP CM, which the accessors below require. */
 static inline bool roce_cm_sid_is_ip(uint64_t sid)
 {
     return sid >> 24 == 1;
 }
 
-/* 0x0106 and so on; a protocol nobody has named gives its number all the same. */
+/* Returns the port space, for example 0x0106; an unknown protocol gives its number. */
 static inline uint16_t roce_cm_sid_space(uint64_t sid)
 {
     return (uint16_t)(sid >> 16);

@@ -8,7 +8,7 @@
 
 /* clang-format off */
 
-/* The wait of each RNR NAK timer code in units of 10 us. */
+/* Wait of each RNR NAK timer code, in units of 10 us. */
 static const uint32_t rnr_10us[ROCE_RNR_CODES] = {
     /*  0 */ 65536,     1,     2,     3,     4,     6,     8,    12,
     /*  8 */    16,    24,    32,    48,    64,    96,   128,   192,
@@ -16,7 +16,7 @@ static const uint32_t rnr_10us[ROCE_RNR_CODES] = {
     /* 24 */  4096,  6144,  8192, 12288, 16384, 24576, 32768, 49152,
 };
 
-/* The end-to-end credits of each code. */
+/* End-to-end credits of each code. */
 static const uint32_t credits[ROCE_CREDIT_CODES] = {
     /*  0 */     0,     1,     2,     3,     4,     6,     8,    12,
     /*  8 */    16,    24,    32,    48,    64,    96,   128,   192,
@@ -54,7 +54,7 @@ static const struct named_value ethertype[] = {
     {0x8915, "RoCEv1"},
 };
 
-/* IANA protocol numbers, as far as one meets them in front of a BTH */
+/* IANA protocol numbers that may precede a BTH */
 static const struct named_value ipproto[] = {
     { 0, "hop-by-hop options"},
     { 1, "ICMP"},
@@ -74,13 +74,13 @@ static const struct named_value ecn[] = {
     {3, "CE"},
 };
 
-/* Annex A19; values as Linux has them (IB_FLUSH_RANGE, IB_FLUSH_MR) */
+/* Annex A19; values as in Linux (IB_FLUSH_RANGE, IB_FLUSH_MR) */
 static const struct named_value flush_sel[] = {
     {0, "memory range"},
     {1, "memory region"},
 };
 
-/* Annex A19; bits as Linux has them (IB_FLUSH_GLOBAL, IB_FLUSH_PERSISTENT) */
+/* Annex A19; bits as in Linux (IB_FLUSH_GLOBAL, IB_FLUSH_PERSISTENT) */
 static const struct named_value flush_plt[] = {
     {1, "global visibility"},
     {2, "persistence"},
@@ -127,7 +127,7 @@ static const struct named_value cm_attr[] = {
     {0x1A, "APR"},
 };
 
-/* IBTA ch. 12, REQ; type 3 says "see the extended transport type" (Annex A14) */
+/* IBTA ch. 12, REQ; for type 3 see the extended transport type (Annex A14) */
 static const struct named_value cm_transport[] = {
     {0, "RC"},
     {1, "UC"},
@@ -152,7 +152,7 @@ static const struct named_value cm_mra_msg[] = {
     {2, "LAP"},
 };
 
-/* IBTA ch. 12, REJ; numbers as Linux ib_cm.h has them */
+/* IBTA ch. 12, REJ; numbers as in Linux ib_cm.h */
 static const struct named_value cm_rej_reason[] = {
     { 1, "no QP available"},
     { 2, "no EE context available"},
@@ -190,7 +190,7 @@ static const struct named_value cm_rej_reason[] = {
     {35, "vendor option not supported"},
 };
 
-/* IBTA ch. 12, SIDR_REP; numbers as Linux ib_cm.h has them */
+/* IBTA ch. 12, SIDR_REP; numbers as in Linux ib_cm.h */
 static const struct named_value cm_sidr_status[] = {
     {0, "QPN and Q_Key valid"},
     {1, "service ID not supported"},
@@ -200,7 +200,7 @@ static const struct named_value cm_sidr_status[] = {
     {5, "version not supported"},
 };
 
-/* IBTA ch. 12, APR; numbers as Linux ib_cm.h has them */
+/* IBTA ch. 12, APR; numbers as in Linux ib_cm.h */
 static const struct named_value cm_apr_status[] = {
     { 0, "alternate path loaded"},
     { 1, "invalid communication ID"},
@@ -278,7 +278,8 @@ enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome)
     }
 }
 
-/* A time in the unit that reads best, to three places, without idle zeros: "0.64 ms", "8.59 s". */
+/* Writes a time in the unit `unit_name`, with up to three decimals and without trailing zeros:
+ * "0.64 ms", "8.59 s". */
 static void time_text(const char *before, uint64_t ns, uint64_t unit, const char *unit_name,
                       char *buf, size_t cap)
 {
@@ -331,7 +332,7 @@ uint64_t roce_ack_timeout_ns(uint8_t code)
     return code == 0 ? ROCE_NEVER_NS : UINT64_C(4096) << (code & 0x1F);
 }
 
-/* 4.096 us * 2^code, the form of every timeout the CM carries. */
+/* Writes 4.096 us * 2^code, the encoding of all timeouts of the CM. */
 static void timeout_text(uint8_t code, char *buf, size_t cap)
 {
     uint64_t ns = UINT64_C(4096) << (code & 0x1F);

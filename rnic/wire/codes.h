@@ -15,20 +15,20 @@
 
 #define ROCE_RNR_CODES         32u
 #define ROCE_CREDIT_CODES      32u
-#define ROCE_CREDIT_NONE       31u /* the code that says "credits not valid" */
+#define ROCE_CREDIT_NONE       31u /* credit code "credits not valid" */
 #define ROCE_CREDITS_UNLIMITED UINT32_MAX
-#define ROCE_NEVER_NS          UINT64_MAX /* a time that does not come */
+#define ROCE_NEVER_NS          UINT64_MAX /* time of an event that never happens */
 
-/* The wait that RNR NAK timer code 0..31 asks for. Code 0 is the longest: 655.36 ms. */
+/* Returns the wait for RNR NAK timer code 0..31. Code 0 is the longest: 655.36 ms. */
 uint64_t roce_rnr_ns(uint8_t code);
 
-/* Credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
+/* Returns the credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
 uint32_t roce_credits(uint8_t code);
 
-/* The largest code whose credits are not above `free_wqes` (never 31). */
+/* Returns the largest code with at most `free_wqes` credits (never 31). */
 uint8_t roce_credit_code(uint32_t free_wqes);
 
-/* Bits 6:5 of the syndrome (bit 7 must be 0). */
+/* Kind of a syndrome: bits 6:5 (bit 7 must be 0). */
 enum roce_syndrome_kind {
     ROCE_SYN_ACK,      /* low 5 bits: credit code */
     ROCE_SYN_RNR,      /* low 5 bits: timer code */
@@ -50,29 +50,27 @@ enum roce_nak {
 
 enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome);
 
-/* The low 5 bits: credit, timer or NAK code. */
+/* Returns the low 5 bits: credit, timer or NAK code. */
 static inline uint8_t roce_syndrome_code(uint8_t syndrome)
 {
     return syndrome & 0x1F;
 }
 
-/* "ACK, 12 credits", "RNR NAK, 0.64 ms", "NAK, remote access error", ... Returns `buf`. */
+/* Writes "ACK, 12 credits", "RNR NAK, 0.64 ms", "NAK, remote access error", ... Returns `buf`. */
 const char *roce_syndrome_text(uint8_t syndrome, char *buf, size_t cap);
 
-/* Path MTU code 1..5 in bytes (256..4096); 0 for any other code. */
+/* Returns the bytes (256..4096) of path MTU code 1..5; 0 for any other code. */
 uint32_t roce_mtu_bytes(uint8_t code);
 
-/* The code of 256, 512, 1024, 2048 or 4096; 0 for any other number. */
+/* Returns the code of 256, 512, 1024, 2048 or 4096 bytes; 0 for any other number. */
 uint8_t roce_mtu_code(uint32_t bytes);
 
-/* Local ACK timeout code 0..31: 4.096 us * 2^code; code 0 means never. */
+/* Returns the local ACK timeout of code 0..31, ns: 4.096 us * 2^code; code 0 means never. */
 uint64_t roce_ack_timeout_ns(uint8_t code);
 
-/*
- * The name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string is
- * static, except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is written
- * to `buf`.
- */
+/* Returns the name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string
+ * is static, except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is
+ * written to `buf`. */
 const char *roce_vals_name(enum roce_vals vals, uint64_t value, char *buf, size_t cap);
 
 #endif

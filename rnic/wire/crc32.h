@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * CRC-32 of Ethernet (polynomial 0x04C11DB7, reflected, initial and final inversion) through the
- * fastest well-kept library the build found: ISA-L or libdeflate, else a portable table.
- */
+/* CRC-32 of Ethernet (polynomial 0x04C11DB7, reflected, initial and final inversion), by the
+ * fastest library that the build found: ISA-L or libdeflate, else a portable table. */
 #ifndef ROCE_CRC32_H
 #define ROCE_CRC32_H
 
@@ -13,30 +11,27 @@
 /* Continues `crc` (0 to begin, else an earlier result) over `len` bytes, as zlib's crc32() does. */
 uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
 
-/*
- * Continues `crc` over the `len` bytes at `from` and copies them to `to`, which does not overlap
- * them. Each byte is read once, so that the CRC is that of the copy even if somebody writes to
- * `from` meanwhile, as programs may. One pass on processors that multiply four blocks at once.
- */
+/* Continues `crc` over the `len` bytes at `from` and copies them to `to`, which must not overlap
+ * them. Each byte is read once, so the CRC is that of the copy even if a program writes to `from`
+ * meanwhile. Processors with VPCLMULQDQ do both in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
-#define ROCE_CRC_ONES 64 /* bytes */
+#define ROCE_CRC_ONES 64 /* bytes that can be masked */
 
-/*
- * Continues *crc over the `len` bytes at `p`, of which the first are taken as if they had been ORed
- * with `ones`. False, and nothing done, where that is not one pass: on other processors, and for a
- * length that is 0 or no multiple of 4.
- */
+/* Continues *crc over the `len` bytes at `p`, with the first bytes ORed with `ones`. Returns false
+ * and does nothing if one pass is not possible: on other processors, and for a length that is 0 or
+ * not a multiple of 4. */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 
-/* The portable back end, always there: the reference of the tests. */
+/* Computes the CRC by the portable table; the reference of the tests. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
 
-/* "isal", "libdeflate" or "portable". */
+/* Returns "isal", "libdeflate" or "portable". */
 const char *roce_crc32_name(void);
 
-/* How this processor copies: "vpclmulqdq" in one pass, "memcpy" in two. */
+/* Returns how roce_crc32_copy() works on this processor: "vpclmulqdq" in one pass, "memcpy" in two.
+ */
 const char *roce_crc32_copy_name(void);
 
 #endif

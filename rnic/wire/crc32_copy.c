@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CRC-32 with something else in the same pass: a copy, which hides behind the multiplications of
- * the CRC, or the ones of an ICRC. The libraries have no such function for this polynomial;
- * tests/bench/bench_wire measures both ways.
+ * CRC-32 combined with other work in one pass: with a copy, or with the mask of an ICRC. The
+ * libraries have no such functions for this polynomial; tests/bench/bench_wire measures one pass
+ * and two.
  *
- * The CRC is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ
- * Instruction", Intel, 2009. A block of 128 bits that stands D bits before another is added to that
- * one as its first half times x^(D+32) and its second half times x^(D-32). Bits are reflected, as
- * those of the CRC are.
+ * The algorithm is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+ * PCLMULQDQ Instruction", Intel, 2009. It adds a block of 128 bits to a block D bits later: the
+ * first half times x^(D+32), and the second half times x^(D-32). Bits are reflected, as in the CRC.
  */
 #include "wire/crc32.h"
 
@@ -21,25 +20,25 @@
 #include <immintrin.h>
 
 #define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
-#define VECTOR 64u  /* bytes of one, which are four blocks */
-#define LANES  4u   /* vectors that are folded side by side: one alone waits for itself */
-#define LEAST  256u /* bytes; of fewer, two passes take no longer */
+#define VECTOR 64u  /* bytes of a vector: four blocks */
+#define LANES  4u   /* vectors folded in parallel; a single one would wait for its own result */
+#define LEAST  256u /* minimum length, bytes; below it two passes are as fast */
 
-/* x^(D+32) and x^(D-32) modulo the polynomial, reflected and moved up by a bit. A wrong number
- * makes wrong CRCs: the tests compare them with those of another implementation. */
+/* x^(D+32) and x^(D-32) modulo the polynomial, reflected and shifted by one bit. The tests check
+ * them by comparing CRCs with another implementation. */
 static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
 static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
 static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};
-static const uint64_t to_last[8] = {/* of the four blocks of a vector to the last one */
+static const uint64_t to_last[8] = {/* from each of the four blocks of a vector to the last one */
                                     0x03DB1ECDC, 0x174359406, 0x0F1DA05AA, 0x15A546366,
                                     0x1751997D0, 0x0CCAA009E, 0,           0};
 static const uint64_t by_64[2] = {0x163CD6124, 0}; /* 32 bits */
 static const uint64_t barrett[2] = {0x1DB710641,
-                                    0x1F7011641}; /* the polynomial, and x^64 over it */
+                                    0x1F7011641}; /* the polynomial, and x^64 divided by it */
 
 FOLDS static inline __m512i fold(__m512i x, const uint64_t by[2], __m512i to)
 {
-    enum { SUM = 0x96 }; /* the truth table of a ^ b ^ c */
+    enum { SUM = 0x96 }; /* truth table of a ^ b ^ c */
     __m512i k = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)by));
 
     return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, k, 0x00),
@@ -58,7 +57,7 @@ FOLDS static inline __m128i fold_blocks(__m512i x)
         _mm512_extracti32x4_epi32(x, 3));
 }
 
-/* What is left of 128 bits, and of the 32 zeros that a CRC appends. */
+/* Reduces 128 bits, and the 32 zeros that a CRC appends, to the CRC. */
 FOLDS static inline uint32_t reduce(__m128i x)
 {
     const __m128i low = _mm_setr_epi32(-1, 0, 0, 0);
@@ -74,7 +73,7 @@ FOLDS static inline uint32_t reduce(__m128i x)
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, q), 1);
 }
 
-/* One vector more, and copied unless `to` is NULL. */
+/* Loads a vector, and copies it unless `to` is NULL. */
 FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
 {
     __m512i v = _mm512_loadu_si512(from);
@@ -84,7 +83,7 @@ FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
     return v;
 }
 
-/* The CRC of the first LANES vectors, which are in `x`, and of `cnt` more. */
+/* Returns the CRC of LANES vectors, which are in `x`, and `cnt` more. */
 FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uint8_t *to,
                                       size_t cnt)
 {
@@ -109,7 +108,7 @@ FOLDS static inline __m512i inverted(uint32_t crc)
     return _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc));
 }
 
-/* `cnt` >= LANES vectors. */
+/* Copies `cnt` >= LANES vectors and returns their CRC. */
 FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t cnt)
 {
     __m512i x[LANES];
@@ -120,7 +119,7 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
 
-/* The CRC of `cnt` vectors, fewer than LANES, of which the first two are in `x`. */
+/* Returns the CRC of `cnt` vectors, fewer than LANES; the first two are in `x`. */
 FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, size_t cnt)
 {
     __m512i sum = x[0];
@@ -132,12 +131,13 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
     return ~reduce(fold_blocks(sum));
 }
 
-/* Zeros in front of a packet change nothing, so that its first vector may be one that is not full;
- * the CRC before it and the ones stand where it begins. `len` is a multiple of 4, >= 4. */
+/* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. Zeros before a packet do not change the
+ * CRC, so the first vector may be partly filled. The CRC so far and the mask are applied where the
+ * packet begins. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
-    unsigned zeros = -len % VECTOR / 4; /* words of 4 bytes, as are the bits of a mask */
+    unsigned zeros = -len % VECTOR / 4; /* in words of 4 bytes, one for each mask bit */
     size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);

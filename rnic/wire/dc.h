@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * DC: packets of NVIDIA's (Mellanox') dynamically connected transport, which stands in no
- * specification and uses the opcodes of reliable datagrams.
+ * DC: packets of NVIDIA's (Mellanox') dynamically connected transport, which no public
+ * specification describes. It uses the opcodes of reliable datagrams.
  *
- * What is known of it are the lengths and contents of packets that ConnectX sent: twenty bytes
- * follow the BTH, a byte that is not 0 and a QP number first; then come the headers of the RC
- * opcode that has the same low five bits, and a payload of one path MTU where that has one.
- * Reliable datagrams have a RDETH there, whose first byte is reserved and 0: as such the codec
- * parses both, so that of a DC packet only the BTH and what this file tells is true.
+ * Known are the lengths and contents of packets that ConnectX sent. 20 bytes follow the BTH: a
+ * nonzero byte and a QP number first. Then come the headers of the RC opcode with the same low five
+ * bits, and a payload of one path MTU where that opcode has one. Reliable datagrams have a RDETH in
+ * this place, whose first byte is reserved and 0. The codec parses both as reliable datagrams, so
+ * of a DC packet only the BTH and the functions of this file are valid.
  */
 #ifndef ROCE_DC_H
 #define ROCE_DC_H
@@ -16,13 +16,13 @@
 
 #define ROCE_DC_LEN 20u
 
-/* Whether it is one, and not of reliable datagrams. */
+/* Returns whether the packet is DC and not a reliable datagram. */
 static inline bool roce_dc_is(const struct roce_pkt *pkt)
 {
     return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
 }
 
-/* Whether it may be one, as far as was captured. */
+/* Returns whether the packet is DC, or too little of it was captured to exclude that. */
 static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
 {
     if (!roce_opcode_has(pkt->op, ROCE_HDR_RDETH))
@@ -35,13 +35,14 @@ static inline uint32_t roce_dc_src_qp(const struct roce_pkt *pkt)
     return pkt->rdeth.eecnxt;
 }
 
-/* The RC opcode whose headers follow; of no headers where RC has no such opcode. */
+/* Returns the RC opcode whose headers follow; a reserved one without headers if RC has no such
+ * opcode. */
 static inline const struct roce_opcode *roce_dc_like(const struct roce_pkt *pkt)
 {
     return roce_opcode(pkt->bth.opcode & 0x1F);
 }
 
-/* Bytes of payload, without pad; 0 if the packet has not even the headers. */
+/* Returns the bytes of payload without pad; 0 if the headers are incomplete. */
 static inline uint32_t roce_dc_payload_len(const struct roce_pkt *pkt)
 {
     uint32_t headers =

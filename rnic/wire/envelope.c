@@ -7,10 +7,10 @@
 #define IP6_ROUTING      43
 #define IP6_FRAGMENT     44
 #define IP6_DEST_OPTIONS 60
-#define IP6_EXT_MAX      8 /* extension headers walked; a longer chain is no RoCE packet */
+#define IP6_EXT_MAX      8 /* maximum of extension headers; a longer chain is not RoCE */
 
-/* Makes the packet end at `end` if that is inside what is known so far and not before the byte to
- * be read next; anything else is `defect`. */
+/* Moves the end of the packet to `end`. If that is before the next byte or after the known end,
+ * records `defect` instead. */
 static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defect)
 {
     if (end < walk->off || end > walk->end)
@@ -19,12 +19,12 @@ static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defec
         walk->end = end;
 }
 
-/* The ones' complement sum of RFC 791 over a header; 0 if its checksum is right. */
+/* Returns the Internet checksum over an IPv4 header (RFC 791); 0 if its checksum is right. */
 static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0;
 
-    /* A header is of whole words; nearly always there are no options. */
+    /* A header consists of 32-bit words; most have no options. */
     for (unsigned i = 0; i < ROCE_IP4_LEN; i += 4)
         sum += roce_bits_get(p, i, 0, 32);
     for (unsigned i = ROCE_IP4_LEN; i < len; i += 4)
@@ -47,7 +47,7 @@ static int parse_udp(struct roce_walk *walk)
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
     limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
-    if (walk->end != ip_end) /* bytes of the IP packet that UDP does not own */
+    if (walk->end != ip_end) /* the IP packet has bytes after the UDP datagram */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);
     return ROCE_OK;
 }
@@ -68,12 +68,12 @@ static int parse_ip4(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
-    /* MF and offset, at once and from the frame: compilers make one load of the two members, which
-     * then waits until both have reached the cache. That was a tenth of the time of a packet. */
+    /* MF and offset, in one read from the frame. From the two members compilers make one load that
+     * waits for both stores, which was a tenth of the time of a packet. */
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
-    if (pkt->ip4.frag != 0) /* no UDP header here: nobody can say whose fragment it is */
+    if (pkt->ip4.frag != 0) /* a later fragment has no UDP header */
         return ROCE_ERR_NOT_ROCE;
     if (pkt->ip4.version != 4)
         roce_walk_defect(walk, ROCE_DEFECT_IP_VERSION);
@@ -96,7 +96,7 @@ static int parse_ip4(struct roce_walk *walk)
     return error;
 }
 
-/* Walks extension headers up to UDP; they have no place in a RoCEv2 packet (CA17-16). */
+/* Parses IPv6 extension headers up to UDP; they are not allowed in RoCEv2 (CA17-16). */
 static int parse_ip6_ext(struct roce_walk *walk, uint8_t next)
 {
     for (int i = 0; i < IP6_EXT_MAX && next != ROCE_IPPROTO_UDP; i++) {
@@ -140,7 +140,7 @@ static int parse_ip6(struct roce_walk *walk)
     return error ? error : parse_udp(walk);
 }
 
-/* A GRH whose transport part ends, by its length, at the ICRC. */
+/* Parses a GRH; by its length the transport part ends after the ICRC. */
 static int parse_grh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -170,13 +170,13 @@ static int parse_lrh(struct roce_walk *walk)
     roce_lrh_parse(p, &pkt->lrh);
     pkt->net_off = (uint16_t)lrh_off;
     if (pkt->lrh.lnh != LNH_IBA_LOCAL && pkt->lrh.lnh != LNH_IBA_GLOBAL)
-        return ROCE_ERR_NOT_ROCE; /* a raw packet: no InfiniBand transport inside */
+        return ROCE_ERR_NOT_ROCE; /* a raw packet without InfiniBand transport */
     pkt->encap = pkt->lrh.lnh == LNH_IBA_GLOBAL ? ROCE_ENCAP_IB_GLOBAL : ROCE_ENCAP_IB_LOCAL;
     limit_end(walk, lrh_off + pkt->lrh.len * 4u, ROCE_DEFECT_LRH_LEN);
     return pkt->encap == ROCE_ENCAP_IB_GLOBAL ? parse_grh(walk) : ROCE_OK;
 }
 
-/* VLAN tags, then what the innermost type announces. */
+/* Parses VLAN tags and the protocol of the innermost type. */
 static int parse_ethertype(struct roce_walk *walk, uint16_t type)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -293,7 +293,8 @@ static int build_udp(const struct roce_pkt *pkt, unsigned flags, size_t payload_
     if (!p)
         return ROCE_ERR_NOSPACE;
     if (!(flags & ROCE_BUILD_KEEP_LEN))
-        udp.len = (uint16_t)(ROCE_UDP_LEN + payload_len); /* fits: the IP length was checked */
+        udp.len =
+            (uint16_t)(ROCE_UDP_LEN + payload_len); /* no overflow: the IP length was checked */
     roce_udp_build(&udp, p);
     return ROCE_OK;
 }
@@ -384,7 +385,7 @@ int roce_envelope_build(const struct roce_pkt *pkt, unsigned flags, size_t bth_l
     return error ? error : net_off;
 }
 
-/* One row an encapsulation: the Ethernet type that announces it, 0 for none. */
+/* Ethernet type of each encapsulation; 0 for none. */
 static const uint16_t encap_ethertype[] = {
     [ROCE_ENCAP_NONE] = 0,
     [ROCE_ENCAP_IB_LOCAL] = 0,

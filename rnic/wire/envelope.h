@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Envelope: what stands around the transport headers: Ethernet, VLAN tags, Linux cooked headers,
+/* Envelope: the headers around the transport headers: Ethernet, VLAN tags, Linux cooked headers,
  * IPv4, IPv6, UDP, and LRH and GRH of native links and RoCEv1. Private to wire/: users see pkt.h.
  */
 #ifndef ROCE_ENVELOPE_H
@@ -14,12 +13,12 @@
 #define ROCE_SLL2_LEN       20 /* protocol first */
 #define ROCE_SLL2_PROTO_OFF 0
 
-/* The walk over a frame from header to header. */
+/* State of parsing a frame header by header. */
 struct roce_walk {
     struct roce_pkt *pkt;
     size_t off; /* next byte to read, <= limit */
-    size_t end; /* where the packet ends on the wire, by the innermost length read so far */
-    int error;  /* ROCE_OK, or why the walk ended */
+    size_t end; /* end of the packet on the wire, by the innermost length read so far */
+    int error;  /* ROCE_OK, or the reason why parsing ended */
 };
 
 static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect defect)
@@ -27,12 +26,10 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
     walk->pkt->defects |= UINT32_C(1) << defect;
 }
 
-/*
- * The next `len` bytes, or NULL with walk->error set: ROCE_ERR_MALFORMED and defect `shrt` when the
- * packet ends before them, ROCE_ERR_CUT when only the capture does. Inline, with lengths that are
- * constants where it is called: as functions these two were a tenth of the instructions of a
- * packet.
- */
+/* Returns the next `len` bytes. Returns NULL and sets walk->error if they are missing:
+ * ROCE_ERR_MALFORMED with defect `shrt` if the packet ends before them, ROCE_ERR_CUT if only the
+ * capture does. Inline, because as a function this and the next one took a tenth of the
+ * instructions of a packet. */
 static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
                                             enum roce_defect shrt)
 {
@@ -52,7 +49,7 @@ static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
     return p;
 }
 
-/* The same for a header of the model, `len` bytes long, noting where it is. */
+/* Returns the next `len` bytes as header `hdr`, and records its offset in the model. */
 static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, size_t len,
                                            enum roce_defect shrt)
 {
@@ -66,22 +63,18 @@ static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr
     return p;
 }
 
-/*
- * Reads from the start of the frame to the BTH: sets encap, net_off and the headers in walk->pkt,
- * and leaves walk->off at the BTH and walk->end after the ICRC. Returns walk->error, or
- * ROCE_ERR_NOT_ROCE.
- */
+/* Parses from the start of the frame to the BTH: sets encap, net_off and the headers in walk->pkt,
+ * moves walk->off to the BTH and walk->end after the ICRC. Returns walk->error, or
+ * ROCE_ERR_NOT_ROCE. */
 int roce_envelope_parse(struct roce_walk *walk);
 
-/*
- * Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes.
- * Returns the offset of the first byte the ICRC covers, or a negative error; the cursor then stands
- * at the BTH.
- */
+/* Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes.
+ * Returns the offset of the first byte that the ICRC covers, or a negative error; the cursor is
+ * then at the BTH. */
 int roce_envelope_build(const struct roce_pkt *pkt, unsigned flags, size_t bth_len,
                         struct roce_wr *wr);
 
-/* Sets what the specification fixes in the headers of pkt->encap; see roce_pkt_init(). */
+/* Sets the constant fields of the headers of pkt->encap; see roce_pkt_init(). */
 void roce_envelope_init(struct roce_pkt *pkt);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "wire/ext_headers.h"
 
-/* Where the headers of the usual packet begin. */
+/* Offsets of the headers of a common packet. */
 enum {
     AT_IP4 = ROCE_ETH_LEN,
     AT_UDP = AT_IP4 + ROCE_IP4_LEN,
@@ -14,10 +14,10 @@ enum {
 #define HDRS_TO_BTH                                                                                \
     (ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP) |        \
      ROCE_HDR_BIT(ROCE_HDR_BTH))
-#define IP4_FRAGMENT 0x3FFFu /* of bytes 6 and 7: more follow, or it is not the first */
+#define IP4_FRAGMENT 0x3FFFu /* mask of bytes 6 and 7: more fragments, or a fragment offset */
 
-/* Whether the checksum of a header without options is right: the ones' complement sum of all its
- * words is all ones. */
+/* Returns whether the checksum of an IPv4 header without options is right: the ones' complement sum
+ * of its words is all ones. */
 static bool ip4_checksum_is_right(const uint8_t *p)
 {
     uint64_t sum = roce_be_get(p, 4) + roce_be_get(p + 4, 4) + roce_be_get(p + 8, 4) +
@@ -30,9 +30,9 @@ static bool ip4_checksum_is_right(const uint8_t *p)
     return sum == 0xFFFF;
 }
 
-/* Ethernet without tags, IPv4 without options or fragments, UDP, lengths and checksum right and
- * nothing behind. All of it from the frame: what was just parsed member by member waits for the
- * cache when compilers read two of them at once. */
+/* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
+ * correct lengths and checksum, and no trailer. It reads the frame, not parsed members: compilers
+ * read two members at once, and such a load waits for both stores. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
@@ -44,7 +44,7 @@ static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
            AT_UDP + roce_be_get(udp + 4, 2) == wire_len && ip4_checksum_is_right(ip);
 }
 
-/* Payload, pad and ICRC of a packet whose lengths fit, which `pkt` has already. */
+/* Sets payload, pad and ICRC of a packet whose lengths were checked. */
 static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
 {
     const uint8_t *frame = pkt->frame;
@@ -63,7 +63,7 @@ static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
     pkt->icrc = end + ROCE_ICRC_LEN <= pkt->cap_len ? roce_le32_get(frame + end) : 0;
 }
 
-/* The headers behind the BTH, which are all there. */
+/* Parses the headers after the BTH, all of which are captured. */
 static void parse_ext_headers(struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
@@ -111,7 +111,8 @@ bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len,
     roce_ip4_parse(frame + AT_IP4, &pkt->ip4);
     roce_udp_parse(frame + AT_UDP, &pkt->udp);
     roce_bth_parse(bth, &pkt->bth);
-    memset(&pkt->aeth, 0, sizeof(pkt->aeth)); /* with its holes: packets are compared as memory */
+    memset(&pkt->aeth, 0,
+           sizeof(pkt->aeth)); /* including padding bytes, because packets are compared as memory */
     memset(&pkt->reth, 0, sizeof(pkt->reth));
     memset(pkt->off, 0, sizeof(pkt->off));
     pkt->off[ROCE_HDR_IP4] = AT_IP4;

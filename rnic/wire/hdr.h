@@ -27,7 +27,7 @@ enum roce_hdr {
     ROCE_HDR_CNT
 };
 
-/* A set of headers, bit ROCE_HDR_BIT(h) for each. */
+/* Set of headers, with bit ROCE_HDR_BIT(h) for each. */
 typedef uint32_t roce_hdr_set;
 _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header");
 #define ROCE_HDR_BIT(h) (UINT32_C(1) << (h))
@@ -38,10 +38,10 @@ _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header")
 #define HDR_FN(id, verb) roce_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* How people read a field. */
+/* Format of a field's text. */
 enum roce_fmt {
     ROCE_FMT_DEC,
-    ROCE_FMT_HEX,  /* 0x, with as many digits as the field has */
+    ROCE_FMT_HEX,  /* 0x, with the digits of the field's width */
     ROCE_FMT_FLAG, /* one bit */
     ROCE_FMT_MAC,
     ROCE_FMT_IP4,
@@ -49,7 +49,7 @@ enum roce_fmt {
     ROCE_FMT_RAW, /* bytes, in hex */
 };
 
-/* Which table of codes.c names the values of a field. */
+/* Table of codes.c with names of a field's values. */
 enum roce_vals {
     ROCE_VALS_NONE,
     ROCE_VALS_OPCODE,
@@ -71,8 +71,8 @@ enum roce_vals {
     ROCE_VALS_CM_SIDR_STATUS,
     ROCE_VALS_CM_APR_STATUS,
     ROCE_VALS_MTU,
-    ROCE_VALS_ACK_TIMEOUT, /* 0 is "never" */
-    ROCE_VALS_CM_TIMEOUT,  /* 4.096 us * 2^value, 0 too */
+    ROCE_VALS_ACK_TIMEOUT, /* 4.096 us * 2^value; 0 means "never" */
+    ROCE_VALS_CM_TIMEOUT,  /* 4.096 us * 2^value, also for 0 */
     ROCE_VALS_RNR_RETRY,
     ROCE_VALS_CNT
 };
@@ -80,7 +80,7 @@ enum roce_vals {
 /* One field of a header. */
 struct roce_field {
     const char *name;  /* as in headers.def: "dest_qp" */
-    const char *label; /* for people: "Destination QP" */
+    const char *label; /* text for users: "Destination QP" */
     uint16_t byte;     /* offset from the start of the header */
     uint8_t bit;       /* 0 = most significant bit of that byte */
     uint16_t width;    /* in bits; above 64 only for MAC, GID and RAW */
@@ -90,22 +90,22 @@ struct roce_field {
 
 /* One header. */
 struct roce_hdr_info {
-    const char *id;     /* "bth": the middle of the filter name roce.bth.psn */
+    const char *id;     /* "bth": part of the filter name roce.bth.psn */
     const char *name;   /* "BTH" */
     const char *title;  /* "Base Transport Header" */
-    const char *source; /* where it is specified */
-    uint16_t len;       /* bytes */
+    const char *source; /* specification and section */
+    uint16_t len;       /* length, bytes */
     uint16_t field_cnt;
     const struct roce_field *fields;
 };
 
-/* The description of a header; `hdr` must be < ROCE_HDR_CNT. */
+/* Returns the description of a header; `hdr` must be < ROCE_HDR_CNT. */
 const struct roce_hdr_info *roce_hdr_info(enum roce_hdr hdr);
 
-/* The field `name` of a description, or NULL. */
+/* Returns the field `name` of a description, or NULL. */
 const struct roce_field *roce_field_find(const struct roce_hdr_info *info, const char *name);
 
-/* Value of a field of at most 64 bits, from the bytes of its header. */
+/* Returns the value of a field of at most 64 bits. */
 static inline uint64_t roce_field_get(const struct roce_field *field, const uint8_t *hdr)
 {
     return roce_bits_get(hdr, field->byte, field->bit, field->width);
@@ -116,10 +116,8 @@ static inline void roce_field_put(const struct roce_field *field, uint8_t *hdr, 
     roce_bits_put(hdr, field->byte, field->bit, field->width, value);
 }
 
-/*
- * The value as people read it, with its name where it has one: "0x0a (RC WRITE Only)". Writes at
- * most `cap` bytes including the final zero, and returns `buf`.
- */
+/* Writes the value of a field as text, with its name if it has one: "0x0a (RC WRITE Only)". Writes
+ * at most `cap` bytes including the final zero, and returns `buf`. */
 const char *roce_field_text(const struct roce_field *field, const uint8_t *hdr, char *buf,
                             size_t cap);
 

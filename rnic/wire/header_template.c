@@ -3,7 +3,7 @@
 
 #include "wire/envelope.h"
 
-/* Where the fields that change stand (RFC 791, RFC 8200, RFC 768; IBTA ch. 8 for the GRH). */
+/* Offsets of the fields that change (RFC 791, RFC 8200, RFC 768; IBTA ch. 8 for the GRH). */
 #define IP4_LEN_OFF  2
 #define IP4_CSUM_OFF 10
 #define IP6_LEN_OFF  4
@@ -46,7 +46,7 @@ static void add16(uint8_t *p, size_t n)
     roce_bits_put(p, 0, 0, 16, roce_bits_get(p, 0, 0, 16) + n);
 }
 
-/* The Internet checksum after `n` was added to one of the words under it (RFC 1624, equation 3). */
+/* Updates an Internet checksum after `n` was added to the word `before` (RFC 1624, equation 3). */
 static void update_csum(uint8_t *p, uint32_t before, uint32_t n)
 {
     uint32_t sum = (uint32_t)(~roce_bits_get(p, 0, 0, 16) & 0xFFFF) + (~before & 0xFFFF) +
@@ -67,7 +67,7 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
-    /* Of lengths that compilers know; the rest of the frame is written over what is too many. */
+    /* With constant lengths; the rest of the frame overwrites the excess bytes. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Env: the envelope of a connection, built once. All packets of a QP have the same Ethernet, IP and
- * UDP headers but for two lengths and the IPv4 header checksum; who sends many gives the model this
- * in roce_pkt.env, and roce_pkt_build() then writes the same bytes as from the model's headers.
- */
+/* Header template: the headers before the BTH, built once for a connection. All packets of a QP
+ * have the same Ethernet, IP and UDP headers, except for two lengths and the IPv4 header checksum.
+ * With a template in roce_pkt.header_template, roce_pkt_build() writes the same bytes as from the
+ * model's headers, but faster. */
 #ifndef ROCE_HEADER_TEMPLATE_H
 #define ROCE_HEADER_TEMPLATE_H
 
@@ -15,19 +14,19 @@
 struct roce_header_template {
     enum roce_encap encap;
     uint8_t len;
-    uint8_t net_off; /* of the IP header or GRH */
-    uint8_t
-        bytes[ROCE_HEADER_TEMPLATE_MAX]; /* with lengths and checksum of an empty transport part */
+    uint8_t net_off;                         /* offset of the IP header or GRH */
+    uint8_t bytes[ROCE_HEADER_TEMPLATE_MAX]; /* headers, with lengths and checksum for an empty
+                                                transport part */
 };
 
-/* Builds the envelope of a model that has an encapsulation on Ethernet, at most one VLAN tag and no
- * IPv4 options: ROCE_OK, or ROCE_ERR_INVALID for another. */
+/* Builds the template of a model with an encapsulation on Ethernet, at most one VLAN tag and no
+ * IPv4 options. Returns ROCE_OK, or ROCE_ERR_INVALID for any other model. */
 int roce_header_template_init(struct roce_header_template *env, const struct roce_pkt *model);
 
-/* Changes the UDP source port; a RoCEv1 envelope has none and stays as it is. */
+/* Changes the UDP source port; a RoCEv1 template has none and is not changed. */
 void roce_header_template_set_sport(struct roce_header_template *env, uint16_t sport);
 
-/* Writes the envelope around a transport part of `bth_len` bytes, as roce_envelope_build() does. */
+/* Writes the headers for a transport part of `bth_len` bytes, as roce_envelope_build() does. */
 int roce_header_template_build(const struct roce_header_template *env, size_t bth_len,
                                struct roce_wr *wr);
 

@@ -6,31 +6,31 @@
 #include "wire/crc32.h"
 #include "wire/hdr.h"
 
-/* CRC-32 of 8 bytes FF: what stands for the LRH on Ethernet (CA17-22). A test recomputes it. */
+/* CRC-32 of 8 bytes FF, which stand for the LRH on Ethernet (CA17-22). A test recomputes it. */
 #define CRC_OF_DUMMY_LRH 0x2144DF1Cu
 
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
 
 /*
- * The variant bits of each envelope in its usual form, as the places of the bytes that have some.
- * From them come straight lines of stores, for bytes that may be written to, and a mask of 64
- * bytes, which hold the longest envelope up to byte 4 of the BTH: of a fixed length, compilers OR
- * it on in vector registers. `len` is how many of the 64 of a long packet that may not be written
- * to go through the CRC apart from the rest: any number behind the last place would do, 48 is the
- * quickest with ISA-L where it suffices (tests/bench/bench_wire).
+ * Masked bits of each encapsulation without options, as offset and bits of each byte. They expand
+ * to stores, for packets in writable memory, and to a mask of 64 bytes, which covers the longest
+ * headers up to byte 4 of the BTH. With this constant length compilers apply the mask in vector
+ * registers. `len` is the number of the 64 bytes that are masked in a copy, for a long packet in
+ * read-only memory. Any number after the last masked byte is right; 48 is fastest with ISA-L
+ * (tests/bench/bench_wire).
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
-#define SHORT_MAX  128 /* bytes of a packet that is masked in a copy */
+#define SHORT_MAX  128 /* maximum length of a packet that is copied for masking */
 
 /* clang-format off */
 #define FF        0xFF
-#define LRH(M, o) M((o) + 0, FF) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF)  /* all of it: a router */ \
-                  M((o) + 4, FF) M((o) + 5, FF) M((o) + 6, FF) M((o) + 7, FF)  /* replaces the LRH */
+#define LRH(M, o) M((o) + 0, FF) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF)  /* all bytes: routers */ \
+                  M((o) + 4, FF) M((o) + 5, FF) M((o) + 6, FF) M((o) + 7, FF)  /* replace the LRH */
 #define VL(M, o)  M((o) + 0, 0xF0)                                             /* virtual lane */
 #define IP4(M, o) M((o) + 1, FF) M((o) + 8, FF) M((o) + 10, FF) M((o) + 11, FF) /* TOS, TTL, checksum */
 #define IP6(M, o) M((o) + 0, 0x0F) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF) /* traffic class, flow */ \
-                  M((o) + 7, FF)                                               /* label, hop limit; GRH likewise */
+                  M((o) + 7, FF)                                               /* label, hop limit; same for a GRH */
 #define UDP(M, o) M((o) + 6, FF) M((o) + 7, FF)                                /* checksum */
 #define BTH(M, o) M((o) + 4, FF)                                               /* FECN, BECN, reserved (C9-6) */
 
@@ -46,7 +46,7 @@
 #define ROW(bth_off, len, ENVELOPE) {bth_off, len, {ENVELOPE(IN_MASK)}}
 
 static const struct mask {
-    uint8_t bth_off; /* where the BTH starts in the usual form */
+    uint8_t bth_off; /* offset of the BTH without options or extension headers */
     uint8_t len;
     uint8_t ff[MASK_LEN];
 } masks[] = {
@@ -61,7 +61,7 @@ static const struct mask {
 
 #define BTH_MASK_LEN 5
 
-/* What comes before the packet: on Ethernet the ones that stand for the LRH. */
+/* Returns the CRC before the packet: on Ethernet that of the bytes for the LRH. */
 static uint32_t crc_start(enum roce_encap encap)
 {
     bool native = encap == ROCE_ENCAP_IB_LOCAL || encap == ROCE_ENCAP_IB_GLOBAL;
@@ -69,19 +69,20 @@ static uint32_t crc_start(enum roce_encap encap)
     return native ? 0 : CRC_OF_DUMMY_LRH;
 }
 
-/* Whether there is an ICRC at all. */
+/* Returns whether the packet can have an ICRC. */
 static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
 {
     return encap != ROCE_ENCAP_NONE && bth_off >= masks[encap].bth_off &&
            bth_off <= ROCE_ICRC_BTH_OFF_MAX && icrc_off >= bth_off + ROCE_BTH_LEN;
 }
 
-/* The mask in two pieces, the second of which ends with the BTH's: between them are options or
- * extension headers, if there are any. */
+/* Applies the mask in two parts, the second of which ends in the BTH. Options or extension headers
+ * may be between them. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
     size_t split =
-        mask->bth_off - ROCE_UDP_LEN; /* without UDP no byte is masked from here to the BTH */
+        mask->bth_off -
+        ROCE_UDP_LEN; /* encapsulations without UDP have no masked byte from here to the BTH */
 
     for (size_t i = 0; i < split; i++)
         net[i] |= mask->ff[i];
@@ -89,7 +90,7 @@ static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
         net[bth_off - ROCE_UDP_LEN + i] |= mask->ff[split + i];
 }
 
-/* Packets whose network header is not the usual one. */
+/* Returns the ICRC of a packet with options or extension headers. */
 static uint32_t icrc_with_options(const struct mask *mask, uint32_t crc, const uint8_t *net,
                                   size_t bth_off, size_t icrc_off)
 {
@@ -115,8 +116,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
     }
 }
 
-/* Short packets: a copy of all of it, so that one call does. A call costs as much as 100 bytes of a
- * long packet. */
+/* Returns the ICRC of a short packet by copying it, so that one CRC call is enough. A call costs as
+ * much as 100 bytes of a long packet. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -154,8 +155,8 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Byte by byte: a header just written by smaller stores cannot be read in vector registers
-     * without waiting for the cache, which was a third of the time of roce_pkt_build(). */
+    /* Byte by byte: loading a header that was just written into vector registers would wait for the
+     * stores, which was a third of the time of roce_pkt_build(). */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

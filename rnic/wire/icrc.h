@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the InfiniBand transport is wrapped. */
+/* Encapsulation of the InfiniBand transport. */
 enum roce_encap {
-    ROCE_ENCAP_NONE,      /* a bare BTH: no envelope, no ICRC can be computed */
+    ROCE_ENCAP_NONE,      /* a bare BTH: no envelope and no ICRC */
     ROCE_ENCAP_IB_LOCAL,  /* native: LRH */
     ROCE_ENCAP_IB_GLOBAL, /* native: LRH, GRH */
     ROCE_ENCAP_V1,        /* RoCEv1: Ethernet type 0x8915, GRH */
@@ -32,23 +32,20 @@ enum roce_encap {
     ROCE_ENCAP_V2_IP6,    /* RoCEv2: IPv6, UDP 4791 */
 };
 
-/* The largest distance from the first covered byte to the BTH: LRH and GRH, or IPv4 with all its
- * options and UDP, with room for IPv6 extension headers. */
+/* Maximum distance from the first covered byte to the BTH: LRH and GRH, or IPv4 with all options
+ * and UDP, with room for IPv6 extension headers. */
 #define ROCE_ICRC_BTH_OFF_MAX 128
 
-/*
- * The ICRC of a packet. `net` points at its first covered byte (LRH, GRH or IP header), the BTH
- * starts `bth_off` bytes later and the ICRC field `icrc_off` bytes later; all bytes up to icrc_off
- * are readable, bth_off is at most ROCE_ICRC_BTH_OFF_MAX and bth_off + 12 <= icrc_off.
- * ROCE_ENCAP_NONE gives 0.
- */
+/* Returns the ICRC of a packet. `net` points to its first covered byte (LRH, GRH or IP header). The
+ * BTH starts at `bth_off`, at most ROCE_ICRC_BTH_OFF_MAX, and the ICRC field at `icrc_off` >=
+ * bth_off + 12; all bytes before it are readable. ROCE_ENCAP_NONE gives 0. */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 
-/* The same of a packet that is the caller's to write to, and afterwards as it was: the masked
- * fields are ones in place, so that the CRC is one pass over the packet. */
+/* Returns the ICRC of a packet in writable memory, which is the same afterwards. The masked fields
+ * are set to ones in place meanwhile, so that the CRC is one pass over the packet. */
 uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off);
 
-/* The VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */
+/* Returns the VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */
 uint16_t roce_vcrc(const uint8_t *lrh, size_t len);
 
 #endif

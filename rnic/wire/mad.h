@@ -13,10 +13,10 @@
 #include "wire/error.h"
 #include "wire/hdr.h"
 
-#define ROCE_MAD_SIZE     256u /* header and data of every MAD, ch. 13 */
-#define ROCE_MAD_BASE     1u   /* the only base version, R221 */
+#define ROCE_MAD_SIZE     256u /* bytes of every MAD, with its header (ch. 13) */
+#define ROCE_MAD_BASE     1u   /* the only base version (R221) */
 #define ROCE_MAD_CLASS_CM 0x07u
-#define ROCE_MAD_CM_VER   2u /* class version of communication management, R221 */
+#define ROCE_MAD_CM_VER   2u /* class version of communication management (R221) */
 #define ROCE_MAD_SEND     0x03u
 
 #define HDR_TABLE        "wire/mad.def"
@@ -25,7 +25,7 @@
 #define HDR_FN(id, verb) roce_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* The description of the MAD header, for code that shows fields it does not know by name. */
+/* Returns the description of the MAD header, for code that prints all fields. */
 const struct roce_hdr_info *roce_mad_info(void);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Opcodes: what each of the 256 values of BTH.opcode is. The rows stand in opcodes.def; nothing
- * else in the project knows which headers follow a BTH, or where.
+ * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def; no other
+ * code knows which headers follow a BTH, or where.
  *
- * An opcode, its service, its kind and its header set are different types on purpose: an opcode is
- * never masked.
+ * Opcode, service, kind and header set are different types, so that no code masks bits of an
+ * opcode.
  */
 #ifndef ROCE_OPCODE_H
 #define ROCE_OPCODE_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-/* The top three bits of the opcode (IBTA ch. 9; CNP of Annex A17 has 100 in front). */
+/* Service: the top three bits of the opcode (IBTA ch. 9; the CNP of Annex A17 has 100). */
 enum roce_svc {
     ROCE_SVC_RC = 0,
     ROCE_SVC_UC = 1,
@@ -42,7 +42,7 @@ enum roce_kind {
     ROCE_KIND_CNP,
 };
 
-/* Place of a packet in its message: bit 0, it begins one; bit 1, it ends one. */
+/* Place of a packet in its message: bit 0, it begins the message; bit 1, it ends it. */
 enum roce_pos {
     ROCE_POS_MIDDLE = 0,
     ROCE_POS_FIRST = 1,
@@ -50,17 +50,17 @@ enum roce_pos {
     ROCE_POS_ONLY = ROCE_POS_FIRST | ROCE_POS_LAST,
 };
 
-/* How much payload may follow the headers. */
+/* Allowed payload after the headers. */
 enum roce_payload {
     ROCE_PAYLOAD_NONE,
     ROCE_PAYLOAD_MTU,  /* exactly one path MTU: First, Middle */
     ROCE_PAYLOAD_TAIL, /* 1 byte to one path MTU: Last */
     ROCE_PAYLOAD_ANY,  /* 0 bytes to one path MTU: Only */
     ROCE_PAYLOAD_8,    /* exactly 8 bytes: ATOMIC WRITE (Annex A19) */
-    ROCE_PAYLOAD_FREE, /* not known: reserved and manufacturer opcodes */
+    ROCE_PAYLOAD_FREE, /* unknown: reserved and manufacturer opcodes */
 };
 
-#define ROCE_OPCODE_HDRS 4 /* at most this many headers follow a BTH */
+#define ROCE_OPCODE_HDRS 4 /* maximum of headers after a BTH */
 
 struct roce_opcode {
     uint8_t value;
@@ -68,12 +68,12 @@ struct roce_opcode {
     enum roce_kind kind;
     enum roce_pos pos;
     enum roce_payload payload;
-    uint8_t hdr_cnt;                   /* headers after the BTH */
-    uint8_t hdr[ROCE_OPCODE_HDRS];     /* enum roce_hdr, in the order of the wire */
+    uint8_t hdr_cnt;                   /* number of headers after the BTH */
+    uint8_t hdr[ROCE_OPCODE_HDRS];     /* these headers, enum roce_hdr, in wire order */
     uint8_t hdr_off[ROCE_OPCODE_HDRS]; /* offset of each from the start of the BTH */
-    uint8_t len;                       /* BTH and these headers, bytes */
-    roce_hdr_set hdrs;                 /* the same headers as a set */
-    const char *name;                  /* "RC WRITE First"; "reserved" and the like otherwise */
+    uint8_t len;                       /* bytes of BTH and these headers */
+    roce_hdr_set hdrs;                 /* these headers as a set */
+    const char *name; /* "RC WRITE First"; "reserved" for a value without meaning */
 };
 
 /* ROCE_OP_RC_SEND_FIRST and so on, for code that builds packets. */
@@ -83,20 +83,20 @@ enum {
 #include "wire/opcodes.def"
 };
 
-/* The row of an opcode value. Never NULL; ends with the program. */
+/* Returns the static row of an opcode value; never NULL. */
 const struct roce_opcode *roce_opcode(uint8_t value);
 
-/* The counterpart of an RC opcode in another service, whose low 5 bits are the same; reserved if
+/* Returns the opcode of another service with the same low 5 bits as an RC opcode; a reserved one if
  * that service does not have it. */
 static inline const struct roce_opcode *roce_opcode_in(uint8_t rc_opcode, enum roce_svc svc)
 {
     return roce_opcode((uint8_t)((unsigned)svc << 5 | rc_opcode));
 }
 
-/* "RC", "UC", ... */
+/* Returns "RC", "UC", ... */
 const char *roce_svc_name(enum roce_svc svc);
 
-/* "SEND", "READ response", ... */
+/* Returns "SEND", "READ response", ... */
 const char *roce_kind_name(enum roce_kind kind);
 
 static inline bool roce_opcode_has(const struct roce_opcode *op, enum roce_hdr hdr)
@@ -104,7 +104,8 @@ static inline bool roce_opcode_has(const struct roce_opcode *op, enum roce_hdr h
     return (op->hdrs & ROCE_HDR_BIT(hdr)) != 0;
 }
 
-/* A packet of the requester (SEND, WRITE, READ, atomics, FLUSH, RESYNC). */
+/* Returns whether a requester sends it (SEND, WRITE, READ, atomics, FLUSH, RESYNC, ATOMIC WRITE).
+ */
 static inline bool roce_opcode_is_request(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -120,7 +121,7 @@ static inline bool roce_opcode_is_request(const struct roce_opcode *op)
     }
 }
 
-/* A packet of the responder: acknowledgement or READ response. */
+/* Returns whether a responder sends it: ACK, Atomic ACK or READ response. */
 static inline bool roce_opcode_is_response(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_ACK || op->kind == ROCE_KIND_ATOMIC_ACK ||
@@ -132,7 +133,7 @@ static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* A request that is answered by a response of its own: READ, atomics, ATOMIC WRITE, FLUSH. */
+/* Returns whether the request has its own response: READ, atomics, ATOMIC WRITE, FLUSH. */
 static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -156,8 +157,8 @@ static inline bool roce_opcode_ends(const struct roce_opcode *op)
     return (op->pos & ROCE_POS_LAST) != 0;
 }
 
-/* Whether so much payload may follow the headers; which of a length in a message is the transport's
- * business. */
+/* Returns whether this many bytes of payload may follow the headers. The transport checks the path
+ * MTU. */
 static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size_t len)
 {
     switch (op->payload) {
@@ -167,8 +168,8 @@ static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size
     }
 }
 
-/* Whether this packet needs a receive WQE when it is the message's (R093, R094): any SEND, and a
- * WRITE that carries immediate data. */
+/* Returns whether the packet needs the receive WQE of its message (R093, R094): any SEND, and a
+ * WRITE with immediate data. */
 static inline bool roce_opcode_uses_rq(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_SEND ||

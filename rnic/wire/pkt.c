@@ -12,11 +12,11 @@
 
 #define FCS_LEN 4
 
-/* Headers behind the BTH that struct roce_pkt has before `usual`. */
+/* Headers after the BTH that struct roce_pkt has before `parsed_fast`. */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
-/* Payload whose copy and CRC are one pass, apart from the CRC of the headers: of less, one call
- * over all of it takes no longer. */
+/* Minimum payload, bytes, for which copying and CRC are one pass. For less, one CRC call over the
+ * whole packet is as fast. */
 #define ONE_PASS_LEN 512
 
 const char *roce_error_text(int error)
@@ -38,7 +38,7 @@ static const struct roce_defect_info defects[ROCE_DEFECT_CNT] = {
 #include "wire/defects.def"
 };
 
-/* The defects for which a conformant receiver drops a packet. */
+/* Defects for which a conformant receiver drops a packet. */
 static const uint32_t dropping = 0
 #define DEFECT_MASK_INFO(ID)
 #define DEFECT_MASK_DROP(ID)                   | UINT32_C(1) << ROCE_DEFECT_##ID
@@ -61,11 +61,11 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
 /* ---- parse -------------------------------------------------------------------------------------
  */
 
-/* Compilers do not see it: of a length that they know gcc clears with "rep stos", which takes
- * several times as long as memset(). */
+/* Volatile, so that compilers do not know the length: gcc clears a known length with "rep stos",
+ * which takes several times as long as memset(). */
 static const volatile size_t pkt_len = sizeof(struct roce_pkt);
 
-/* Payload and pad: the bytes from the headers to the ICRC. */
+/* Parses payload and pad, the bytes between headers and ICRC. */
 static void parse_payload(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -77,7 +77,7 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_ALIGN);
     if (pkt->bth.padcnt > room) {
         roce_walk_defect(walk, ROCE_DEFECT_PAD_COUNT);
-        return; /* before a length is computed from it (R029) */
+        return; /* no length may be computed from it (R029) */
     }
     pkt->payload_len = (uint32_t)(room - pkt->bth.padcnt);
     pkt->payload_cap_len = (uint32_t)(captured < pkt->payload_len ? captured : pkt->payload_len);
@@ -93,7 +93,7 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
-/* The headers that the opcode names. Those that are wholly there are not measured one by one. */
+/* Parses the headers of the opcode. If all are captured, they need no single length checks. */
 static void parse_exts(struct roce_walk *walk, size_t bth_off)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -113,7 +113,8 @@ static void parse_exts(struct roce_walk *walk, size_t bth_off)
     pkt->present |= op->hdrs;
 }
 
-/* BTH to ICRC. Defects and cuts after the BTH leave the walk successful: the BTH was read. */
+/* Parses BTH to ICRC. Defects and a truncated capture after the BTH are not errors, because the BTH
+ * was read. */
 static int parse_transport(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -138,7 +139,7 @@ static int parse_transport(struct roce_walk *walk)
 
     walk->end = pkt->icrc_off; /* the headers end before the ICRC */
     parse_exts(walk, bth_off);
-    /* Where the payload starts is known even when the capture ends inside a header. */
+    /* The start of the payload is known even if a header is not captured. */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
         walk->off = bth_off + pkt->op->len;
         parse_payload(walk);
@@ -150,7 +151,7 @@ static int parse_transport(struct roce_walk *walk)
     return ROCE_OK;
 }
 
-/* What follows the packet: VCRC of a native link, padding, frame check sequence. */
+/* Handles bytes after the packet: VCRC of a native link, padding, frame check sequence. */
 static void parse_trailer(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -217,7 +218,7 @@ bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_
     return true;
 }
 
-/* Where the IP packet ends by all its lengths, or 0 if they contradict one another. */
+/* Returns the end of the IP packet by its lengths, or 0 if they contradict each other. */
 static size_t ip_length_end(const struct roce_pkt *pkt)
 {
     size_t end = pkt->net_off;
@@ -271,14 +272,14 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     pkt->bth.opcode = opcode;
     pkt->bth.migreq = 1;
     pkt->bth.pkey = 0xFFFF;
-    if (pkt->op->kind == ROCE_KIND_CNP) { /* M 0, BECN 1 (A17.9.3) */
+    if (pkt->op->kind == ROCE_KIND_CNP) { /* MigReq 0, BECN 1 (A17.9.3) */
         pkt->bth.migreq = 0;
         pkt->bth.becn = 1;
     }
     roce_envelope_init(pkt);
 }
 
-/* Few models have another pad count than their payload needs, and no other is copied. */
+/* Writes a BTH with another pad count. Few models need it, so only they copy the BTH. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;
@@ -287,8 +288,8 @@ static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
     roce_bth_build(&bth, p);
 }
 
-/* Payload and pad, which begin at `p`. Returns the ICRC up to their end, or the model's if that is
- * kept; the packet is covered from `net` on. */
+/* Writes payload and pad at `p`. Returns the ICRC up to their end, or that of the model if it is
+ * kept. The ICRC covers the packet from `net` on. */
 static uint32_t put_payload(const struct roce_pkt *pkt, unsigned flags, unsigned padcnt,
                             uint8_t *net, size_t bth_off, uint8_t *p)
 {

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packet: one model of a packet for parsing and for building. Parsing fills it from a captured or
- * received frame and copies nothing: payload and frame stay the caller's bytes. Building writes the
- * frame that the model describes. Parsing a frame without defects and building it again gives the
- * same bytes (a fuzz invariant), except for what building computes anew or the model leaves out: a
- * wrong ICRC or VCRC, pad that is not minimal and zero, an IPv4 checksum written FFFF for 0000, and
- * cooked link headers.
+ * Packet: the model of a packet, for parsing and for building.
+ *
+ * To parse a frame:
+ *   1. roce_pkt_parse() for a received frame, roce_pkt_parse_captured() or roce_tunnel_parse()
+ *      (tunnel.h) for a frame of a capture. They fill in the model and copy nothing: payload and
+ *      frame point to the caller's bytes.
+ *   2. roce_pkt_dropped() before the headers are trusted, roce_pkt_icrc_check() for the ICRC.
+ *
+ * To build a frame:
+ *   1. roce_pkt_init() sets the constants of an encapsulation and an opcode.
+ *   2. The caller fills in addresses, headers and payload.
+ *   3. roce_pkt_build() writes the frame, and computes lengths, checksum, pad and ICRC.
+ *
+ * Parsing a frame without defects and building it again gives the same bytes (a fuzz invariant),
+ * except for what building computes: a wrong ICRC or VCRC, unusual pad, an IPv4 checksum FFFF for
+ * 0000, and cooked link headers.
  *
  * All numbers are in host order. Offsets and lengths are bytes. No function here allocates, keeps
- * state, or reads beyond what it was given.
+ * state, or reads beyond its input. Errors are those of error.h.
  *
  * Sources: IBTA vol. 1 ch. 7 (LRH), 8 (GRH), 9 (transport); Annex A17 (RoCEv2).
  */
@@ -28,7 +38,7 @@
 #define ROCE_ETHERTYPE_V1    0x8915u
 #define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q */
 #define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad */
-#define ROCE_ETHERTYPE_QINQ1 0x9100u /* what switches used for it before */
+#define ROCE_ETHERTYPE_QINQ1 0x9100u /* used by switches before 802.1ad */
 #define ROCE_IPPROTO_UDP     17u
 #define ROCE_GRH_NEXT_IBA    0x1Bu
 #define ROCE_QP_MULTICAST    0xFFFFFFu
@@ -36,27 +46,27 @@
 #define ROCE_QKEY_GSI        0x80010000u
 #define ROCE_ICRC_LEN        4u
 #define ROCE_VCRC_LEN        2u
-#define ROCE_VLAN_MAX        4 /* tags of a stack that are kept; more make a frame not RoCE */
+#define ROCE_VLAN_MAX        4 /* maximum of tags; a frame with more is not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
 #define ROCE_OVERLAY_VNI     0x01000000u
 /* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
 #define ROCE_FRAME_MAX 4352
 
-/* Whether an Ethernet type announces a VLAN tag. */
+/* Returns whether an Ethernet type is that of a VLAN tag. */
 static inline bool roce_ethertype_is_tag(uint16_t type)
 {
     return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||
            type == ROCE_ETHERTYPE_QINQ1;
 }
 
-/* What a frame begins with. */
+/* First header of a frame. */
 enum roce_link {
     ROCE_LINK_ETHERNET,
     ROCE_LINK_SLL,  /* Linux cooked capture v1 */
     ROCE_LINK_SLL2, /* Linux cooked capture v2 */
     ROCE_LINK_IP,   /* IPv4 or IPv6 header */
     ROCE_LINK_IB,   /* LRH */
-    ROCE_LINK_BTH,  /* BTH: what a dissector on UDP 4791 is given */
+    ROCE_LINK_BTH,  /* BTH: a dissector on UDP 4791 starts there */
 };
 
 /* Bit numbers of roce_pkt.defects. */
@@ -71,7 +81,7 @@ enum roce_defect_severity { ROCE_DEFECT_INFO, ROCE_DEFECT_DROP, ROCE_DEFECT_WALK
 
 struct roce_defect_info {
     const char *id;   /* "pad_count" */
-    const char *text; /* one line for people */
+    const char *text; /* one line of text */
     const char *source;
     enum roce_defect_severity severity;
 };
@@ -79,48 +89,49 @@ struct roce_defect_info {
 struct roce_header_template;
 
 struct roce_pkt {
-    /* The frame as given; NULL when the packet is to be built. */
+    /* The frame; NULL when the packet is to be built. */
     const uint8_t *frame;
     uint32_t cap_len;  /* bytes of `frame` */
     uint32_t wire_len; /* bytes the frame had on the wire, >= cap_len */
 
     enum roce_link link;
     enum roce_encap encap;
-    const struct roce_opcode *op; /* NULL until a BTH was read */
-    roce_hdr_set present;         /* headers below that are set */
-    uint32_t defects;             /* bit per enum roce_defect */
+    const struct roce_opcode *op; /* NULL until the BTH was read */
+    roce_hdr_set present;         /* set of the headers below that are valid */
+    uint32_t defects;             /* set of enum roce_defect, a bit each */
 
     /* Payload without pad. `payload` is NULL when payload_cap_len is 0. */
     const uint8_t *payload;
-    uint32_t payload_len;     /* on the wire */
-    uint32_t payload_cap_len; /* captured, <= payload_len */
-    uint32_t icrc;            /* as stored; valid unless the capture is cut before it */
-    uint32_t icrc_off;    /* where the ICRC stands on the wire (it may be cut from the capture) */
-    uint32_t end_off;     /* first byte after the packet: after ICRC, or VCRC of a native link */
-    uint16_t net_off;     /* first byte the ICRC covers: LRH, GRH or IP header */
-    uint16_t payload_off; /* first byte after the headers */
+    uint32_t payload_len;     /* bytes on the wire */
+    uint32_t payload_cap_len; /* bytes captured, <= payload_len */
+    uint32_t icrc;            /* ICRC in the packet; 0 if it was not captured */
+    uint32_t icrc_off;        /* offset of the ICRC on the wire (it may not be captured) */
+    uint32_t end_off; /* offset of the first byte after the packet: after ICRC, or VCRC of a native
+                         link */
+    uint16_t net_off; /* offset of the first byte the ICRC covers: LRH, GRH or IP header */
+    uint16_t payload_off; /* offset of the first byte after the headers */
 
-    /* The headers that most packets have, together in few cache lines with what is above: who
-     * parses is often not who looks, and each line has to come over from another core. */
+    /* Headers of most packets, in few cache lines together with the members above: often another
+     * core uses what one core parsed. */
     struct roce_ip4 ip4;
     struct roce_udp udp;
     struct roce_bth bth;
     struct roce_aeth aeth;
     struct roce_reth reth;
 
-    /* Where each present header starts in `frame`; of VLAN tags the first. */
+    /* Offset of each present header in `frame`; for VLAN tags of the first. */
     uint16_t off[ROCE_HDR_CNT];
 
     struct roce_eth eth;
-    uint8_t pad[3]; /* BTH.PadCnt bytes of it; zero by the specification (R027) */
+    uint8_t pad[3]; /* BTH.PadCnt pad bytes, zero by the specification (R027) */
 
-    /* Most packets have nothing from here on, which is all zero then. */
-    bool parsed_fast; /* of this one it is so, by roce_pkt_parse_fast() */
+    /* Members from here on are zero in most packets. */
+    bool parsed_fast; /* they are zero; set by roce_pkt_parse_fast() */
     uint8_t vlan_cnt;
-    uint8_t tunnel; /* enum roce_tunnel that it was found in (tunnel.h), or 0 */
-    struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is what follows the tag */
+    uint8_t tunnel; /* enum roce_tunnel of the tunnel around it (tunnel.h), or 0 */
+    struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is the type after the tag */
     struct roce_lrh lrh;
-    uint32_t overlay; /* ROCE_OVERLAY_VNI and a network's number of 24 bits; 0: none (tunnel.h) */
+    uint32_t overlay; /* ROCE_OVERLAY_VNI with a 24-bit network number; 0: none (tunnel.h) */
     /* Network layer. */
     uint8_t ip4_options_len; /* 0..40, a multiple of 4 */
     uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];
@@ -137,10 +148,9 @@ struct roce_pkt {
     struct roce_ieth ieth;
     struct roce_cnp cnp;
 
-    uint16_t vcrc; /* native link only */
+    uint16_t vcrc; /* VCRC, native link only */
 
-    /* For building: NULL, or an envelope built before that is written in place of the headers up to
-     * the BTH (header_template.h). */
+    /* For building: headers before the BTH, built earlier (header_template.h), or NULL. */
     const struct roce_header_template *header_template;
 };
 
@@ -158,26 +168,22 @@ struct roce_pkt {
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
 
-/*
- * True for nearly every packet, of which it makes what roce_pkt_parse() and the functions for
- * captures do, with result 0, in fewer steps; false for any other frame, and *pkt is as it was.
- * *pkt is all zero, or what any of them made of an earlier frame: of what most packets do not have
- * nothing is cleared that is clear.
- */
+/* Parses most frames faster than roce_pkt_parse(), with the same result 0 as that and the functions
+ * for captures. Returns false for any other frame and leaves *pkt unchanged. *pkt must be all zero,
+ * or the result of one of these functions for an earlier frame; members that are already zero are
+ * not cleared again. */
 bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                          size_t cap_len, size_t wire_len);
 
-/*
- * As roce_pkt_parse(), for a frame of a capture. Mirror ports cut frames, too, and the file does
- * not say so. Where the IP and the UDP length agree on more than the frame has, the IPv4 checksum
- * is right, and the bytes at the end are no ICRC that fits, the frame counts as cut: pkt->wire_len
- * is then what the IP length makes of it.
- */
+/* Parses a frame of a capture, as roce_pkt_parse(). Mirror ports may truncate frames without a sign
+ * in the file. A frame counts as truncated if IP and UDP length agree on more bytes than it has,
+ * its IPv4 checksum is right, and its last bytes are not a correct ICRC. pkt->wire_len is then
+ * computed from the IP length. */
 int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                             size_t cap_len, size_t wire_len);
 
-/* Whether a conformant receiver drops this packet silently for a defect of its form (R016 ..). The
- * ICRC is looked at by roce_pkt_icrc_check(). */
+/* Returns whether a conformant receiver silently drops this packet for a defect of its form (R016
+ * and others). roce_pkt_icrc_check() checks the ICRC. */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);
 
 const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
@@ -185,14 +191,14 @@ const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 enum roce_icrc_status {
     ROCE_ICRC_GOOD,
     ROCE_ICRC_BAD,
-    ROCE_ICRC_UNVERIFIED, /* cut capture, bare BTH, or lengths that lead nowhere */
+    ROCE_ICRC_UNVERIFIED, /* truncated capture, bare BTH, or contradicting lengths */
 };
 
-/* Computes the ICRC of a parsed packet and compares. If `expected` is not NULL and the status is
- * GOOD or BAD, it receives the computed value. */
+/* Computes the ICRC of a parsed packet and compares it. For GOOD and BAD, *expected receives the
+ * computed value unless `expected` is NULL. */
 enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected);
 
-/* What roce_pkt_build takes from the model instead of computing it. */
+/* Fields that roce_pkt_build() copies from the model instead of computing them. */
 enum {
     ROCE_BUILD_KEEP_LEN = 1u << 0,  /* IP, UDP, GRH and LRH lengths, IHL */
     ROCE_BUILD_KEEP_CSUM = 1u << 1, /* IPv4 header checksum */
@@ -213,16 +219,14 @@ enum {
  */
 int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap);
 
-/*
- * Prepares a model for building: all zero except for what the specification fixes for `encap` and
- * `opcode` (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF).
- * Addresses, QPN, PSN, headers and payload are the caller's to fill. Ethernet is present for all
- * encapsulations but the native ones and NONE.
- */
+/* Initializes a model for building: zero, except for the constants of `encap` and `opcode`
+ * (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF). The
+ * caller fills in addresses, QPN, PSN, headers and payload. All encapsulations but the native ones
+ * and NONE have an Ethernet header. */
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
 
-/* The source and destination of the network layer as 16 bytes: GID, IPv6 address, or IPv4 address
- * as ::ffff:a.b.c.d (A17.4.1.1). All zero where there is none. */
+/* Returns source and destination of the network layer as 16 bytes: GID, IPv6 address, or IPv4
+ * address as ::ffff:a.b.c.d (A17.4.1.1). Zero if there is none. */
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
 
 static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)

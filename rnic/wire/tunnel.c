@@ -3,7 +3,7 @@
 
 #include "wire/envelope.h"
 
-/* Ethernet types that lead into tunnels (IEEE registry), and one more tag. */
+/* Ethernet types of tunnels (IEEE registry), and one more tag. */
 #define TYPE_TEB     0x6558u /* Transparent Ethernet bridging: a whole frame */
 #define TYPE_MPLS    0x8847u
 #define TYPE_MPLS_M  0x8848u
@@ -16,15 +16,15 @@
 #define TYPE_ETAG    0x893Fu
 #define TYPE_NSH     0x894Fu
 
-#define STEPS_MAX   16 /* types that follow one another around one inner frame */
+#define STEPS_MAX   16 /* maximum of headers around one inner frame */
 #define IP6_EXT_MAX 8
 
-/* A walk over the headers around one inner frame. */
+/* State of parsing the headers around one inner frame. */
 struct tunnel_walk {
     const uint8_t *frame;
-    size_t off, cap, end; /* next byte; bytes there are; where the innermost length read ends */
+    size_t off, cap, end; /* next byte; captured bytes; end by the innermost length read */
     enum roce_tunnel tunnel;
-    enum roce_link link; /* how the inner frame begins, once it was found */
+    enum roce_link link; /* first header of the inner frame, if `found` */
     bool found, cut, of_port;
     unsigned steps;
     uint32_t overlay;
@@ -46,7 +46,7 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* The outermost header names the tunnel, but one that leads no further. */
+/* Records the tunnel: the outermost one, or one that cannot be opened. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)
@@ -60,8 +60,8 @@ static void set_inner_link(struct tunnel_walk *walk, enum roce_tunnel tunnel, en
     walk->found = true;
 }
 
-/* A length that a header gives for what follows it; one that leads past the frame is what a mirror
- * port cut off. */
+/* Limits the end to a length that a header gives. A length beyond the frame means that a mirror
+ * port truncated it. */
 static void limit_end(struct tunnel_walk *walk, size_t len)
 {
     if (len < walk->end - walk->off)
@@ -71,7 +71,7 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
 /* ---- what tunnels have inside ------------------------------------------------------------------
  */
 
-/* The protocol inside by its Ethernet type. */
+/* Continues with the inner protocol of an Ethernet type. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
 {
     set_tunnel(walk, tunnel);
@@ -86,7 +86,8 @@ static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel
     }
 }
 
-/* The same by the number that NSH (RFC 8300, 2.2) and the generic VXLAN header give it. */
+/* Continues with the inner protocol by its number in NSH (RFC 8300, 2.2) or the generic VXLAN
+ * header. */
 static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint8_t next)
 {
     static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
@@ -96,7 +97,7 @@ static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tu
         inner_by_ethertype(walk, tunnel, types[next]);
 }
 
-/* Whether an Ethernet header that leads to RoCE may stand `skip` bytes on. */
+/* Returns whether `skip` bytes on may be an Ethernet header that leads to RoCE. */
 static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 {
     uint16_t type;
@@ -108,8 +109,8 @@ static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
            roce_ethertype_is_tag(type);
 }
 
-/* The labels, then IP or a pseudowire: an Ethernet frame, with a control word before it or without
- * (RFC 4448 4.6), which nothing but the frame itself shows. */
+/* Parses MPLS labels, then IP or a pseudowire: an Ethernet frame with or without a control word
+ * (RFC 4448 4.6), which only the frame itself shows. */
 static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;
@@ -163,13 +164,13 @@ static void at_nsh(struct tunnel_walk *walk)
         inner_by_next_protocol(walk, ROCE_TUNNEL_NSH, p[3]);
 }
 
-/* Type I has neither a sequence number nor a header of its own; type III has 8 bytes more if its O
+/* Parses ERSPAN. Type I has no sequence number and no header; type III has 8 more bytes if its O
  * bit is 1. */
 static void at_erspan(struct tunnel_walk *walk, uint16_t type, bool seq)
 {
     const uint8_t *p;
 
-    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of it */
+    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header belongs to it */
     if (type == TYPE_ERSPAN2 && !seq) {
         set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
         return;
@@ -186,7 +187,7 @@ static void at_gre(struct tunnel_walk *walk)
     bool seq;
 
     set_tunnel(walk, ROCE_TUNNEL_GRE);
-    if (!p || (p[1] & 7) != 0) /* version 1 is PPTP's */
+    if (!p || (p[1] & 7) != 0) /* version 1 is PPTP */
         return;
     seq = (p[0] & 0x10) != 0;
     type = (uint16_t)roce_be_get(p + 2, 2);
@@ -207,7 +208,7 @@ static void set_overlay(struct tunnel_walk *walk, uint32_t vni)
     walk->overlay = ROCE_OVERLAY_VNI | vni;
 }
 
-/* Without the P bit of the generic extension: an Ethernet frame. */
+/* Parses VXLAN. Without the P bit of the generic extension an Ethernet frame follows. */
 static void at_vxlan(struct tunnel_walk *walk, bool generic)
 {
     const uint8_t *p = take_bytes(walk, 8);
@@ -233,7 +234,8 @@ static void at_geneve(struct tunnel_walk *walk)
     inner_by_ethertype(walk, ROCE_TUNNEL_GENEVE, (uint16_t)roce_be_get(p + 2, 2));
 }
 
-/* A G-PDU; with any of the flags E, S, PN four bytes more, and then extension headers. */
+/* Parses a GTP-U G-PDU. With any of the flags E, S, PN it has four more bytes, then extension
+ * headers. */
 static void at_gtp(struct tunnel_walk *walk)
 {
     const uint8_t *p = take_bytes(walk, 8);
@@ -257,7 +259,7 @@ static void at_gtp(struct tunnel_walk *walk)
     set_inner_link(walk, ROCE_TUNNEL_GTP, ROCE_LINK_IP);
 }
 
-/* Ports of the IANA registry; 8472 is what Linux used for VXLAN before there was one. */
+/* Parses the UDP ports of tunnels (IANA); Linux used 8472 for VXLAN before a port was assigned. */
 static void at_udp(struct tunnel_walk *walk)
 {
     const uint8_t *p = take_bytes(walk, ROCE_UDP_LEN);
@@ -311,7 +313,7 @@ static void at_ip4(struct tunnel_walk *walk)
         return;
     if (ip.len >= walk->off - off)
         limit_end(walk, ip.len - (walk->off - off));
-    /* Of UDP only the first fragment tells a port. */
+    /* Only the first fragment has the UDP ports. */
     if (ip.frag == 0 || ip.proto != ROCE_IPPROTO_UDP)
         at_protocol(walk, ip.proto, ip.mf || ip.frag != 0);
 }
@@ -342,8 +344,8 @@ static void at_ip6(struct tunnel_walk *walk)
         at_protocol(walk, next, fragment);
 }
 
-/* A tag, and the type behind it. Behind VLAN tags alone IP would have been found without this file;
- * behind a tag of a port extender it is what was looked for. */
+/* Parses a tag and the type after it. IP after VLAN tags alone is not a tunnel; IP after a tag of a
+ * port extender is the inner packet. */
 static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
     const uint8_t *p = take_bytes(walk, len);
@@ -387,7 +389,7 @@ static void at_type(struct tunnel_walk *walk, uint16_t type)
     }
 }
 
-/* Walks from the start of a frame up to the next one inside. */
+/* Parses from the start of a frame to the next inner frame. */
 static void walk_frame(struct tunnel_walk *walk, enum roce_link link)
 {
     const uint8_t *p;
@@ -432,7 +434,7 @@ const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel)
     return tunnel > ROCE_TUNNEL_NONE && tunnel < ROCE_TUNNEL_CNT ? &infos[tunnel] : NULL;
 }
 
-/* Whether it is known what the packet is, though not all of it could be read. */
+/* Returns whether the packet is known to be RoCE, even if not all of it was read. */
 static bool is_roce(const struct roce_pkt *pkt, int error)
 {
     return error != ROCE_ERR_NOT_ROCE &&
@@ -440,7 +442,7 @@ static bool is_roce(const struct roce_pkt *pkt, int error)
             (roce_pkt_has(pkt, ROCE_HDR_UDP) && pkt->udp.dport == ROCE_UDP_PORT));
 }
 
-/* For a frame that is no RoCE packet itself. */
+/* Parses the tunnels of a frame that is not a RoCE packet itself. */
 static int parse_inside(struct roce_pkt *pkt)
 {
     enum roce_tunnel outermost = ROCE_TUNNEL_NONE, closed = ROCE_TUNNEL_DEEP;

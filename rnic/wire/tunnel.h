@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Tunnel: RoCE packets inside of other packets, as mirror ports (ERSPAN, GRE) and overlay networks
- * (VXLAN, GENEVE) show them. Only what reads captures looks into tunnels: a device that gets such a
- * frame is not whom the packet inside is for.
- */
+/* Tunnel: RoCE packets inside other packets, as mirror ports (ERSPAN, GRE) and overlay networks
+ * (VXLAN, GENEVE) send them. Only readers of captures look into tunnels; a device is not the
+ * destination of the inner packet. */
 #ifndef ROCE_TUNNEL_H
 #define ROCE_TUNNEL_H
 
 #include "wire/pkt.h"
 
-#define ROCE_TUNNEL_DEPTH 4 /* tunnels in tunnels that are opened */
+#define ROCE_TUNNEL_DEPTH 4 /* maximum of nested tunnels */
 
 enum roce_tunnel {
     ROCE_TUNNEL_NONE,
@@ -20,20 +18,19 @@ enum roce_tunnel {
 
 struct roce_tunnel_info {
     const char *name; /* "VXLAN" */
-    bool open;        /* what is inside was read */
+    bool open;        /* the inner packet can be read */
 };
 
-/* NULL for ROCE_TUNNEL_NONE and any other number. */
+/* Returns NULL for ROCE_TUNNEL_NONE and any other number. */
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
 
 /*
- * As roce_pkt_parse_captured(), for a frame that may hold the RoCE packet inside of tunnels. If it
- * does, the model is that of the inner frame: pkt->frame and its lengths are the inner one's,
- * pkt->link how it begins, pkt->tunnel the outermost tunnel and pkt->overlay the network that the
- * innermost VXLAN or GENEVE header names.
+ * Parses a frame as roce_pkt_parse_captured(), also a RoCE packet inside tunnels. The model is then
+ * that of the inner frame: pkt->frame and its lengths, pkt->link its first header, pkt->tunnel the
+ * outermost tunnel, and pkt->overlay the network of the innermost VXLAN or GENEVE header.
  *
- * With ROCE_ERR_NOT_ROCE pkt->tunnel is a tunnel that was not opened, if there was one: nobody
- * knows what is inside.
+ * With ROCE_ERR_NOT_ROCE, pkt->tunnel is a tunnel that could not be opened, if there was one; its
+ * contents are unknown.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

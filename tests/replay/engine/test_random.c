@@ -307,7 +307,7 @@ static void recordings_taken_for_wrong_pass(void)
         {SAME, 1488, "two connections with equal PSNs differ in the lengths of their READs only"},
         {ONE_BAD, 9201920, "a damaged request shows the PSN of one long answered"},
         {SEVERAL_BAD, 9201290, "copies that came too early drew no answers"},
-        {SEVERAL, 7000676, "... and in when a SEND is sent again after an RNR NAK"},
+        {SEVERAL, 7000676, "... and in when a SEND is retransmitted after an RNR NAK"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

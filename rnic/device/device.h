@@ -5,6 +5,7 @@
 
 #include "device/ah.h"
 #include "device/cq.h"
+#include "device/delayed_ack.h"
 #include "base/entropy.h"
 #include "device/event.h"
 #include "device/key.h"
@@ -53,10 +54,9 @@ struct rnic {
     rnic_time now;         /* the latest that a caller named */
     struct rnic_list cnps; /* QPs that owe a CNP */
     struct rnic_pacer pacer;
-    struct rnic_slab slab;     /* of QPs and their queues */
-    struct rnic_list ready;    /* QPs with something to send; the first is next */
-    bool holds;                /* an ACK that a WRITE passed may wait */
-    struct rnic_qp *late;      /* whose ACK waits for rnic_ack_release(): in no list; or NULL */
+    struct rnic_slab slab;  /* of QPs and their queues */
+    struct rnic_list ready; /* QPs with something to send; the first is next */
+    struct rnic_delayed_ack delayed_ack;
     struct rnic_list notified; /* CQs with notifications to take; the first is next */
 
     /* Everything there is, so that rnic_del() finds it. */

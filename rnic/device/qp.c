@@ -238,8 +238,6 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_map_del(&rnic->qpns, qp->qpn);
     rnic_timer_del(&rnic->timers, &qp->timer);
     rnic_cc_free(qp);
-    if (rnic->late == qp)
-        rnic->late = NULL;
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);

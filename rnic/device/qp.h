@@ -38,7 +38,8 @@ struct rnic_qp {
     bool comm_est;         /* a valid packet arrived since RTR (R055) */
     bool drained;          /* told of the drained send queue, or not to be (R191) */
     bool turn;             /* whose packet is next if both halves have one: true: a request */
-    bool passed;           /* a request went before the acknowledgement that is due */
+    bool passed;           /* a request was sent before the ACK that is due */
+    bool ack_delayed;      /* its ACK waits: `ready` is in rnic.delayed_ack */
     bool credits;          /* its ACKs tell of receive WQEs (R106) */
     bool cq_lost;          /* a completion was lost: the QP is to go to ERR (R200) */
 
@@ -103,9 +104,6 @@ void rnic_qp_enter_err(struct rnic_qp *qp);
 
 /* After anything happened to the transport: what the device must know of it. */
 void rnic_qp_settle(struct rnic_qp *qp);
-
-/* Whether all it has to send is an ACK that may be held back (RNIC_ACK_HOLD_NS). */
-bool rnic_qp_has_ack_only(struct rnic_qp *qp);
 
 /* Whether a P_Key may be in a table: its partition is not 0 (R049). */
 bool rnic_pkey_valid(uint16_t pkey);

@@ -12,34 +12,16 @@ static struct rnic_srq *srq_of(struct rnic_qp *qp)
     return qp->resp.recv_queue != &qp->resp.rq ? rnic_srq_of(qp->resp.recv_queue) : NULL;
 }
 
-bool rnic_qp_has_ack_only(struct rnic_qp *qp)
-{
-    return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&
-           qp->req.retry.timeout_ns / 16 >= RNIC_ACK_HOLD_NS;
-}
-
-/* Whether all there is to send is an ACK that may wait (rnic_ack_hold). */
-static bool may_wait(struct rnic_qp *qp)
-{
-    const struct rnic *rnic = qp->pd->rnic;
-
-    return (rnic->late == qp || (rnic->holds && !rnic->late)) && qp->passed &&
-           rnic_qp_has_ack_only(qp);
-}
-
 /* Into the list of those with something to send. */
 static void queue_if_ready(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
     rnic_time at;
 
+    rnic_delayed_ack_update(qp);
     if (!rnic_list_empty(&qp->ready) ||
         (!rnic_responder_ready(&qp->resp) && !rnic_requester_ready(&qp->req)))
         return;
-    if (may_wait(qp)) {
-        rnic->late = qp;
-        return;
-    }
     if (rnic_pace_held(qp, rnic->now, &at) && !rnic_pace_urgent(qp))
         rnic_pacer_add(&rnic->pacer, qp->cc, at);
     else
@@ -260,10 +242,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->pd->rnic->late == qp) { /* what is due now was passed by nothing */
-        qp->pd->rnic->late = NULL;
+    if (qp->ack_delayed) /* no request was sent before the ACK that is due from now on */
         qp->passed = false;
-    }
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
     else
@@ -341,8 +321,6 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
         any = rnic_requester_output(&qp->req, pkt, qp->pd->rnic->scratch, now);
     } else {
         qp->passed = false;
-        if (qp->pd->rnic->late == qp)
-            qp->pd->rnic->late = NULL;
         any = rnic_responder_output(&qp->resp, pkt);
     }
     if (any && roce_opcode_is_response(pkt->op))

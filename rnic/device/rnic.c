@@ -40,6 +40,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic->limits = rnic_limits_of(&rnic->attr);
     rnic_entropy_init(&rnic->entropy, attr->seed, attr->unpredictable);
     rnic_timers_init(&rnic->timers);
+    rnic_delayed_ack_init(&rnic->delayed_ack);
     rnic_list_init(&rnic->cnps);
     rnic_list_init(&rnic->ready);
     rnic_list_init(&rnic->notified);
@@ -307,6 +308,13 @@ static void release_paced(struct rnic *rnic, rnic_time now)
             rnic_list_add(&rnic->ready, &cc->qp->ready);
 }
 
+/* The ACKs whose hold is over. */
+static void release_acks(struct rnic *rnic, rnic_time now)
+{
+    if (rnic->delayed_ack.until <= now)
+        rnic_delayed_ack_release(&rnic->delayed_ack, &rnic->ready);
+}
+
 /* What this device sends to a group that it is in itself: the wire does not bring it back. */
 static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
@@ -333,6 +341,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
             return sent(rnic, len);
     }
     release_paced(rnic, now);
+    release_acks(rnic, now);
     while (!rnic_list_empty(&rnic->ready)) {
         struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
         int len = 0;
@@ -340,6 +349,8 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         rnic_list_del(&qp->ready);
         /* With many QPs the next one is not in any cache. */
         __builtin_prefetch(rnic->ready.next);
+        if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
+            continue;
         if (rnic_qp_output(qp, &rnic->tx, now))
             len = roce_pkt_build(&rnic->tx, 0, buf, cap);
         if (len > 0) {
@@ -358,45 +369,28 @@ bool rnic_output_ready(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->ready);
 }
 
-bool rnic_output_is_acks(const struct rnic *rnic)
+void rnic_ack_hold(struct rnic *rnic, rnic_time until)
 {
-    struct rnic_list *at = rnic->ready.next;
-    unsigned cnt = 0;
-
-    if (!rnic_list_empty(&rnic->cnps))
-        return false;
-    for (; at != &rnic->ready; at = at->next)
-        if (++cnt > RNIC_BURST || !rnic_qp_has_ack_only(RNIC_LIST_OF(at, struct rnic_qp, ready)))
-            return false;
-    return true;
-}
-
-void rnic_ack_hold(struct rnic *rnic, bool holds)
-{
-    rnic->holds = holds;
-}
-
-void rnic_ack_release(struct rnic *rnic)
-{
-    struct rnic_qp *qp = rnic->late;
-
-    rnic->late = NULL;
-    if (qp)
-        rnic_qp_settle(qp);
+    if (until <= rnic->now)
+        rnic_delayed_ack_release(&rnic->delayed_ack, &rnic->ready);
+    else
+        rnic->delayed_ack.until = until;
 }
 
 bool rnic_ack_waits(const struct rnic *rnic)
 {
-    return rnic->late != NULL;
+    return !rnic_list_empty(&rnic->delayed_ack.qps);
 }
 
-/* A responder has no timer: it acknowledges at once (R100), or when it is told to. */
+/* A responder has no timer: it acknowledges at once (R100), unless the caller holds ACKs. */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);
     rnic_time pace = rnic_pacer_next(&rnic->pacer);
+    rnic_time ack = rnic_delayed_ack_deadline(&rnic->delayed_ack);
+    rnic_time first = timer < pace ? timer : pace;
 
-    return timer < pace ? timer : pace;
+    return first < ack ? first : ack;
 }
 
 void rnic_expire(struct rnic *rnic, rnic_time now)
@@ -408,6 +402,7 @@ void rnic_expire(struct rnic *rnic, rnic_time now)
         rnic_qp_expire(RNIC_LIST_OF(timer, struct rnic_qp, timer), now);
     rnic_timers_trim(&rnic->timers);
     release_paced(rnic, now);
+    release_acks(rnic, now);
 }
 
 /* ---- counters and events --------------------------------------------------------------------- */

@@ -170,27 +170,22 @@ void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cn
  * is below ROCE_FRAME_MAX. Call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
-/* Whether a QP has something to send: rnic_output() may give a frame. False is certain but for
- * CNPs. */
+/* Whether a QP has something to send other than an ACK that waits. CNPs are not counted. */
 bool rnic_output_ready(const struct rnic *rnic);
 
-/* An ACK may be held back so long, of a QP whose own timer runs 16 times as long at least: the
- * peer's is likely to be the same, and the delay that CM tells it of is longer (R150). */
+/* Longest hold of an ACK, ns. Only ACKs of QPs wait whose own ACK timer runs at least 16 times as
+ * long: the peer's timer is likely to be the same, and the delay that CM announces is longer
+ * (R150). */
 #define RNIC_ACK_HOLD_NS 1000000u
 
-/* Whether all there is to send are ACKs that may be held back, of a few QPs. */
-bool rnic_output_is_acks(const struct rnic *rnic);
-
 /*
- * A request that went before the acknowledgement which is due tells the peer more than that does;
- * the next acknowledgement says both. While `holds`, rnic_output() keeps such an ACK (never a NAK)
- * of one QP back, as RNIC_ACK_HOLD_NS has it. It goes after rnic_ack_release(), or earlier if there
- * is more to send for the QP or the peer's next packet comes: then another one is due. Whoever
- * holds one must release it soon: the peer's timer runs.
+ * Delayed ACK: until the time `until`, rnic_output() keeps back the ACKs of QPs that have nothing
+ * else to send. Such an ACK is sent when the hold ends, or together with a NAK, a READ response or
+ * a request of its QP; a later request of the peer replaces it by the ACK of both. An `until` that
+ * is not in the future ends the hold. NAKs never wait. rnic_deadline() counts a waiting ACK.
  */
-void rnic_ack_hold(struct rnic *rnic, bool holds);
-void rnic_ack_release(struct rnic *rnic);
-bool rnic_ack_waits(const struct rnic *rnic); /* whether one is kept back */
+void rnic_ack_hold(struct rnic *rnic, rnic_time until);
+bool rnic_ack_waits(const struct rnic *rnic); /* whether an ACK is kept back */
 
 /* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. Exact once rnic_output() has
  * returned 0; before that it may be too early, never too late. */

@@ -325,7 +325,7 @@ static void expect_silence(void)
 
 static void answer_held(uint64_t id)
 {
-    rnic_ack_hold(fixture.rnic, true);
+    rnic_ack_hold(fixture.rnic, fixture.now + RNIC_ACK_HOLD_NS);
     EXPECT_EQ(post(RNIC_WR_WRITE, id, 8, 0), RNIC_OK);
     expect_out(ROCE_KIND_WRITE, 0);
 }
@@ -339,9 +339,7 @@ static void acknowledgements_held(void)
     answer_held(1);
     expect_silence();
     CU_ASSERT(rnic_ack_waits(fixture.rnic));
-    rnic_ack_hold(fixture.rnic, false);
-    expect_silence();
-    rnic_ack_release(fixture.rnic);
+    rnic_ack_hold(fixture.rnic, 0);
     CU_ASSERT(!rnic_ack_waits(fixture.rnic));
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
@@ -351,7 +349,7 @@ static void acknowledgements_held(void)
     answer_held(2);
     expect_silence();
     peer_writes(FIXTURE_PSN + 2);
-    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
+    expect_silence();
     answer_held(3);
     expect_silence();
     CU_ASSERT(rnic_ack_waits(fixture.rnic));
@@ -376,10 +374,11 @@ static void acknowledgements_held(void)
     /* It goes with its QP. */
     peer_writes(FIXTURE_PSN);
     answer_held(2);
+    expect_silence();
     CU_ASSERT(rnic_ack_waits(fixture.rnic));
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     CU_ASSERT(!rnic_ack_waits(fixture.rnic));
-    rnic_ack_release(fixture.rnic);
+    rnic_ack_hold(fixture.rnic, 0);
     expect_silence();
     fixture_free(&fixture);
 
@@ -391,32 +390,48 @@ static void acknowledgements_held(void)
     fixture_free(&fixture);
 }
 
-/* Whether all that is to be sent may be held back. */
-static void acknowledgements_only(void)
+/* The hold ends by time: rnic_deadline() says when, and a later request does not extend it. */
+static void ack_hold_ends_at_its_deadline(void)
 {
+    rnic_time until;
+
     begin_held(TIMEOUT_LONG);
+    until = fixture.now + 10000;
+    rnic_ack_hold(fixture.rnic, until);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
     peer_writes(FIXTURE_PSN);
-    CU_ASSERT(rnic_output_is_acks(fixture.rnic));
-    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
-    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
-    expect_out(ROCE_KIND_WRITE, 0);
-    expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
-    peer_writes(FIXTURE_PSN + 2); /* the one before is missing */
-    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
-    fixture_free(&fixture);
+    expect_silence();
+    EXPECT_EQ(rnic_deadline(fixture.rnic), until);
+    peer_writes(FIXTURE_PSN + 1);
+    expect_silence();
+    EXPECT_EQ(rnic_deadline(fixture.rnic), until);
+    fixture.now = until;
+    rnic_expire(fixture.rnic, until);
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 1);
+    expect_silence();
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
 
-    begin_held(TIMEOUT_SHORT);
-    peer_writes(FIXTURE_PSN);
-    CU_ASSERT(!rnic_output_is_acks(fixture.rnic));
-    fixture_free(&fixture);
-
-    begin_held(0); /* no timer */
-    peer_writes(FIXTURE_PSN);
-    CU_ASSERT(rnic_output_is_acks(fixture.rnic));
+    /* The hold is over: the next ACK does not wait. */
+    peer_writes(FIXTURE_PSN + 2);
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 2);
     fixture_free(&fixture);
 }
 
-SUITE("device.send", TEST(acknowledgements_held), TEST(acknowledgements_only),
-      TEST(acknowledgements_first), TEST(r188_states), TEST(r194_attributes), TEST(creation_limits),
-      TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
-      TEST(r200_send_cq_overrun))
+/* A NAK never waits, and takes the ACK of what came before it along. */
+static void nak_ends_the_wait_of_an_ack(void)
+{
+    begin_held(TIMEOUT_LONG);
+    rnic_ack_hold(fixture.rnic, fixture.now + RNIC_ACK_HOLD_NS);
+    peer_writes(FIXTURE_PSN);
+    expect_silence();
+    peer_writes(FIXTURE_PSN + 2); /* the one before is missing */
+    expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 1);
+    expect_silence();
+    CU_ASSERT(!rnic_ack_waits(fixture.rnic));
+    fixture_free(&fixture);
+}
+
+SUITE("device.send", TEST(acknowledgements_held), TEST(ack_hold_ends_at_its_deadline),
+      TEST(nak_ends_the_wait_of_an_ack), TEST(acknowledgements_first), TEST(r188_states),
+      TEST(r194_attributes), TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request),
+      TEST(deleted_while_waiting), TEST(r200_send_cq_overrun))

@@ -223,11 +223,6 @@ static int impair_recv(struct rnic_port *front, unsigned max, rnic_frame_fn *fn,
     return taken < 0 && delivered == 0 ? taken : taken > delivered ? taken : delivered;
 }
 
-static int impair_peek(const struct rnic_port *front)
-{
-    return rnic_port_peek(((const struct impair_port *)front)->behind);
-}
-
 static uint64_t impair_deadline(const struct rnic_port *front)
 {
     const struct impair_port *port = (const struct impair_port *)front;
@@ -328,7 +323,6 @@ int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *beh
 
 static const struct rnic_port_ops impair_ops = {
     .recv = impair_recv,
-    .peek = impair_peek,
     .send = impair_send,
     .deadline = impair_deadline,
     .fds = impair_fds,

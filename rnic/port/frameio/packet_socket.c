@@ -86,7 +86,6 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
         return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
     if (setsockopt(side->fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) < 0)
         setsockopt(side->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
-    ring_peek_find(&side->slots, side->fd);
     return 0;
 }
 

@@ -10,13 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "port/frameio/port.h"
-#include "port/frameio/ring_peek.h"
 
 struct packet_socket {
     pcap_t *pcap; /* NULL: there is none */
     int fd;
-    struct ring_peek slots; /* of its ring */
-    uint64_t looked_at;     /* when libpcap was last asked */
     bool dead;          /* it failed: the interface went away, or the kernel and libpcap disagree */
     uint64_t reopen_at; /* of a dead one: the next try; UINT64_MAX: none */
     uint64_t spared;    /* no try before: one that fails at once again is left alone for a time */

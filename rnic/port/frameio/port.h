@@ -71,10 +71,6 @@ struct rnic_port_ops {
      * taken from the port, or a negative errno after which the port gives none any more. `fn` may
      * be called more or less often than the number says (impairments). */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
-    /* Whether a frame waits, told without a system call: 1 yes, 0 no, -1 recv() has to be asked.
-     * For who looks again and again: what recv() sees to besides frames is not seen to. May be
-     * NULL: never told. */
-    int (*peek)(const struct rnic_port *port);
     /* Sends frames in their order: how many it took. Fewer than `cnt` means the way is full: keep
      * the rest, and call again when fds() or deadline() say so. Frames that can never be sent are
      * taken and counted. Takes none only when full. */
@@ -102,11 +98,6 @@ static inline int rnic_port_recv(struct rnic_port *port, unsigned max, rnic_fram
                                  void *user, uint64_t now)
 {
     return port->ops->recv(port, max, fn, user, now);
-}
-
-static inline int rnic_port_peek(const struct rnic_port *port)
-{
-    return port->ops->peek ? port->ops->peek(port) : -1;
 }
 
 static inline unsigned rnic_port_send(struct rnic_port *port, struct rnic_frame *frames,

@@ -14,11 +14,10 @@
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-#define BATCH    64u
-#define RETRY_NS 20000u  /* after ENOBUFS: the queue of a real interface has drained a little */
-#define BOTH_NS  3000u   /* so often is the other side looked at while nothing comes, ... */
-#define BUSY_NS  20000u  /* ... and so often while something does */
-#define LOOK_NS  100000u /* so often is libpcap asked, though the slots tell that it has nothing */
+#define BATCH         64u
+#define RETRY_NS      20000u /* after ENOBUFS: the queue of a real interface has drained a little */
+#define OTHER_IDLE_NS 3000u  /* interval at which the other socket is read while nothing arrives */
+#define OTHER_BUSY_NS 20000u /* the same while frames arrive */
 /* A frame that finds no room for so long, while links drain some in microseconds, never will: a
  * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
 #define REFUSED_NS 5000000u
@@ -167,30 +166,20 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
 
     __builtin_prefetch(bytes); /* another CPU wrote it */
     __builtin_prefetch(bytes + 64);
-    ring_peek_took(&taker->self->side[taker->which].slots, bytes);
     taker->self->stats.rx_frames++;
     taker->fn(taker->user, &frame);
 }
 
-/* Whether libpcap need not be asked. Now and then it is all the same: it alone is told that the
- * handle failed. (A clock that stands does not make it one of many calls.) */
-static bool is_empty(const struct packet_socket *side, uint64_t now)
-{
-    return ring_peek_empty(&side->slots) && now > side->looked_at &&
-           now - side->looked_at <= LOOK_NS;
-}
-
-/* What waits on one side: how many frames. */
-static int take(struct pcap_port *self, enum which which, unsigned max, rnic_frame_fn *fn,
-                void *user, uint64_t now)
+/* Reads one socket; returns the number of frames. */
+static int read_socket(struct pcap_port *self, enum which which, unsigned max, rnic_frame_fn *fn,
+                       void *user)
 {
     struct taker taker = {self, which, fn, user};
     struct packet_socket *side = &self->side[which];
     int n;
 
-    if (!packet_socket_works(side) || is_empty(side, now))
+    if (!packet_socket_works(side))
         return 0;
-    side->looked_at = now;
     n = pcap_dispatch(side->pcap, (int)max, on_packet, (u_char *)&taker);
     if (n < 0) {
         side->dead = true;
@@ -200,21 +189,21 @@ static int take(struct pcap_port *self, enum which which, unsigned max, rnic_fra
     return n > 0 ? n : 0;
 }
 
-/* A handle that is empty costs a system call, unless its slots tell. Who calls again and again has
- * the one that gave frames last looked at each time, the other now and then. */
+/* Reading an empty socket costs a system call. So the socket that received frames last is read each
+ * time, the other one at intervals. */
 static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                           uint64_t now)
 {
     struct pcap_port *self = (struct pcap_port *)port;
     enum which other = self->busy == LINK ? HOST : LINK;
-    int taken = take(self, self->busy, max, fn, user, now);
+    int taken = read_socket(self, self->busy, max, fn, user);
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    /* (A clock that stands does not make it one of many calls.) */
-    if (now <= self->both_at || now - self->both_at > (taken > 0 ? BUSY_NS : BOTH_NS) ||
-        self->side[self->busy].dead || ring_peek_tell(&self->side[other].slots)) {
-        int more = take(self, other, max, fn, user, now);
+    if (now <= self->both_at || /* the caller's clock stands still */
+        now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
+        self->side[self->busy].dead) {
+        int more = read_socket(self, other, max, fn, user);
 
         self->both_at = now;
         if (more > 0 && taken == 0)
@@ -222,20 +211,6 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
         taken += more;
     }
     return taken > 0 || works(self) ? taken : -ENETDOWN;
-}
-
-/* The side that gave frames last: the other is looked at by recv(). */
-static int pcap_port_peek(const struct rnic_port *port)
-{
-    const struct pcap_port *self = (const struct pcap_port *)port;
-    const struct packet_socket *side = &self->side[self->busy];
-
-    if (!packet_socket_works(side) || !ring_peek_tell(&side->slots))
-        return -1;
-    if (ring_peek_empty(&side->slots))
-        return 0;
-    ring_peek_prefetch(&side->slots);
-    return 1;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -581,7 +556,6 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
 
 static const struct rnic_port_ops pcap_port_ops = {
     .recv = pcap_port_recv,
-    .peek = pcap_port_peek,
     .send = pcap_port_send,
     .deadline = pcap_port_deadline,
     .fds = pcap_port_fds,

@@ -147,11 +147,6 @@ static int record_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, 
     return rnic_port_recv(record->behind, max, on_received, record, now);
 }
 
-static int record_peek(const struct rnic_port *port)
-{
-    return rnic_port_peek(((const struct record *)port)->behind);
-}
-
 static uint64_t record_deadline(const struct rnic_port *port)
 {
     return rnic_port_deadline(((const struct record *)port)->behind);
@@ -260,7 +255,6 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
 
 static const struct rnic_port_ops record_ops = {
     .recv = record_recv,
-    .peek = record_peek,
     .send = record_send,
     .deadline = record_deadline,
     .fds = record_fds,

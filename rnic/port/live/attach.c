@@ -17,7 +17,7 @@
 #include "port/frameio/record.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
-#define REPLUG_NS    100000000u /* between two tries in a child whose parent has the names */
+#define REATTACH_NS  100000000u /* between two tries in a child whose parent has the names */
 
 /* All loops of the process, for fork(). */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,37 +56,37 @@ static int wrap(struct rnic_live *live, struct error *why)
     return error;
 }
 
-/* All that plug() put in but the port, which the caller closed or dropped. */
-static void pull_out(struct rnic_live *live)
+/* All that attach() put in but the port, which the caller closed or dropped. */
+static void close_attachment(struct rnic_live *live)
 {
     live->port = NULL;
     live->pcap_port = NULL;
     close_fd(&live->answer_fd);
     close_fd(&live->watch_fd);
     rnic_tagged_close(live->wake_fd);
-    rnic_tagged_close(live->relief_fd);
-    live->wake_fd = live->relief_fd = -1;
-    close_fd(&live->gate_fd);
+    rnic_tagged_close(live->watchdog.event_fd);
+    live->wake_fd = live->watchdog.event_fd = -1;
+    close_fd(&live->gate.epoll_fd);
     close_fd(&live->gsi_fd);
     rnic_udp_reserve_close(&live->udp_reserve);
     live_groups_leave(live);
-    live->plugged = false;
+    live->attached = false;
 }
 
-static void unplug(struct rnic_live *live)
+static void detach(struct rnic_live *live)
 {
     rnic_port_close(live->port);
-    pull_out(live);
+    close_attachment(live);
 }
 
 /* Everything but names of QPNs and thread. A port that was given is there already. */
-static int plug(struct rnic_live *live, struct error *why)
+static int attach(struct rnic_live *live, struct error *why)
 {
     int error = 0;
 
     live->wake_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
-    live->relief_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
-    if (live->wake_fd < 0 || live->relief_fd < 0) {
+    live->watchdog.event_fd = rnic_event_fd_new(EFD_CLOEXEC | EFD_NONBLOCK);
+    if (live->wake_fd < 0 || live->watchdog.event_fd < 0) {
         error = -errno;
         error_set(why, "no event descriptor: %s", strerror(-error));
     }
@@ -114,117 +114,12 @@ static int plug(struct rnic_live *live, struct error *why)
     if (error) {
         if (live->given_port)
             live->port = NULL;
-        unplug(live);
+        detach(live);
         return error;
     }
     live_groups_join(live);
-    live->plugged = true;
+    live->attached = true;
     return 0;
-}
-
-/* ---- GIDs and the interface ------------------------------------------------------------------ */
-
-/* Sets a slot of the device's GID table. */
-static void set_slot(struct rnic_live *live, unsigned idx, const struct rnic_gid *gid)
-{
-    static const struct rnic_gid none;
-
-    live->slot_used[idx] = gid != NULL;
-    live->slot[idx] = gid ? *gid : none;
-    rnic_gid_set(live->rnic, idx, gid);
-}
-
-static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
-{
-    return a->type == b->type && memcmp(a->gid, b->gid, 16) == 0;
-}
-
-/* GIDs that went leave an empty slot, new ones take the first: the others keep their index, as in
- * Linux. */
-static bool renew_gids(struct rnic_live *live)
-{
-    bool changed = false;
-
-    for (unsigned i = 0; i < RNIC_GID_MAX; i++) {
-        bool stays = false;
-
-        for (unsigned j = 0; j < live->iface.gid_cnt; j++)
-            stays |= same_gid(&live->slot[i], &live->iface.gid[j]);
-        if (live->slot_used[i] && !stays) {
-            set_slot(live, i, NULL);
-            changed = true;
-        }
-    }
-    for (unsigned j = 0; j < live->iface.gid_cnt; j++) {
-        unsigned unused = RNIC_GID_MAX;
-        bool there = false;
-
-        for (unsigned i = 0; i < RNIC_GID_MAX; i++) {
-            there |= live->slot_used[i] && same_gid(&live->slot[i], &live->iface.gid[j]);
-            if (!live->slot_used[i] && unused == RNIC_GID_MAX)
-                unused = i;
-        }
-        if (!there && unused < RNIC_GID_MAX) {
-            set_slot(live, unused, &live->iface.gid[j]);
-            changed = true;
-        }
-    }
-    return changed;
-}
-
-void live_refresh(struct rnic_live *live)
-{
-    struct rnic_iface *list;
-    struct error why;
-    struct rnic_iface *now = NULL;
-    unsigned what = 0;
-    size_t cnt;
-
-    if (rnic_iface_list(&list, &cnt, &why) != 0)
-        return;
-    for (size_t i = 0; i < cnt; i++)
-        if (list[i].index == live->iface.index)
-            now = &list[i];
-    if (!now) {
-        if (live->iface.up)
-            what |= RNIC_CHANGE_LINK_DOWN;
-        if (live->iface.index != 0)
-            what |= RNIC_CHANGE_GONE;
-        pthread_mutex_lock(&live->small);
-        live->iface.up = false;
-        live->iface.index = 0;
-        pthread_mutex_unlock(&live->small);
-    } else {
-        if (now->up != live->iface.up)
-            what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
-        if (now->path_mtu != live->iface.path_mtu)
-            what |= RNIC_CHANGE_MTU;
-        memcpy(now->name, live->iface.name, sizeof(now->name)); /* names shared go by the first */
-        memcpy(now->mac, live->iface.mac, sizeof(now->mac));
-        pthread_mutex_lock(&live->small);
-        live->iface = *now;
-        pthread_mutex_unlock(&live->small);
-        if (!live->own_gids && renew_gids(live))
-            what |= RNIC_CHANGE_GIDS;
-        rnic_port_pcap_hosts(live->pcap_port, list, cnt);
-    }
-    free(list);
-    if (what && live->attr.changed)
-        live->attr.changed(live->attr.user, live->rnic, what);
-}
-
-void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out)
-{
-    pthread_mutex_lock(&live->small);
-    *out = live->iface;
-    pthread_mutex_unlock(&live->small);
-}
-
-void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out)
-{
-    memset(out, 0, sizeof(*out));
-    if (live->plugged)
-        rnic_port_stats(live->port, out);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */
@@ -248,19 +143,19 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
     for (struct rnic_live *live = all; live; live = live->next) {
-        if (live->plugged) {
+        if (live->attached) {
             live->port->ops->drop(live->port);
-            pull_out(live);
+            close_attachment(live);
             rnic_qpn_alloc_drop(&live->qpns);
             live->forked = true;
-            live->replug_at = 0;
-            live->first = 0;
-            live->cnt = 0;
+            live->reattach_at = 0;
+            live->tx.first = 0;
+            live->tx.cnt = 0;
         }
-        atomic_store(&live->wanting, 0);
-        live->relief_runs = false;
+        atomic_store(&live->waiting, 0);
+        live->watchdog.running = false;
         live_lock_init(live, &live->lock);
-        live_lock_init(live, &live->small);
+        live_lock_init(live, &live->small_lock);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -275,22 +170,31 @@ void rnic_live_watch_forks(void)
     pthread_once(&fork_once, watch_forks);
 }
 
+static int start_threads(struct rnic_live *live)
+{
+    int error = live_thread_start(live);
+
+    if (!error)
+        live_rt_start(live);
+    return error;
+}
+
 void live_reattach(struct rnic_live *live)
 {
     uint64_t now = rnic_live_now();
     struct error why;
 
-    if (now < live->replug_at || live->given_port)
+    if (now < live->reattach_at || live->given_port)
         return;
-    live->replug_at = now + REPLUG_NS;
+    live->reattach_at = now + REATTACH_NS;
     if (rnic_qpn_alloc_restore(&live->qpns) != 0)
         return;
-    if (plug(live, &why) != 0) {
+    if (attach(live, &why) != 0) {
         rnic_qpn_alloc_drop(&live->qpns);
         return;
     }
-    if (live_thread_start(live) != 0) {
-        unplug(live);
+    if (start_threads(live) != 0) {
+        detach(live);
         rnic_qpn_alloc_drop(&live->qpns);
         return;
     }
@@ -310,9 +214,9 @@ static void free_live(struct rnic_live *live)
     rnic_qpn_alloc_fini(&live->qpns);
     for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i].out);
-    free(live->tx);
-    pthread_cond_destroy(&live->told);
-    pthread_mutex_destroy(&live->small);
+    free(live->tx.bytes);
+    pthread_cond_destroy(&live->neigh_learned);
+    pthread_mutex_destroy(&live->small_lock);
     pthread_mutex_destroy(&live->lock);
     free(live);
 }
@@ -349,18 +253,19 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
     live->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
-    live->tx = malloc(LIVE_TX_BYTES);
+    live->tx.bytes = malloc(LIVE_TX_BYTES);
     live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
-    live->watch_fd = live->answer_fd = live->gsi_fd = live->gate_fd = -1;
-    live->wake_fd = live->relief_fd = -1;
-    live->relieved = on_iface && live_rt_permitted();
+    live->watch_fd = live->answer_fd = live->gsi_fd = live->gate.epoll_fd = -1;
+    live->wake_fd = live->watchdog.event_fd = -1;
+    live->watchdog.permitted = on_iface && live_rt_permitted();
     live_lock_init(live, &live->lock);
-    live_lock_init(live, &live->small);
+    live_lock_init(live, &live->small_lock);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&live->told, &monotonic);
+    pthread_cond_init(&live->neigh_learned, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (!live->tx || (attr->impair && !live->attr.impair) || (attr->record && !live->attr.record)) {
+    if (!live->tx.bytes || (attr->impair && !live->attr.impair) ||
+        (attr->record && !live->attr.record)) {
         free_live(live);
         return NULL;
     }
@@ -417,14 +322,14 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
         error = new_device(live, attr, why);
     }
     if (!error)
-        error = plug(live, why);
+        error = attach(live, why);
     if (!error) {
-        error = live_thread_start(live);
+        error = start_threads(live);
         if (error) {
             error_set(why, "no thread can be started: %s", strerror(-error));
             if (live->given_port)
                 live->port = NULL;
-            unplug(live);
+            detach(live);
         }
     }
     if (error) {
@@ -495,17 +400,17 @@ void rnic_live_close(struct rnic_live *live)
         }
     pthread_mutex_unlock(&all_lock);
     pthread_mutex_lock(&live->lock);
-    live->looked_at = 0;
+    live->fds_checked_at = 0;
     live_drive(live, rnic_live_now());
-    if (live->plugged || live->lost) {
+    if (live->attached || live->fds_closed) {
         live->stop = true;
         live_wake(live);
-        live_rt_wake(live);
+        live_rt_stop(live);
         pthread_mutex_unlock(&live->lock);
-        pthread_join(live->thread, NULL);
+        pthread_join(live->thread.thread, NULL);
         live_rt_join(live);
-        if (live->plugged)
-            unplug(live);
+        if (live->attached)
+            detach(live);
     } else {
         pthread_mutex_unlock(&live->lock);
     }

@@ -11,15 +11,15 @@
 
 static void lose(struct rnic_live *live)
 {
-    live->plugged = false;
-    live->lost = true;
+    live->attached = false;
+    live->fds_closed = true;
     live->stop = true;
     live->pcap_port = NULL;
     live->watch_fd = live->answer_fd = -1;
     live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
-    pthread_mutex_lock(&live->small);
+    pthread_mutex_lock(&live->small_lock);
     live->gsi_fd = -1;
-    pthread_mutex_unlock(&live->small);
+    pthread_mutex_unlock(&live->small_lock);
     for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
         live->group[i].fd = -1;
     rnic_qpn_alloc_forget(&live->qpns);
@@ -27,12 +27,12 @@ static void lose(struct rnic_live *live)
         live->attr.changed(live->attr.user, live->rnic, RNIC_CHANGE_GONE);
 }
 
-bool live_there(struct rnic_live *live, uint64_t now)
+bool live_is_attached(struct rnic_live *live, uint64_t now)
 {
-    if (!live->plugged || now < live->looked_at + LOOK_NS)
-        return live->plugged;
-    live->looked_at = now;
+    if (!live->attached || now < live->fds_checked_at + LOOK_NS)
+        return live->attached;
+    live->fds_checked_at = now;
     if (!rnic_fd_is_tagged(live->wake_fd))
         lose(live);
-    return live->plugged;
+    return live->attached;
 }

@@ -14,92 +14,13 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-#define ASK_AGAIN_NS  250000000u   /* between two questions for a neighbour */
-#define TOLD_VALID_NS 30000000000u /* an answer is believed that long: REACHABLE_TIME */
-#define LINK_HOPS     1
-#define GATEWAY_HOPS  64
+#define ASK_AGAIN_NS 250000000u /* between two questions for a neighbour */
+#define LINK_HOPS    1
+#define GATEWAY_HOPS 64
 
 static const uint8_t zero[16];
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
-
-static void remember(struct rnic_live *live, const uint8_t addr[16], const uint8_t mac[6],
-                     uint64_t now)
-{
-    struct live_neigh *neigh = &live->neigh[0];
-
-    for (unsigned i = 0; i < LIVE_NEIGHS; i++) {
-        if (memcmp(live->neigh[i].addr, addr, 16) == 0 && live->neigh[i].told_at) {
-            neigh = &live->neigh[i];
-            break;
-        }
-        if (live->neigh[i].told_at < neigh->told_at)
-            neigh = &live->neigh[i];
-    }
-    memcpy(neigh->addr, addr, 16);
-    memcpy(neigh->mac, mac, 6);
-    neigh->told_at = now;
-    pthread_cond_broadcast(&live->told);
-}
-
-static bool recall(const struct rnic_live *live, const uint8_t addr[16], uint64_t now,
-                   uint8_t mac[6])
-{
-    for (unsigned i = 0; i < LIVE_NEIGHS; i++) {
-        const struct live_neigh *neigh = &live->neigh[i];
-
-        if (neigh->told_at && now - neigh->told_at < TOLD_VALID_NS &&
-            memcmp(neigh->addr, addr, 16) == 0) {
-            memcpy(mac, neigh->mac, 6);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool kernel_has(const struct rnic_live *live, const uint8_t gid[16])
-{
-    for (unsigned i = 0; i < live->iface.gid_cnt; i++)
-        if (live->iface.gid_kernel[i] && memcmp(live->iface.gid[i].gid, gid, 16) == 0)
-            return true;
-    return false;
-}
-
-static bool device_has(const struct rnic_live *live, const uint8_t gid[16])
-{
-    for (unsigned i = 0; i < RNIC_GID_MAX; i++)
-        if (live->slot_used[i] && memcmp(live->slot[i].gid, gid, 16) == 0)
-            return true;
-    return false;
-}
-
-/* Sends a frame of the port's own. If the way is full it is lost: who needs it asks again. */
-static void send_own(struct rnic_live *live, const uint8_t *data, size_t len, uint64_t now)
-{
-    struct rnic_frame frame = {.data = data, .len = (uint32_t)len};
-
-    if (live_there(live, now))
-        rnic_port_send(live->port, &frame, 1, now);
-}
-
-bool live_neigh_input(struct rnic_live *live, const struct rnic_frame *frame, uint64_t now)
-{
-    uint8_t buf[RNIC_NEIGH_FRAME_MAX];
-    struct rnic_neigh_msg msg;
-    const uint8_t *type = frame->data + 12;
-
-    /* ARP, or IPv6 with ICMPv6 in it. */
-    if (!(type[0] == 0x08 && type[1] == 0x06) &&
-        !(type[0] == 0x86 && type[1] == 0xdd && frame->len > 20 && frame->data[20] == 58))
-        return false;
-    if (!rnic_neigh_read(frame->data, frame->len, &msg))
-        return true;
-    if (msg.kind == RNIC_NEIGH_TELLS)
-        remember(live, msg.target, msg.mac, now);
-    else if (device_has(live, msg.target) && !kernel_has(live, msg.target))
-        send_own(live, buf, rnic_neigh_tell(buf, live->iface.mac, &msg), now);
-    return true;
-}
 
 /* Asks the link for `hop` until it answers or the time is up. Locked. */
 static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t src[16],
@@ -109,20 +30,20 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
     uint64_t now = rnic_live_now();
     uint64_t ask_at = now;
 
-    while (!recall(live, hop, now, mac)) {
+    while (!neigh_cache_get(&live->neigh, hop, now, mac)) {
         uint64_t until;
         struct timespec abstime;
 
         if (now >= end)
             return -EHOSTUNREACH;
         if (now >= ask_at) {
-            send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
+            live_send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
             ask_at = now + ASK_AGAIN_NS;
         }
         until = ask_at < end ? ask_at : end;
         abstime = rnic_timespec(until);
         /* The loop's thread sees the answer, or who polls. */
-        pthread_cond_timedwait(&live->told, &live->lock, &abstime);
+        pthread_cond_timedwait(&live->neigh_learned, &live->lock, &abstime);
         now = rnic_live_now();
     }
     return 0;
@@ -215,14 +136,14 @@ static int find_hop(const struct question *question, const uint8_t dgid[16],
 static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                            uint64_t end, struct rnic_path *out)
 {
-    struct question question = {.iface = live->iface, .own_dst = device_has(live, dgid)};
+    struct question question = {.iface = live->iface, .own_dst = live_device_has(live, dgid)};
     uint8_t src[16] = {0};
     struct rnic_route route;
     bool known;
     int error = 0;
 
     question.kernel_src =
-        live->pcap_port && (sgid_idx < 0 || kernel_has(live, live->slot[sgid_idx].gid));
+        live->pcap_port && (sgid_idx < 0 || live_kernel_has(live, live->slot[sgid_idx].gid));
     if (live->own_gids && sgid_idx < 0)
         question.kernel_src = false;
     if (question.own_dst) {
@@ -304,7 +225,7 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
         out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
         out->local = true;
         local_mac(dgid, out->dmac); /* of the interface that has it; the loopback's is zero */
-    } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !device_has(live, dgid) &&
+    } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !live_device_has(live, dgid) &&
                live->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
         /* RoCEv1 has no way to ask: the GID is made of the MAC address (Annex A16). */
         out->sgid_idx = (uint8_t)sgid_idx;

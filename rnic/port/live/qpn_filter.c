@@ -33,7 +33,7 @@ uint32_t rnic_live_qpn_get(struct rnic_live *live)
     bool grew;
     uint32_t qpn = rnic_qpn_alloc_get(&live->qpns, &live->entropy, &grew);
 
-    if (qpn && grew && live_there(live, rnic_live_now()) && live_filter(live) != 0) {
+    if (qpn && grew && live_is_attached(live, rnic_live_now()) && live_filter(live) != 0) {
         rnic_qpn_alloc_put(&live->qpns, qpn); /* frames for it would not come in */
         return 0;
     }
@@ -59,7 +59,7 @@ int rnic_live_claim(struct rnic_live *live, const char *name)
 
 void rnic_live_release(struct rnic_live *live, int claim)
 {
-    if (claim >= 0 && !live->lost)
+    if (claim >= 0 && !live->fds_closed)
         close(claim);
 }
 
@@ -67,11 +67,11 @@ bool rnic_live_gsi_owner(struct rnic_live *live)
 {
     bool owns;
 
-    pthread_mutex_lock(&live->small);
-    if (live->gsi_fd < 0 && live->plugged)
+    pthread_mutex_lock(&live->small_lock);
+    if (live->gsi_fd < 0 && live->attached)
         live->gsi_fd = rnic_registry_bind(live->iface.name, "gsi");
     owns = live->gsi_fd >= 0;
-    pthread_mutex_unlock(&live->small);
+    pthread_mutex_unlock(&live->small_lock);
     return owns;
 }
 
@@ -134,11 +134,11 @@ int rnic_live_join(struct rnic_live *live, const uint8_t gid[16])
     group = find_group(live, gid, true);
     if (!group)
         return -ENOSPC;
-    if (++group->cnt == 1 && live_there(live, rnic_live_now()))
+    if (++group->cnt == 1 && live_is_attached(live, rnic_live_now()))
         error = live_filter(live);
     if (error)
         group->cnt--;
-    else if (group->cnt == 1 && live->plugged)
+    else if (group->cnt == 1 && live->attached)
         group_join(live, group);
     return error;
 }
@@ -149,7 +149,7 @@ void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16])
 
     if (!group || --group->cnt > 0)
         return;
-    if (live_there(live, rnic_live_now()))
+    if (live_is_attached(live, rnic_live_now()))
         live_filter(live);
     group_leave(group);
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The relief: a second thread, of real-time priority, that takes over while none of the others gets
- * a CPU. An RNIC answers whatever the machine is busy with. Its software has to be let run, and on
- * a crowded machine a thread of ordinary priority may wait for half a second: the scheduler is fair
- * to sessions and control groups before it is fair to threads, and who just moved to a CPU where
- * its group ran too much waits until the others have caught up. Peers give up meanwhile.
+ * Real-time watchdog: a second thread, of real-time priority, that drives the device while no other
+ * thread gets a CPU. An RNIC answers however busy the machine is. On a crowded machine a thread of
+ * ordinary priority may wait half a second for a CPU: the scheduler is fair to sessions and control
+ * groups before it is fair to threads, and a thread that moved to another CPU waits there until the
+ * others of that CPU have caught up. Peers give up meanwhile.
  *
- * Frames wake it while nobody drives. It waits a moment for those whose business it is; if nobody
- * drove the device in that time it does, one turn, and waits again. So it takes a small part of one
- * CPU at most, whatever comes in, and none without frames. The lock hands its priority to who holds
- * it (PTHREAD_PRIO_INHERIT): that is often the thread that was stopped.
+ * 1. If no thread has driven the device for WATCHDOG_NS, the watchdog waits for a frame.
+ * 2. After a frame it waits WATCHDOG_NS more for the other threads. If none of them drove the
+ *    device, the watchdog does, for one turn. So it takes a small part of one CPU at most, and none
+ *    without frames.
+ * 3. The lock passes its priority to the thread that holds it (PTHREAD_PRIO_INHERIT): often that is
+ *    the thread that got no CPU.
  *
- * Where real-time priority is not permitted (it takes CAP_SYS_NICE or RLIMIT_RTPRIO) there is no
- * relief, and the lock is an ordinary one.
+ * Where real-time priority is not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO) there is no watchdog,
+ * and the lock is an ordinary one.
  */
 #include <poll.h>
 #include <sched.h>
@@ -24,9 +26,9 @@
 
 /* How long the others have. Their naps are shorter (live_thread.c), and the shortest timeout that
  * programs set in practice is longer: 67 ms, code 14. */
-#define RELIEF_NS 10000000u
-#define RELIEF_MS 10
-#define LOOK_MS   (int)(RNIC_LOOK_NS / 1000000)
+#define WATCHDOG_NS 10000000u
+#define WATCHDOG_MS 10
+#define LOOK_MS     (int)(RNIC_LOOK_NS / 1000000)
 
 /* ---- whether it is permitted ----------------------------------------------------------------- */
 
@@ -34,7 +36,7 @@ static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool permitted;
 
 /* A thread of the lowest real-time priority. */
-static int start(pthread_t *thread, void *(*function)(void *), void *user)
+static int start_thread(pthread_t *thread, void *(*function)(void *), void *user)
 {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
     pthread_attr_t attr;
@@ -58,22 +60,9 @@ static void probe(void)
 {
     pthread_t thread;
 
-    permitted = start(&thread, nothing, NULL) == 0;
+    permitted = start_thread(&thread, nothing, NULL) == 0;
     if (permitted)
         pthread_join(thread, NULL);
-}
-
-void live_lock_init(const struct rnic_live *live, pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    /* A signal handler that ends the process may have interrupted who holds it: rnic_live_flush. */
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-    if (live->relieved)
-        pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-    pthread_mutex_init(lock, &attr);
-    pthread_mutexattr_destroy(&attr);
 }
 
 bool live_rt_permitted(void)
@@ -84,26 +73,26 @@ bool live_rt_permitted(void)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* What wakes it: its own descriptor, and frames. Locked. */
-static unsigned watch(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])
+/* Fills in the descriptors that wake it: its own and the port's. Locked. */
+static unsigned fill_fds(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])
 {
     unsigned cnt = rnic_port_fds(live->port, fds + 1);
 
-    fds[0] = (struct pollfd){.fd = live->relief_fd, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = live->watchdog.event_fd, .events = POLLIN};
     for (unsigned i = 1; i <= cnt; i++)
         fds[i].events = POLLIN;
     return 1 + cnt;
 }
 
-static void *run(void *user)
+static void *run_watchdog(void *user)
 {
     struct rnic_live *live = user;
     struct pollfd fds[1 + RNIC_PORT_FDS];
     unsigned cnt;
 
-    prctl(PR_SET_NAME, "rnic-relief");
+    prctl(PR_SET_NAME, "rnic-watchdog");
     live_take_lock(live);
-    cnt = watch(live, fds);
+    cnt = fill_fds(live, fds);
     while (!live->stop) {
         uint64_t now;
 
@@ -113,12 +102,12 @@ static void *run(void *user)
 
             /* The kernel wakes who waits for a frame before it can know that another has taken it
              * meanwhile: not this one, which would stop who drives each time. */
-            if (rnic_live_now() < driven + RELIEF_NS) {
-                if (poll(fds, 1, RELIEF_MS) != 0)
+            if (rnic_live_now() < driven + WATCHDOG_NS) {
+                if (poll(fds, 1, WATCHDOG_MS) != 0)
                     break;
                 continue;
             }
-            if (poll(fds, cnt, LOOK_MS) <= 0 || fds[0].revents || poll(fds, 1, RELIEF_MS) != 0)
+            if (poll(fds, cnt, LOOK_MS) <= 0 || fds[0].revents || poll(fds, 1, WATCHDOG_MS) != 0)
                 break;
             if (atomic_load_explicit(&live->driven_at, memory_order_relaxed) == driven)
                 break;
@@ -129,9 +118,9 @@ static void *run(void *user)
         if (fds[0].revents)
             break;
         now = rnic_live_now();
-        if (!live->stop && now >= live->driven_at + RELIEF_NS && live_drive(live, now))
+        if (!live->stop && now >= live->driven_at + WATCHDOG_NS && live_drive(live, now))
             live_wake(live); /* its next time may be earlier now */
-        cnt = watch(live, fds);
+        cnt = fill_fds(live, fds);
     }
     pthread_mutex_unlock(&live->lock);
     return NULL;
@@ -139,18 +128,19 @@ static void *run(void *user)
 
 void live_rt_start(struct rnic_live *live)
 {
-    live->relief_runs = live->relieved && start(&live->relief, run, live) == 0;
+    live->watchdog.running =
+        live->watchdog.permitted && start_thread(&live->watchdog.thread, run_watchdog, live) == 0;
 }
 
-void live_rt_wake(struct rnic_live *live)
+void live_rt_stop(struct rnic_live *live)
 {
-    if (live->relief_runs)
-        rnic_event_fd_signal(live->relief_fd);
+    if (live->watchdog.running)
+        rnic_event_fd_signal(live->watchdog.event_fd);
 }
 
 void live_rt_join(struct rnic_live *live)
 {
-    if (live->relief_runs)
-        pthread_join(live->relief, NULL);
-    live->relief_runs = false;
+    if (live->watchdog.running)
+        pthread_join(live->watchdog.thread, NULL);
+    live->watchdog.running = false;
 }

@@ -130,55 +130,6 @@ static void who_gets_it(void)
     close_all();
 }
 
-/* A frame for FAR, from A. */
-static void send_far(void)
-{
-    (void)send_from_a(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4);
-}
-
-/* Takes `cnt` frames of FAR, which come within 5 s. */
-static void take_far(unsigned cnt)
-{
-    const struct timespec nap = {.tv_nsec = 1000000};
-    unsigned got = 0;
-
-    for (unsigned turn = 0; turn < 5000 && got < cnt; turn++) {
-        CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
-        nanosleep(&nap, NULL);
-    }
-    EXPECT_EQ(got, cnt);
-}
-
-/* That a frame waits is told without taking it, through what stands before the port, too: when two
- * have come it is known where the next one will be. */
-static void peeked(void)
-{
-    const struct timespec nap = {.tv_nsec = 1000000};
-    struct error why;
-    int said = 0;
-
-    open_all();
-    CU_ASSERT_FATAL(rnic_impair_port_open("loss=0.001%", 1, ports[FAR], &ports[FAR], &why) == 0);
-    CU_ASSERT(rnic_port_peek(ports[FAR]) <= 0);
-    for (unsigned i = 0; i < 2; i++) {
-        send_far();
-        take_far(1);
-    }
-    for (unsigned round = 0; round < 20; round++) {
-        EXPECT_EQ(rnic_port_peek(ports[FAR]), 0);
-        send_far();
-        said = 0;
-        for (unsigned turn = 0; turn < 5000 && said == 0; turn++) {
-            said = rnic_port_peek(ports[FAR]);
-            nanosleep(&nap, NULL);
-        }
-        EXPECT_EQ(said, 1);
-        EXPECT_EQ(rnic_port_peek(ports[FAR]), 1); /* it still waits */
-        take_far(1);
-    }
-    close_all();
-}
-
 static void groups(void)
 {
 
@@ -360,9 +311,9 @@ static void down_and_gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(who_gets_it), TEST(peeked),       TEST(groups),
-                                              TEST(not_sent),    TEST(refused),      TEST(overrun),
-                                              TEST(reopened),    TEST(down_and_gone)};
+    static const struct suite_test tests[] = {TEST(who_gets_it),  TEST(groups),  TEST(not_sent),
+                                              TEST(refused),      TEST(overrun), TEST(reopened),
+                                              TEST(down_and_gone)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Delayed ACK: the QPs whose ACK is due and may wait, so that a later ACK covers several requests
+ * (RFC 1122 calls this a delayed ACK for TCP). The policy is the caller's: rnic_ack_hold().
+ *
+ * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While a hold is in force, a QP
+ *    with nothing but an ACK to send waits here.
+ * 2. The peer's next request replaces the waiting ACK by a later one (transport/response_queue.h).
+ *    A NAK, a READ response or a request of the QP itself ends its wait at once.
+ * 3. When the hold ends, by time or by call, rnic_delayed_ack_release() makes all of them ready.
+ */
+#ifndef RNIC_DELAYED_ACK_H
+#define RNIC_DELAYED_ACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "device/list.h"
+
+struct rnic_qp;
+
+struct rnic_delayed_ack {
+    struct rnic_list qps; /* QPs whose ACK waits, linked by rnic_qp.ready */
+    uint64_t until;       /* end of the hold, in the caller's time, ns; 0: there is none */
+};
+
+void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
+
+/* Returns whether the QP, which is in no list, has only an ACK to send that may wait; then it waits
+ * here. */
+bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
+
+/* Takes the QP out if it waits and has more than an ACK to send now. */
+void rnic_delayed_ack_update(struct rnic_qp *qp);
+
+/* Moves all waiting QPs to the end of `ready`. */
+void rnic_delayed_ack_release(struct rnic_delayed_ack *delayed, struct rnic_list *ready);
+
+/* Returns when the wait of an ACK ends; UINT64_MAX if none waits. */
+uint64_t rnic_delayed_ack_deadline(const struct rnic_delayed_ack *delayed);
+
+#endif

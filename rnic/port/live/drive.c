@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include <time.h>
+#include "port/live/live_impl.h"
+#include "wire/pkt.h"
+
+#define RX_BATCH   256u /* frames received before timers and sending have their turn */
+#define TX_BATCHES 4u   /* batches sent before receiving has its turn */
+
+rnic_time rnic_live_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct intake {
+    struct rnic_live *live;
+    uint64_t now; /* not before the first frame was taken: 0 until then */
+};
+
+static void on_frame(void *user, const struct rnic_frame *frame)
+{
+    struct intake *intake = user;
+
+    if (intake->now == 0)
+        intake->now = rnic_live_now();
+    if (frame->len >= 14 && live_neigh_input(intake->live, frame, intake->now))
+        return;
+    rnic_input(intake->live->rnic, frame->data, frame->len, intake->now);
+}
+
+/* Passes the batch to the port; false if the port is full. */
+static bool send_batch(struct rnic_live *live, uint64_t now)
+{
+    struct tx_batch *tx = &live->tx;
+
+    if (tx->first < tx->cnt)
+        tx->first += rnic_port_send(live->port, tx->frame + tx->first, tx->cnt - tx->first, now);
+    if (tx->first < tx->cnt)
+        return false;
+    tx->first = 0;
+    tx->cnt = 0;
+    return true;
+}
+
+/* Sends at most TX_BATCHES; returns whether anything was sent. */
+static bool transmit(struct rnic_live *live, uint64_t now)
+{
+    struct tx_batch *tx = &live->tx;
+    bool moved = tx->cnt > 0;
+
+    tx->more = false;
+    if (!send_batch(live, now))
+        return false;
+    for (unsigned batch = 0; batch < TX_BATCHES; batch++) {
+        size_t at = 0;
+        size_t len = 0;
+
+        while (tx->cnt < LIVE_TX_FRAMES && LIVE_TX_BYTES - at >= ROCE_FRAME_MAX) {
+            len = rnic_output(live->rnic, tx->bytes + at, LIVE_TX_BYTES - at, now);
+            if (len == 0)
+                break;
+            tx->frame[tx->cnt++] =
+                (struct rnic_frame){.data = tx->bytes + at, .len = (uint32_t)len};
+            at += (len + 63) & ~(size_t)63;
+        }
+        if (tx->cnt == 0)
+            return moved;
+        moved = true;
+        if (!send_batch(live, now) || len == 0)
+            return true;
+    }
+    tx->more = true;
+    return true;
+}
+
+uint64_t live_deadline(const struct rnic_live *live)
+{
+    uint64_t device = rnic_deadline(live->rnic);
+    uint64_t port = live->attached ? rnic_port_deadline(live->port) : UINT64_MAX;
+
+    return device < port ? device : port;
+}
+
+void live_notify(struct rnic_live *live)
+{
+    if (live->attr.notified)
+        live->attr.notified(live->attr.user, live->rnic);
+}
+
+/* A thread may lose its CPU between reading the clock and receiving. Frames that arrived meanwhile
+ * did not arrive before, and timers that they start must not expire early: *now becomes the time of
+ * the first frame. */
+bool live_receive(struct rnic_live *live, uint64_t *now)
+{
+    struct intake intake = {.live = live};
+    bool moved;
+
+    atomic_store_explicit(&live->driven_at, *now, memory_order_relaxed);
+    moved = rnic_port_recv(live->port, RX_BATCH, on_frame, &intake, *now) > 0;
+    if (intake.now)
+        *now = intake.now;
+    if (rnic_deadline(live->rnic) <= *now) {
+        rnic_expire(live->rnic, *now);
+        moved = true;
+    }
+    return moved;
+}
+
+bool live_send(struct rnic_live *live, bool holds, uint64_t now)
+{
+    bool moved;
+
+    rnic_ack_hold(live->rnic, holds ? now + ACK_NEXT_NS : 0);
+    moved = transmit(live, now);
+    if (holds && rnic_ack_waits(live->rnic))
+        return moved;
+    live->ack_waits = false;
+    ack_policy_done(&live->ack);
+    return moved;
+}
+
+/* Lets the ACKs that live_send() kept back wait as long as the policy says, or sends them. */
+static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
+{
+    uint64_t until = ack_policy_until(&live->ack, now);
+
+    if (until == 0)
+        return live_send(live, false, now);
+    live->ack_waits = true;
+    rnic_ack_hold(live->rnic, until);
+    return false;
+}
+
+/* Makes what moved visible, on the wire and to the program. */
+static bool publish(struct rnic_live *live, bool moved)
+{
+    if (moved) {
+        rnic_port_flush(live->port);
+        live_notify(live);
+    }
+    return moved;
+}
+
+bool live_drive(struct rnic_live *live, uint64_t now)
+{
+    bool moved;
+
+    if (!live_is_attached(live, now))
+        return false;
+    moved = live_receive(live, &now);
+    moved |= live_send(live, false, now);
+    return publish(live, moved);
+}
+
+bool live_drive_polling(struct rnic_live *live, uint64_t now)
+{
+    bool received, moved;
+
+    if (!live_is_attached(live, now))
+        return false;
+    ack_policy_polled(&live->ack, now);
+    received = live_receive(live, &now);
+    moved = live_send(live, true, now) || received;
+    if (rnic_ack_waits(live->rnic)) {
+
+        if (received)
+            ack_policy_received(&live->ack, live->sent_at + ACK_SENDER_NS > now, now);
+        moved |= apply_ack_policy(live, now);
+    }
+    return publish(live, moved);
+}
+
+bool live_send_posted(struct rnic_live *live, uint64_t now)
+{
+    bool posted = rnic_output_ready(live->rnic) || live->tx.cnt > 0;
+
+    ack_policy_polled(&live->ack, now);
+    if (posted)
+        ack_policy_sent(&live->ack, now);
+    if (ack_policy_until(&live->ack, now) == 0 || (posted && !live_polls_now(live, now)))
+        return live_send(live, false, now);
+    if (!posted)
+        return false;
+    posted = live_send(live, true, now);
+    rnic_ack_hold(live->rnic, live->ack.until);
+    return posted;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Gate: an epoll set with the port's descriptors, on which the poll thread sleeps.
+ *
+ * 1. Open, a frame wakes the poll thread.
+ * 2. A program that polls in vain a few times in a row shuts the gate: from then on it receives the
+ *    frames itself, and no frame wakes the poll thread, which sleeps for short naps only.
+ * 3. A poll thread that finds after a nap that the program no longer polls opens the gate.
+ * 4. A program that asks for a completion event opens the gate at once. It may poll until its CQ is
+ *    empty and then wait, so it takes many more polls in vain to shut the gate again.
+ * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
+ *    waited while the gate was shut, the program opens the gate each time its poll finds a
+ *    completion, for the next UNPOLLED_MAX times.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include "port/live/live_impl.h"
+#include "port/sys/event_fd.h"
+
+#define POLLED_LATELY_NS 200000u
+#define POLLS_NOW_NS     100000u /* longest time between two polls of a program that polls */
+#define VAIN_POLLS       4u      /* polls in vain that shut the gate */
+#define VAIN_POLLS_ARMED 64u     /* the same after the program asked for an event */
+#define UNPOLLED_MAX     8u
+
+void live_wake(struct rnic_live *live)
+{
+    atomic_store(&live->thread.sleep_until, 0); /* wakes it once */
+    rnic_event_fd_signal(live->wake_fd);
+}
+
+int live_gate_new(struct rnic_live *live)
+{
+    const int fd[] = {live->wake_fd, live->watch_fd, live->answer_fd};
+    struct poll_gate *gate = &live->gate;
+
+    gate->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (gate->epoll_fd < 0)
+        return -errno;
+    for (unsigned i = 0; i < sizeof(fd) / sizeof(fd[0]); i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = FOUND_WAKE << i}};
+
+        if (fd[i] >= 0 && epoll_ctl(gate->epoll_fd, EPOLL_CTL_ADD, fd[i], &event) < 0)
+            return -errno;
+    }
+    for (unsigned i = 0; i < RNIC_PORT_FDS; i++)
+        gate->fds[i] = (struct pollfd){.fd = -1};
+    gate->open = false;
+    gate->unpolled = 0;
+    gate->armed = false;
+    return 0;
+}
+
+void live_gate_set(struct rnic_live *live)
+{
+    struct poll_gate *gate = &live->gate;
+    struct pollfd fds[RNIC_PORT_FDS];
+    unsigned cnt = rnic_port_fds(live->port, fds);
+
+    for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
+        struct pollfd *has = &gate->fds[i];
+        struct pollfd wants = {.fd = -1};
+        struct epoll_event event = {.events = 0};
+
+        /* A descriptor in the set, even without events, costs the sender 0.4 us a frame. */
+        if (i < cnt && gate->open)
+            wants = fds[i];
+        if (has->fd == wants.fd && has->events == wants.events)
+            continue;
+        if (has->fd >= 0 && has->fd != wants.fd)
+            epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, has->fd, &event);
+        /* POLLIN is EPOLLIN, and so on. */
+        event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
+        if (wants.fd >= 0)
+            epoll_ctl(gate->epoll_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
+                      &event);
+        *has = wants;
+    }
+}
+
+void live_gate_open(struct rnic_live *live)
+{
+    if (live->gate.open)
+        return;
+    live->gate.vain_polls = 0;
+    live->gate.open = true; /* live_gate_set() follows before the thread sleeps */
+}
+
+/* Number of polls in vain that shut the gate. */
+static unsigned vain_polls_max(const struct poll_gate *gate)
+{
+    if (gate->armed)
+        return VAIN_POLLS_ARMED;
+    return gate->unpolled > 0 ? 1 : VAIN_POLLS;
+}
+
+void live_polled(struct rnic_live *live, bool moved, uint64_t now)
+{
+    struct poll_gate *gate = &live->gate;
+
+    atomic_store_explicit(&gate->polled_at, now, memory_order_relaxed);
+    if (moved || !gate->open || !live->attached)
+        return;
+    if (++gate->vain_polls < vain_polls_max(gate))
+        return;
+    gate->open = gate->armed = false;
+    if (gate->unpolled > 0)
+        gate->unpolled--;
+    live->thread.nap = LIVE_NAP_NS;
+    live_gate_set(live);
+    /* The thread has to check soon whether the program still polls. */
+    if (atomic_load(&live->thread.sleep_until) > now + LIVE_NAP_MAX_NS)
+        live_wake(live);
+}
+
+/* A program that reads its memory in a loop keeps a CPU busy. On another CPU the poll thread
+ * preempts nobody, or only a peer that waits for its answer; and a sender on that CPU wakes it
+ * without an interrupt to another. */
+void live_keep_away(struct rnic_live *live, int cpu)
+{
+    cpu_set_t set = live->thread.cpus;
+
+    if (cpu == live->thread.avoided_cpu)
+        return;
+    live->thread.avoided_cpu = cpu;
+    if (cpu >= 0)
+        CPU_CLR(cpu, &set);
+    if (CPU_COUNT(&set) > 0)
+        sched_setaffinity(live->thread.tid, sizeof(set), &set);
+}
+
+void rnic_live_leave_poll(struct rnic_live *live, bool waits)
+{
+    struct poll_gate *gate = &live->gate;
+
+    gate->vain_polls = 0;
+    if (waits) {
+        gate->armed = true;
+        atomic_store_explicit(&gate->polled_at, 0, memory_order_relaxed);
+        ack_policy_done(&live->ack);
+    }
+    if (!live->attached || gate->open)
+        return;
+    /* While an ACK waits, the frame that the program may look for has arrived. */
+    if (!waits && (gate->unpolled == 0 || live->ack_waits))
+        return;
+    if (!waits)
+        live_keep_away(live, sched_getcpu());
+    gate->open = true;
+    live_gate_set(live);
+}
+
+void live_gate_missed(struct rnic_live *live, uint64_t now)
+{
+    /* The program was to receive these frames, or has not polled since the gate is open. */
+    if (!live->gate.open || (live_polled_lately(live, now) && live->gate.vain_polls == 0))
+        live->gate.unpolled = UNPOLLED_MAX;
+}
+
+bool live_polled_lately(const struct rnic_live *live, uint64_t now)
+{
+    return atomic_load_explicit(&live->gate.polled_at, memory_order_relaxed) + POLLED_LATELY_NS >
+           now;
+}
+
+bool live_polls_now(const struct rnic_live *live, uint64_t now)
+{
+    return !atomic_load_explicit(&live->gate.open, memory_order_relaxed) &&
+           atomic_load_explicit(&live->gate.polled_at, memory_order_relaxed) + POLLS_NOW_NS > now;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The delayed-ACK policy at times that the test sets: when ACKs wait, how long, and what is learned
+ * from waits in vain. */
+#include "port/live/ack_policy.h"
+#include "support/suite.h"
+
+static struct ack_policy policy;
+static uint64_t now;
+
+static void begin(void)
+{
+    policy = (struct ack_policy){0};
+    now = 1000000000;
+}
+
+/* A request arrives at a program that polls and that has requests of its own outstanding or not. */
+static uint64_t receive(bool answers)
+{
+    ack_policy_received(&policy, answers, now);
+    return ack_policy_until(&policy, now);
+}
+
+static void one_ack_covers_a_stream_of_requests(void)
+{
+    begin();
+    for (unsigned turn = 0; turn < ACK_TURNS_MAX; turn++) {
+        EXPECT_EQ(receive(false), now + ACK_NEXT_NS);
+        now += ACK_NEXT_NS; /* the next request arrives just in time */
+        CU_ASSERT(ack_policy_until(&policy, now) > 0);
+    }
+    EXPECT_EQ(receive(false), 0);
+    EXPECT_EQ(receive(false), now + ACK_NEXT_NS); /* the next stream */
+}
+
+static void ack_is_sent_when_the_stream_ends(void)
+{
+    begin();
+    receive(false);
+    now += ACK_NEXT_NS;
+    CU_ASSERT(ack_policy_until(&policy, now) > 0);
+    now++;
+    EXPECT_EQ(ack_policy_until(&policy, now), 0);
+}
+
+/* Returns the number of ACKs that waited, of `requests` that the peer sends too late for one ACK.
+ */
+static unsigned count_waits_in_vain(unsigned requests)
+{
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < requests; i++) {
+        if (receive(false)) {
+            cnt++;
+            now += ACK_NEXT_NS + 1;
+            EXPECT_EQ(ack_policy_until(&policy, now), 0);
+        }
+        ack_policy_done(&policy);
+        now += 5000;
+    }
+    return cnt;
+}
+
+/* Where no next request comes in time, ACKs wait less and less often, until streams arrive. */
+static void acks_wait_seldom_after_waits_in_vain(void)
+{
+    unsigned in_vain;
+
+    begin();
+    in_vain = count_waits_in_vain(1000);
+    CU_ASSERT(in_vain >= 4 && in_vain < 20);
+    CU_ASSERT(count_waits_in_vain(300) <= 2);
+    for (unsigned turn = 0; turn < 20000; turn++) {
+        receive(false);
+        now += 100;
+    }
+    ack_policy_done(&policy);
+    now += 1000000;
+    CU_ASSERT(count_waits_in_vain(300) >= 4);
+}
+
+/* Where the peer waits for ACKs, they still wait for the program's own answer. */
+static void ack_waits_for_the_answer(void)
+{
+    begin();
+    count_waits_in_vain(1000);
+    policy.next.skip = 100;
+    EXPECT_EQ(receive(false), 0);
+    EXPECT_EQ(receive(true), now + ACK_ANSWER_NS);
+    now += 100;
+    ack_policy_sent(&policy, now);
+    EXPECT_EQ(ack_policy_until(&policy, now), 0);
+    now += 1000;
+    EXPECT_EQ(receive(true), now + ACK_ANSWER_NS);
+    now += ACK_ANSWER_NS + 1;
+    EXPECT_EQ(ack_policy_until(&policy, now), 0);
+}
+
+/* After the program's answer the ACK may wait on, for the peer's next request. */
+static void answer_extends_the_wait_for_the_next_request(void)
+{
+    begin();
+    receive(true);
+    now += 5000;
+    ack_policy_sent(&policy, now);
+    EXPECT_EQ(ack_policy_until(&policy, now), now + ACK_NEXT_NS);
+}
+
+static void acks_do_not_wait_for_a_program_that_polls_seldom(void)
+{
+    unsigned waits = 0;
+
+    begin();
+    for (unsigned i = 0; i < 1000; i++) {
+        waits += receive(true) != 0;
+        now += 1000000;
+        ack_policy_polled(&policy, now);
+        EXPECT_EQ(ack_policy_until(&policy, now), 0);
+    }
+    CU_ASSERT(waits >= 4 && waits < 20);
+}
+
+static void backoff_doubles_from_the_second_failure_on(void)
+{
+    static const unsigned skips[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 256};
+    struct backoff backoff = {0};
+
+    for (unsigned i = 0; i < sizeof(skips) / sizeof(skips[0]); i++) {
+        unsigned skipped = 0;
+
+        backoff_failed(&backoff);
+        while (!backoff_allows(&backoff))
+            skipped++;
+        EXPECT_EQ(skipped, skips[i]);
+    }
+    for (unsigned i = 0; i < 10; i++)
+        backoff_ease(&backoff);
+    CU_ASSERT(backoff_allows(&backoff));
+    EXPECT_EQ(backoff.failures, 0);
+}
+
+SUITE("port.ack_policy", TEST(one_ack_covers_a_stream_of_requests),
+      TEST(ack_is_sent_when_the_stream_ends), TEST(acks_wait_seldom_after_waits_in_vain),
+      TEST(ack_waits_for_the_answer), TEST(answer_extends_the_wait_for_the_next_request),
+      TEST(acks_do_not_wait_for_a_program_that_polls_seldom),
+      TEST(backoff_doubles_from_the_second_failure_on))

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * A program that waits for a completion event wakes soon after the frame arrived, in whatever order
+ * it arms its CQ, polls it and waits. The program is the main thread, on one live device of the
+ * loopback; a second thread sends it a message through another device whenever it waits.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "port/live/live.h"
+#include "port/netns.h"
+#include "support/suite.h"
+#include "wire/gid.h"
+
+#define ROUNDS    31u
+#define MEDIAN_NS 1000000u
+
+struct end {
+    struct rnic_live *live;
+    struct rnic_cq *cq;
+    struct rnic_qp *qp;
+    uint8_t gid[16];
+    uint32_t qpn;
+};
+
+static struct end sender, receiver;
+static int event_fd, request_fd; /* the CQ was notified; a message is wanted */
+static uint64_t sent_at;         /* read after the event that follows it */
+static long pause_ns;            /* from the request for a message to the message */
+
+static void notified(void *user, struct rnic *rnic)
+{
+    (void)user;
+    while (rnic_cq_notified(rnic))
+        eventfd_write(event_fd, 1);
+}
+
+static void open_end(struct end *end, bool receives)
+{
+    struct rnic_live_attr attr = {.iface = "lo", .notified = receives ? notified : NULL};
+    struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .max_recv_wr = 64,
+                                .max_recv_sge = 1,
+                                .max_send_wr = 64,
+                                .max_send_sge = 1,
+                                .max_inline = 8};
+    struct rnic_pd *pd;
+    struct rnic_iface iface;
+    struct error why;
+    struct rnic *rnic;
+
+    CU_ASSERT_FATAL(rnic_live_open(&attr, &end->live, &why) == 0);
+    rnic = rnic_live_lock(end->live);
+    CU_ASSERT_FATAL(rnic_pd_new(rnic, &pd) == 0 && rnic_cq_new(rnic, 256, &end->cq) == 0);
+    init.send_cq = init.recv_cq = end->cq;
+    end->qpn = init.qpn = rnic_live_qpn_get(end->live);
+    CU_ASSERT_FATAL(rnic_qp_new(pd, &init, &end->qp) == 0);
+    rnic_live_unlock(end->live);
+    rnic_live_iface(end->live, &iface);
+    for (unsigned i = 0; i < iface.gid_cnt; i++)
+        if (roce_gid_is_ip4(iface.gid[i].gid) && iface.gid[i].type == RNIC_GID_ROCE_V2)
+            memcpy(end->gid, iface.gid[i].gid, 16);
+}
+
+static void connect_end(struct end *end, const struct end *peer)
+{
+    struct rnic_qp_attr qp = {.pkey = 0xffff,
+                              .max_dest_rd_atomic = 1,
+                              .max_rd_atomic = 1,
+                              .timeout = 14,
+                              .retry_cnt = 7,
+                              .rnr_retry = 7,
+                              .dest_qpn = peer->qpn};
+    struct rnic_path path;
+
+    CU_ASSERT_FATAL(rnic_live_resolve(end->live, peer->gid, -1, 5000000000u, &path) == 0);
+    memcpy(qp.av.dmac, path.dmac, 6);
+    memcpy(qp.av.dgid, peer->gid, 16);
+    qp.av.sgid_idx = path.sgid_idx;
+    qp.path_mtu = path.path_mtu;
+    rnic_live_lock(end->live);
+    for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
+        qp.state = (enum rnic_qp_state)state;
+        EXPECT_EQ(rnic_qp_modify(end->qp, &qp, rnic_live_now()), 0);
+    }
+    for (unsigned i = 0; i < 32; i++)
+        rnic_post_recv(end->qp, &(struct rnic_recv_wr){.wr_id = i});
+    rnic_live_unlock(end->live);
+}
+
+/* As ibv_poll_cq() does: whether there was a completion. */
+static bool poll_once(struct end *end)
+{
+    struct rnic_wc wc;
+    size_t cnt;
+
+    rnic_live_lock(end->live);
+    cnt = rnic_cq_poll(end->cq, &wc, 1);
+    if (cnt == 0 && rnic_live_drive(end->live))
+        cnt = rnic_cq_poll(end->cq, &wc, 1);
+    if (cnt > 0)
+        rnic_live_leave_poll(end->live, false);
+    if (cnt > 0 && end == &receiver)
+        rnic_post_recv(end->qp, &(struct rnic_recv_wr){0});
+    rnic_live_unlock(end->live);
+    return cnt > 0;
+}
+
+/* As ibv_req_notify_cq() does. */
+static void arm(struct end *end)
+{
+    rnic_live_lock(end->live);
+    rnic_cq_arm(end->cq, false);
+    rnic_live_leave_poll(end->live, true);
+    rnic_live_unlock(end->live);
+}
+
+static void *send_on_request(void *user)
+{
+    const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+    eventfd_t request;
+
+    (void)user;
+    while (eventfd_read(request_fd, &request) == 0 && request == 1) {
+        if (pause_ns)
+            nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+        rnic_live_lock(sender.live);
+        __atomic_store_n(&sent_at, rnic_live_now(), __ATOMIC_RELEASE);
+        EXPECT_EQ(rnic_post_send(sender.qp, &wr), 0);
+        rnic_live_unlock(sender.live);
+    }
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Runs a program whose loop is the letters of `order`: E waits for an event, A arms, p polls once,
+ * P polls until the CQ is empty, S polls 200 times. */
+static uint64_t median_wake(const char *order, long pause)
+{
+    uint64_t wake[ROUNDS];
+    eventfd_t event;
+
+    pause_ns = pause;
+    arm(&receiver);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        for (const char *at = order; *at; at++) {
+            if (*at == 'E') {
+                eventfd_write(request_fd, 1);
+                eventfd_read(event_fd, &event);
+                wake[i] = rnic_live_now() - __atomic_load_n(&sent_at, __ATOMIC_ACQUIRE);
+            } else if (*at == 'A') {
+                arm(&receiver);
+            } else if (*at == 'p') {
+                poll_once(&receiver);
+            } else if (*at == 'P') {
+                while (poll_once(&receiver))
+                    ;
+            } else {
+                for (unsigned polls = 0; polls < 200; polls++)
+                    poll_once(&receiver);
+            }
+        }
+    while (poll_once(&receiver) || poll_once(&sender))
+        ;
+    qsort(wake, ROUNDS, sizeof(wake[0]), by_value);
+    return wake[ROUNDS / 2];
+}
+
+static void every_order_of_arm_poll_and_wait_wakes_soon(void)
+{
+    static const char *const orders[] = {"EAP",  "EPA",  "EPAP", "EPApp", "EppApp", "EppAppA",
+                                         "EAPP", "EApp", "EpAp", "EAS",   "EPSA",   "ESAS"};
+    pthread_t thread;
+
+    event_fd = eventfd(0, EFD_CLOEXEC);
+    request_fd = eventfd(0, EFD_CLOEXEC);
+    open_end(&sender, false);
+    open_end(&receiver, true);
+    connect_end(&sender, &receiver);
+    connect_end(&receiver, &sender);
+    pthread_create(&thread, NULL, send_on_request, NULL);
+    for (unsigned i = 0; i < 2 * sizeof(orders) / sizeof(orders[0]); i++) {
+        /* The message is sent at once, or when the poll thread has gone to sleep. */
+        uint64_t median = median_wake(orders[i / 2], i % 2 ? 2500000 : 0);
+
+        if (median > MEDIAN_NS)
+            suite_fail(__FILE__, __LINE__, "order %s: wakes after %llu us", orders[i / 2],
+                       (unsigned long long)median / 1000);
+    }
+    eventfd_write(request_fd, 2); /* ends the thread */
+    pthread_join(thread, NULL);
+    rnic_live_close(sender.live);
+    rnic_live_close(receiver.live);
+    close(event_fd);
+    close(request_fd);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct suite_test tests[] = {TEST(every_order_of_arm_poll_and_wait_wakes_soon)};
+
+    if (!netns_enter())
+        return NETNS_SKIP;
+    return suite_main("port.wakeup", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}

@@ -12,13 +12,13 @@
 #include "capture/decompress.h"
 #include "util/sigint.h"
 
-#define LONG_MIN_LEN (UINT64_C(1) << 20) /* a smaller file is read as quickly in order */
+#define LONG_MIN_LEN (UINT64_C(1) << 20) /* for a smaller file read-ahead gains nothing */
 
 /* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
-#define LINKTYPE_NULL       0 /* BSD loopback: four bytes of address family, then IP */
+#define LINKTYPE_NULL       0 /* BSD loopback: 4 bytes address family, then IP */
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
-#define LINKTYPE_LOOP       108 /* OpenBSD loopback: as NULL, but of network byte order */
+#define LINKTYPE_LOOP       108 /* OpenBSD loopback: as NULL, in network byte order */
 #define LINKTYPE_SLL        113
 #define LINKTYPE_ERF        197
 #define LINKTYPE_IPV4       228
@@ -32,21 +32,21 @@
 struct capture_reader {
     char *name;
     FILE *file;   /* as opened */
-    FILE *stream; /* `file`, or what it holds compressed */
+    FILE *stream; /* `file`, or its decompressed content */
     bool is_stdin;
-    struct decompress *decompress; /* NULL for a plain file; lives until `stream` is closed */
-    uint64_t total;                /* bytes of `file`, 0 for a pipe */
+    struct decompress *decompress; /* NULL for a plain file; freed with `stream` */
+    uint64_t total;                /* size of `file`, bytes; 0 for a pipe */
     uint32_t number;
-    bool straight; /* a file of one link layer, whose frames are what its records hold: */
+    bool straight; /* all frames have one link layer, `link`, and no record around them */
     enum roce_link link;
     struct pcap_parser cap;
-    /* Of a file that libpcap reads, and then what its frames are copied to. */
+    /* If libpcap reads the file, and the copies of its latest frames. */
     pcap_t *pcap; /* owns `stream` */
     struct chunk kept[READ_BUFFER_KEEP + 1];
     unsigned kept_at;
 };
 
-/* DLT_RAW has numbers of its own in files of some systems: 12 and 14. */
+/* Maps a LINKTYPE_ number. 12 and 14 are DLT_RAW in files of some systems. */
 static int link_of(uint32_t linktype, enum roce_link *out)
 {
     switch (linktype) {
@@ -54,14 +54,15 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
     case LINKTYPE_NULL:
-    case LINKTYPE_LOOP: /* IP says its version itself: the family has other numbers elsewhere */
+    case LINKTYPE_LOOP: /* the family is ignored: its numbers differ between systems, and IP has a
+                           version */
     case 12:
     case 14:
     case LINKTYPE_RAW:
     case LINKTYPE_IPV4:
     case LINKTYPE_IPV6: *out = ROCE_LINK_IP; return 0;
     case LINKTYPE_INFINIBAND: *out = ROCE_LINK_IB; return 0;
-    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0; /* each record says for itself */
+    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0; /* each record has its own */
     default: return -1;
     }
 }
@@ -69,7 +70,7 @@ static int link_of(uint32_t linktype, enum roce_link *out)
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
-/* Opens the file and puts the decompressor, if one is needed, behind it. */
+/* Opens the file, and the decompressor if it needs one. */
 static int open_stream(struct capture_reader *reader, const char *path, struct error *error)
 {
     struct error why;
@@ -86,7 +87,7 @@ static int open_stream(struct capture_reader *reader, const char *path, struct e
     return 0;
 }
 
-static int open_pcap(struct capture_reader *reader, struct error *error)
+static int open_libpcap(struct capture_reader *reader, struct error *error)
 {
     char errbuf[PCAP_ERRBUF_SIZE] = "";
     const char *reason;
@@ -99,7 +100,8 @@ static int open_pcap(struct capture_reader *reader, struct error *error)
     return error_set(error, "%s: not a capture file: %s", reader->name, reason ? reason : errbuf);
 }
 
-/* The first bytes of the stream, which stay in it. No more than any C library takes back. */
+/* Reads the first bytes of the stream and puts them back: 8, as many as ungetc() of the C libraries
+ * takes. */
 static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
 {
     size_t len = fread(head, 1, HEAD_LEN, reader->stream);
@@ -110,7 +112,7 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
     return len == HEAD_LEN;
 }
 
-/* Whether any interface, or the file, has a link layer that carries RoCE. */
+/* Checks that an interface, or the file, has a link layer that carries RoCE. 0, or -1. */
 static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
@@ -128,7 +130,7 @@ static int check_link(const struct capture_reader *reader, struct error *error)
                      name ? name : "?", linktype);
 }
 
-static int begin(struct capture_reader *reader, const char *path, struct error *error)
+static int begin_reader(struct capture_reader *reader, const char *path, struct error *error)
 {
     uint8_t head[HEAD_LEN];
     struct error why;
@@ -136,7 +138,7 @@ static int begin(struct capture_reader *reader, const char *path, struct error *
     if (open_stream(reader, path, error) != 0)
         return -1;
     if (!peek_head(reader, head) || !pcap_parser_knows(head)) {
-        if (open_pcap(reader, error) != 0)
+        if (open_libpcap(reader, error) != 0)
             return -1;
         return 0;
     }
@@ -172,7 +174,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
         return NULL;
     }
     reader->is_stdin = strcmp(path, "-") == 0;
-    if (begin(reader, path, error) != 0 ||
+    if (begin_reader(reader, path, error) != 0 ||
         ((reader->pcap || !reader->cap.pcapng) && check_link(reader, error) != 0)) {
         reader_close(reader);
         return NULL;
@@ -184,8 +186,8 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* The frame inside an ERF record. */
-static void unwrap(struct captured_frame *frame)
+/* Replaces an ERF record by the frame inside. */
+static void unwrap_erf(struct captured_frame *frame)
 {
     struct erf_frame inner;
 
@@ -197,8 +199,8 @@ static void unwrap(struct captured_frame *frame)
     frame->wire_len = inner.wire_len;
 }
 
-/* A record through libpcap, copied to where it can stay. 1, 0, -1 and a reason. */
-static int next_pcap(struct capture_reader *reader, struct pcap_record *out, struct error *why)
+/* Reads a record with libpcap and copies it, so that it can stay. 1, 0, or -1 and an error. */
+static int next_libpcap(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     struct pcap_pkthdr *hdr;
     const u_char *data;
@@ -237,12 +239,12 @@ static int next_pcap(struct capture_reader *reader, struct pcap_record *out, str
 static int next_record(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     if (reader->pcap)
-        return next_pcap(reader, out, why);
+        return next_libpcap(reader, out, why);
     return pcap_parser_next(&reader->cap, out, why);
 }
 
-/* The next frame from its record. */
-static void frame_set(struct capture_reader *reader, const struct pcap_record *record,
+/* Makes the next frame of a record. */
+static void set_frame(struct capture_reader *reader, const struct pcap_record *record,
                       struct captured_frame *out)
 {
     *out = (struct captured_frame){
@@ -260,7 +262,7 @@ static void frame_set(struct capture_reader *reader, const struct pcap_record *r
     };
     out->record_wire_len = out->wire_len;
     if (record->linktype == LINKTYPE_ERF) {
-        unwrap(out);
+        unwrap_erf(out);
     } else if (record->linktype == LINKTYPE_NULL || record->linktype == LINKTYPE_LOOP) {
         uint32_t len = out->cap_len < FAMILY_LEN ? out->cap_len : FAMILY_LEN;
 
@@ -291,13 +293,13 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
         const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
-            return 0; /* a pipe, in the middle of a frame */
+            return 0; /* a pipe that ends inside a frame */
         return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
                          reason ? reason : why.text);
     }
     if (reader->number == UINT32_MAX)
         return error_set(error, "%s: more than 2^32 frames", reader->name);
-    frame_set(reader, &record, out);
+    set_frame(reader, &record, out);
     return 1;
 }
 
@@ -349,7 +351,7 @@ uint32_t reader_linktype(const struct capture_reader *reader)
     if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
     datalink = pcap_datalink(reader->pcap);
-    /* The one link type here whose number in files is not the one in memory. */
+    /* The one link type whose number in files differs from libpcap's. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
@@ -358,7 +360,7 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Whether it is a plain file, and not too short, of which only the first chunk was read. */
+/* Whether it is a plain file of which only the first piece was read, and worth mapping. */
 static bool is_long_file(const struct capture_reader *reader)
 {
     return !reader->pcap && !reader->decompress && reader->total >= LONG_MIN_LEN &&
@@ -426,9 +428,9 @@ void reader_close(struct capture_reader *reader)
         return;
     pcap_parser_close(&reader->cap);
     if (reader->pcap)
-        pcap_close(reader->pcap); /* and the stream with it, unless that is stdin */
+        pcap_close(reader->pcap); /* closes the stream too, unless that is stdin */
     else if (reader->stream && reader->stream != stdin)
-        fclose(reader->stream); /* and `file` with it, if it is another */
+        fclose(reader->stream); /* closes `file` too, if that is another stream */
     else if (!reader->stream && reader->file && !reader->is_stdin)
         fclose(reader->file);
     for (unsigned i = 0; i <= READ_BUFFER_KEEP; i++)

@@ -1,72 +1,88 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Source: the frames of a capture file, one after another: pcap and pcapng through capfile.h, what
- * else libpcap reads through libpcap; also compressed with gzip or zstd, a file or standard input
- * ("-"), with any link layer that can carry RoCE. A frame that an ERF record wraps comes without
- * it. The interfaces of a pcapng file may have different link layers: frames of one that cannot
- * carry RoCE are of no bytes.
+ * Capture reader: the frames of a capture file or pipe, one after another. This is the main header
+ * of the room; check, replay, decode and import all read captures through it.
+ *
+ * Reads pcap and pcapng with pcap_parse.h, and other formats of libpcap with libpcap; also
+ * compressed ones (decompress.h); from a file or from standard input ("-"). The link layer must be
+ * one that can carry RoCE. A frame inside an ERF record comes without the record. The interfaces of
+ * a pcapng file may differ in their link layers: frames of one that cannot carry RoCE have no
+ * bytes.
+ *
+ *   1. reader_open().
+ *   2. Optional, before the first frame, one of:
+ *      reader_blocks() to see the pcapng blocks that are not packets (check --annotate),
+ *      reader_map() to keep all frames in memory (replay),
+ *      reader_begin_ahead() to read with two threads (parallel_reader.h).
+ *   3. reader_next(), or reader_next_here() in a tight loop, until the end.
+ *   4. reader_close().
+ *
+ * Ownership: a frame points into the reader's memory; see reader_ready() and reader_map() for how
+ * long it stays. Errors: functions that take a `struct error` set it when they fail; the text names
+ * the file, and the frame if there is one.
  */
 #ifndef REPLAY_CAPTURE_CAPTURE_READER_H
 #define REPLAY_CAPTURE_CAPTURE_READER_H
 
-#include "capture/read_buffer.h"
-#include "capture/mmap_file.h"
 #include "base/error.h"
+#include "capture/mmap_file.h"
+#include "capture/read_buffer.h"
 #include "wire/pkt.h"
 
 struct capture_reader;
 
 struct captured_frame {
     uint32_t number; /* 1 is the first of the file */
-    uint64_t time;   /* ns, as the capture has it */
+    uint64_t time;   /* capture time, ns since 1970 */
     enum roce_link link;
     uint32_t cap_len;
     uint32_t wire_len;   /* >= cap_len */
-    const uint8_t *data; /* valid as reader_ready() says */
+    const uint8_t *data; /* cap_len bytes */
 
-    /* The record as the file has it; other than `data` for ERF and BSD loopback only. An ERF record
-     * of another network gives a frame of no bytes. */
+    /* The record as it is in the file. Differs from `data` only for ERF and BSD loopback. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* >= record_cap_len */
 
-    /* Of pcapng: the block, its byte order and where its options begin (0: it can have none). */
+    /* pcapng only: the packet's block, the offset of its options (0: it cannot have any) and its
+     * byte order. */
     const uint8_t *block;
     uint32_t block_len, block_options_off;
     bool block_big;
 };
 
-/* NULL and an error for a file that cannot be opened, is no capture, or has another link layer. */
+/* Opens a capture. Returns NULL and sets the error if the file cannot be opened, is not a capture,
+ * or has another link layer. */
 struct capture_reader *reader_open(const char *path, struct error *error);
 
-/* The same, called `name` in what is said of it. */
+/* Opens a capture that messages call `name`. */
 struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
-/* 1 and *out for a frame, 0 at the end, -1 and an error that names the frame for a broken file. */
+/* Reads the next frame. Returns 1 and *out; 0 at the end; -1 and an error for a broken file. */
 int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 /*
- * The same quickly, for nearly every frame that reader_ready() is true of; false for any other,
- * which reader_next() then gives. Not for the first one. Of the record and the block nothing is
- * said.
+ * Reads the next frame without a check for anything unusual. Returns false for a frame that needs
+ * one, and for the first of a file: then reader_next() returns it. Leaves the record and the block
+ * of *out unset. Call it only after reader_ready() returned true.
  */
 bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 
-/* Whether it is a pipe, of which each frame is shown as soon as it has come. */
+/* Whether the input is a pipe whose frames are returned as soon as they arrive. */
 bool reader_is_live(const struct capture_reader *reader);
 
 /*
- * Whether the next frame is in memory already. Frames stay valid while this said true before each
- * reader_next() after theirs, and then over READ_BUFFER_KEEP - 1 more times that it said false:
- * batches of frames that end where it says false can wait for another thread.
+ * Whether the next frame is already in memory. A batch ends where this returns false. Frames stay
+ * valid to the end of their batch, and over the next READ_BUFFER_KEEP - 1 batches, so that batches
+ * can wait for another thread.
  */
 bool reader_ready(const struct capture_reader *reader);
 
 /*
- * After reader_begin_ahead(), before the first reader_next(), two threads, 1 and 2, may read pieces
- * of a plain file before they are wanted, also while one of them is in reader_next(): see buf.h,
- * where the same functions are. Frames then stay until reader_release() names a later piece than
- * that of reader_piece() after they came. Nothing of this happens where that is no plain file.
+ * Read-ahead of a plain file, in pieces (read_buffer.h has the same functions). After
+ * reader_begin_ahead(), threads 1 and 2 may call reader_read_ahead(), also while the other one is
+ * in reader_next(). A frame then stays until reader_release() names a piece after the one that
+ * reader_piece() returned when the frame came. Does nothing for pipes, compressed and short files.
  */
 void reader_begin_ahead(struct capture_reader *reader);
 bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);
@@ -74,32 +90,33 @@ bool reader_read_ahead(struct capture_reader *reader, unsigned who);
 uint64_t reader_piece(const struct capture_reader *reader);
 void reader_release(struct capture_reader *reader, uint64_t oldest);
 
-/* Whether thread `who` is the one to call reader_next(): the frame is in memory, or in that
- * thread's. Always so where nothing is read ahead. Not while another is in reader_next(). */
+/* Whether thread `who` should call reader_next(): the next frame is in the buffer, or in a piece
+ * that this thread has read. Always true without read-ahead. Not to be called while the other
+ * thread is in reader_next(). */
 bool reader_has_turn(const struct capture_reader *reader, unsigned who);
 
-/* Whether it is a pcapng file; then `on_block` is told each block that is no packet. To be called
- * before the first reader_next(). */
+/* Sets a callback for the pcapng blocks that are not packets. Returns false if the file is not
+ * pcapng. */
 bool reader_blocks(struct capture_reader *reader,
                    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
                    void *user);
 
 /*
  * Maps the whole file: all frames then stay valid, also after reader_close(), until the caller
- * closes it with mmap_file_close(). NULL where that cannot be, or is not worth it: pipes, what is
- * compressed, small files. To be called before the first reader_next().
+ * calls mmap_file_close(). Returns NULL, and reading goes on as before, for pipes, compressed and
+ * short files.
  */
 struct mmap_file *reader_map(struct capture_reader *reader);
 
-/* What messages call it: the path, or "standard input". */
+/* Returns the name for messages: the path, or "standard input". */
 const char *reader_name(const struct capture_reader *reader);
 
-/* What a file that is to hold the same frames says of them: LINKTYPE_ number of tcpdump.org, and
- * the snapshot length. */
+/* Return what the header of a file with the same frames has to say: the LINKTYPE_ number of
+ * tcpdump.org, and the snaplen. */
 uint32_t reader_linktype(const struct capture_reader *reader);
 uint32_t reader_snaplen(const struct capture_reader *reader);
 
-/* Bytes of the file read so far and in all; both 0 where that is not known (pipes). */
+/* Returns the bytes of the file that were read, and its size; both 0 if unknown (pipes). */
 void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total);
 
 void reader_close(struct capture_reader *reader); /* NULL is fine */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * ERF: the record that capture cards put before a frame (link type 197). Source: Endace, "ERF Types
- * Reference Guide", 2.x: 16 bytes of header, extension headers of 8 bytes, and for Ethernet two
- * bytes of padding.
+ * ERF: the record header that capture cards put before a frame (link type 197). Source: Endace,
+ * "ERF Types Reference Guide", 2.x: 16 bytes of header, extension headers of 8 bytes, and for
+ * Ethernet two bytes of padding.
  */
 #ifndef REPLAY_CAPTURE_ERF_H
 #define REPLAY_CAPTURE_ERF_H
@@ -12,13 +12,13 @@
 
 struct erf_frame {
     enum roce_link link;
-    const uint8_t *data; /* inside the record */
+    const uint8_t *data; /* in the record */
     uint32_t cap_len;
     uint32_t wire_len; /* >= cap_len */
 };
 
-/* The frame in a record of `len` bytes; false if it is cut before the frame or of a type that holds
- * neither Ethernet, IP nor InfiniBand. */
+/* Finds the frame in a record of `len` bytes. Returns false if the record ends before the frame, or
+ * its type is not Ethernet, IP or InfiniBand. */
 bool erf_frame(struct erf_frame *out, const uint8_t *record, uint32_t len);
 
 #endif

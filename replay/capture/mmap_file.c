@@ -16,7 +16,7 @@ struct mmap_file {
     size_t len;
     _Atomic(struct mmap_file *) next;
     size_t text_len;
-    char text[]; /* what the program says if it is cut short; made beforehand */
+    char text[]; /* message for SIGBUS, made beforehand */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,7 +26,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context);
 
 struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
 {
-    static const char what[] = ": was cut short while it was read\n";
+    static const char what[] = ": was truncated while it was read\n";
     size_t name_len = strlen(name);
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
     struct mmap_file *mapped = malloc(sizeof(*mapped) + name_len + sizeof(what));
@@ -72,8 +72,8 @@ uint8_t *mmap_file_bytes(const struct mmap_file *mapped)
     return mapped->p;
 }
 
-/* Nothing but write() and _exit() is safe here. A fault elsewhere is a bug, and ends as one: with
- * the default action in place the instruction faults again. */
+/* Only write() and _exit() are safe here. SIGBUS at another address is a bug: the default action is
+ * restored, and the instruction raises the signal again. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
     const uint8_t *p = info->si_addr;

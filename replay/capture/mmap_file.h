@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* mapped.h - a file in memory where it lies. Who cuts the file short meanwhile takes the pages away
- * (SIGBUS): then the program says which file, in one line, and ends as with any unusable input. */
+/*
+ * Mmap file: a file mapped into memory. If another process truncates the file meanwhile, access to
+ * the lost pages raises SIGBUS; then the program prints one line that names the file, and exits as
+ * for any unusable input. Used by capture_reader.c for replay, which keeps all frames.
+ */
 #ifndef REPLAY_CAPTURE_MMAP_FILE_H
 #define REPLAY_CAPTURE_MMAP_FILE_H
 
@@ -9,12 +12,12 @@
 
 struct mmap_file;
 
-/* Maps the first `len` bytes of `fd` to read; `name` stands in the message and is copied. NULL
- * where that cannot be: then the file is to be read. */
+/* Maps the first `len` bytes of `fd` for reading. `name` is for the message and is copied. Returns
+ * NULL if that fails: the caller then reads the file. */
 struct mmap_file *mmap_file_open(int fd, size_t len, const char *name);
 void mmap_file_close(struct mmap_file *mapped); /* NULL is fine */
 
-/* Its bytes, until mmap_file_close(). */
+/* Returns its bytes, which are valid until mmap_file_close(). */
 uint8_t *mmap_file_bytes(const struct mmap_file *mapped);
 
 #endif

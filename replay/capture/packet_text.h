@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Describe: one packet in one line of words, for the decoder, the ladder and the report.
+ * Packet text: describes one packet in one line, for decode, the ladder and the report.
  */
 #ifndef REPLAY_CAPTURE_PACKET_TEXT_H
 #define REPLAY_CAPTURE_PACKET_TEXT_H
@@ -14,15 +14,15 @@ const char *packet_text_opcode(uint8_t opcode);
 /* "RoCEv2 over IPv4", "native InfiniBand". */
 const char *packet_text_encap(enum roce_encap encap);
 
-/* The operation and what matters of its headers, without addresses: "RC WRITE First → QP 0x000011
+/* Adds the operation and the main header fields, without addresses: "RC WRITE First → QP 0x000011
  * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
 void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt);
 
-/* The same for a ladder: no service, no QP, the PSN as `rel` packets after the first. */
+/* Adds a shorter text for a ladder: no service and no QP; the PSN as `rel` packets after the first.
+ */
 void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
 
-/* "; pad count ..., ICRC wrong ..." for whatever is odd about the packet; nothing if all is well.
- */
+/* "; pad count ..., ICRC wrong ..." for each defect of the packet. */
 void packet_text_defects(struct strbuf *t, const struct roce_pkt *pkt);
 
 #endif

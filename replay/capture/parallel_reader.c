@@ -12,28 +12,29 @@
 #define MAC_CONTROL 0x8808u /* Ethernet type */
 #define WORKERS     2u      /* threads */
 
-/* Read and not yet handed on. */
+/* Batches that were read and not yet passed on. */
 #define BATCHES 4u
 _Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
-/* Small enough for the second level cache, and so long that a batch costs next to nothing a frame.
- */
+/* Small enough for the second level cache, and large enough that the cost of a batch does not
+ * count. */
 #define BATCH_ITEMS 256u
 
-/* The headers of so many frames are on their way to the cache while one is parsed. */
+/* Frames whose headers are prefetched while one is parsed. */
 #define FRAMES_AHEAD 8u
 
-/* How often somebody with nothing to do looks around before it sleeps: some 20 us. */
+/* How often an idle thread checks for work before it sleeps: about 20 us. */
 #define LOOKS 64
 
 struct batch {
     struct parsed_frame item[BATCH_ITEMS];
     unsigned cnt;
     struct frame_counts counts;
-    uint64_t piece; /* of the file: the frames are in it, or while it is filled behind it */
-    bool used;      /* under the lock, as is `parsed` */
-    bool parsed;    /* it can be handed on */
-    int end;        /* 1 more may follow; 0 and -1 as reader_next() said, after the items */
+    uint64_t piece; /* number of the piece of the file that the frames are in, or after it while the
+                       batch is filled */
+    bool used;      /* under the lock, as `parsed` is */
+    bool parsed;    /* may be passed on */
+    int end;        /* after the items: 1 more may follow; 0 and -1 as of reader_next() */
     struct error error;
 };
 
@@ -43,28 +44,28 @@ struct parallel_reader {
     frame_batch_fn *fn;
     void *user;
     pthread_mutex_t lock;
-    pthread_cond_t cond; /* two threads: at most one waits */
+    pthread_cond_t cond; /* of two threads at most one waits */
     /* Under the lock. */
-    bool reading, giving; /* somebody has the reader; the caller's function */
-    bool over;            /* nothing follows what was read */
+    bool reading, giving; /* a thread is in the reader; in the caller's function */
+    bool over;            /* the end was read */
     uint64_t read, given; /* batches */
     atomic_uint
-        generation; /* changes with each thing that somebody may wait for; read without it */
+        generation; /* grows with each change that a thread may wait for; read without the lock */
     struct error *error;
     int end;
-    struct batch *batch[BATCHES]; /* number n is at n % BATCHES */
+    struct batch *batch[BATCHES]; /* batch n has index n % BATCHES */
 };
 
-/* A thread, and the memory that only it fills: what it writes there is in its cache already. */
+/* A thread, and the memory that only it writes, which therefore is in its cache. */
 struct worker {
     struct parallel_reader *pr;
     unsigned who;  /* for reader_read_ahead() */
-    bool read_any; /* nothing could be read ahead: it reads what is next, whoever has it */
-    struct captured_frame frame[BATCH_ITEMS]; /* of the batch that is being filled or parsed */
+    bool read_any; /* it could not read ahead: it reads the next piece, whichever thread has it */
+    struct captured_frame frame[BATCH_ITEMS]; /* of the batch that it fills or parses */
     struct batch batch[BATCHES];
 };
 
-static void fill(struct worker *worker, struct batch *batch)
+static void fill_batch(struct worker *worker, struct batch *batch)
 {
     struct capture_reader *reader = worker->pr->reader;
 
@@ -78,8 +79,8 @@ static void fill(struct worker *worker, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && reader_ready(reader));
 }
 
-/* PAUSE (IEEE 802.3, annex 31B) or priority flow control (31D) with a time to stop for, at the
- * place of the first or any of the eight priorities: 0 lets the sender go on. */
+/* Whether it is PAUSE (IEEE 802.3, annex 31B) or priority flow control (31D) that stops a sender:
+ * with a time other than 0, for PFC for any of the eight priorities. */
 static bool is_pause(const struct captured_frame *frame)
 {
     const uint8_t *p = frame->data;
@@ -93,8 +94,8 @@ static bool is_pause(const struct captured_frame *frame)
            (op == 0x0101 && (roce_be_get(p + 18, 8) | roce_be_get(p + 26, 8)));
 }
 
-static void count(struct frame_counts *counts, const struct parsed_frame *item,
-                  const struct captured_frame *frame)
+static void count_frame(struct frame_counts *counts, const struct parsed_frame *item,
+                        const struct captured_frame *frame)
 {
     const struct roce_pkt *pkt = &item->pkt;
 
@@ -108,7 +109,7 @@ static void count(struct frame_counts *counts, const struct parsed_frame *item,
         counts->tunnel[pkt->tunnel]++;
         return;
     }
-    if (pkt->frame != frame->data) /* it was inside */
+    if (pkt->frame != frame->data) /* the packet was in a tunnel */
         counts->tunnel[pkt->tunnel]++;
     counts->cut += pkt->cap_len < pkt->wire_len;
     if (item->parsed != 0)
@@ -117,7 +118,7 @@ static void count(struct frame_counts *counts, const struct parsed_frame *item,
         counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
 }
 
-static void parse(struct worker *worker, struct batch *batch)
+static void parse_batch(struct worker *worker, struct batch *batch)
 {
     bool icrc = worker->pr->icrc;
 
@@ -140,21 +141,21 @@ static void parse(struct worker *worker, struct batch *batch)
             icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL) : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)
             roce_digest_packet(&item->digest, pkt);
-        count(&batch->counts, item, frame);
+        count_frame(&batch->counts, item, frame);
     }
 }
 
 /* ---- under the lock ----------------------------------------------------------------------------
  */
 
-static void tell(struct parallel_reader *pr)
+static void signal_change(struct parallel_reader *pr)
 {
     atomic_fetch_add_explicit(&pr->generation, 1, memory_order_relaxed);
     pthread_cond_signal(&pr->cond);
 }
 
-/* Whoever waits looks around for a moment before it sleeps: to be woken costs more than what the
- * other one does with a batch of large frames. */
+/* Checks for a change for a moment before it sleeps: a wake-up takes longer than the other thread
+ * needs for a batch of large frames. */
 static void wait_for_change(struct parallel_reader *pr)
 {
     unsigned generation = atomic_load_explicit(&pr->generation, memory_order_relaxed), i = 0;
@@ -189,21 +190,21 @@ static void read_batch(struct worker *worker)
     batch->piece = reader_piece(pr->reader);
     pr->reading = true;
     pthread_mutex_unlock(&pr->lock);
-    fill(worker, batch);
+    fill_batch(worker, batch);
     pthread_mutex_lock(&pr->lock);
     pr->reading = false;
     pr->over = batch->end != 1;
     batch->piece = reader_piece(pr->reader);
     worker->read_any = false;
-    tell(pr);
+    signal_change(pr);
     pthread_mutex_unlock(&pr->lock);
-    parse(worker, batch);
+    parse_batch(worker, batch);
     pthread_mutex_lock(&pr->lock);
     batch->parsed = true;
-    tell(pr);
+    signal_change(pr);
 }
 
-static void hand_on(struct parallel_reader *pr, struct batch *batch)
+static void pass_on_batch(struct parallel_reader *pr, struct batch *batch)
 {
     const struct frame_batch frames = {batch->item, batch->cnt, &batch->counts};
 
@@ -221,10 +222,10 @@ static void hand_on(struct parallel_reader *pr, struct batch *batch)
         if (batch->end < 0)
             *pr->error = batch->error;
     }
-    tell(pr);
+    signal_change(pr);
 }
 
-static void read_ahead(struct worker *worker)
+static void read_piece_ahead(struct worker *worker)
 {
     struct parallel_reader *pr = worker->pr;
     bool did;
@@ -238,7 +239,7 @@ static void read_ahead(struct worker *worker)
 /* ---- the threads -------------------------------------------------------------------------------
  */
 
-static bool can_hand_on(const struct parallel_reader *pr)
+static bool can_pass_on(const struct parallel_reader *pr)
 {
     return !pr->giving && pr->given < pr->read && pr->batch[pr->given % BATCHES]->parsed;
 }
@@ -258,21 +259,20 @@ static bool can_read_ahead(const struct worker *worker)
     return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
-/* What can be handed on is, for that is one at a time and all else can be made up for; then what
- * can be read is. */
-static void *work(void *arg)
+/* Passing on comes first, as only one thread at a time can do it; then reading. */
+static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct parallel_reader *pr = worker->pr;
 
     pthread_mutex_lock(&pr->lock);
     while (!pr->over || pr->given < pr->read) {
-        if (can_hand_on(pr))
-            hand_on(pr, pr->batch[pr->given % BATCHES]);
+        if (can_pass_on(pr))
+            pass_on_batch(pr, pr->batch[pr->given % BATCHES]);
         else if (can_read(worker))
             read_batch(worker);
         else if (can_read_ahead(worker))
-            read_ahead(worker);
+            read_piece_ahead(worker);
         else
             wait_for_change(pr);
     }
@@ -280,8 +280,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* The first hand in memory that is zero; calloc() knows no such alignment. */
-static struct worker *aligned(void *memory)
+/* Returns the first aligned worker in the memory; calloc() does not align to cache lines. */
+static struct worker *align_workers(void *memory)
 {
     uintptr_t at = (uintptr_t)memory, by = _Alignof(struct worker);
 
@@ -292,8 +292,7 @@ int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, 
                   struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
-    void *memory =
-        calloc(WORKERS + 1, sizeof(struct worker)); /* zero, and none of it touched yet */
+    void *memory = calloc(WORKERS + 1, sizeof(struct worker)); /* zeroed, without touching it */
     struct worker *workers;
     pthread_t thread;
     bool threaded;
@@ -304,7 +303,7 @@ int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, 
         free(memory);
         return error_set(error, "%s: no memory", reader_name(reader));
     }
-    workers = aligned(memory);
+    workers = align_workers(memory);
     pr->reader = reader;
     pr->icrc = icrc;
     pr->fn = fn;
@@ -317,9 +316,9 @@ int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, 
         workers[i].pr = pr;
         workers[i].who = i + 1;
     }
-    threaded =
-        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&thread, NULL, work, &workers[1]) == 0;
-    work(&workers[0]);
+    threaded = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+               pthread_create(&thread, NULL, run_worker, &workers[1]) == 0;
+    run_worker(&workers[0]);
     if (threaded)
         pthread_join(thread, NULL);
     end = pr->end;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ahead: reads a capture, parses its packets, computes their ICRC and hands them on in the order of
- * the file, with two threads. Only one can hand on and only one can read at a time; whoever has
- * done with one batch hands on the next if it can be, and else reads and parses another, so that
- * neither waits while there is work. Memory is that of some batches. Where no second thread can be
- * had, the caller's does it all.
+ * Parallel reader: reads a capture with two threads and passes its packets on in the order of the
+ * file, parsed, with their ICRC checked and a digest for the flow engine. Used by check.
+ *
+ * Only one thread at a time can read the capture, and only one can pass a batch on. A thread that
+ * is done with a batch passes on the next one if that is parsed, and otherwise reads and parses
+ * another, so that neither waits while there is work. Memory is that of a few batches. If no second
+ * thread can be started, the caller's does it all.
  */
 #ifndef REPLAY_CAPTURE_PARALLEL_READER_H
 #define REPLAY_CAPTURE_PARALLEL_READER_H
@@ -14,38 +16,39 @@
 #include "capture/capture_reader.h"
 #include "wire/tunnel.h"
 
-/* In whole lines of the cache: who parses is often not who looks. */
+/* One packet. Aligned to a cache line: one thread parses it and the other one often uses it. */
 struct parsed_frame {
-    _Alignas(64) uint64_t time; /* of the frame, as is `number` */
+    _Alignas(64) uint64_t time; /* of the frame, ns */
     uint32_t number;
-    int parsed; /* of roce_pkt_parse() */
+    int parsed; /* result of roce_pkt_parse() */
     enum roce_icrc_status icrc;
     struct roce_packet_digest digest;
     struct roce_pkt pkt; /* points into the frame */
 };
 
-/* What the frames of a batch are, each by itself: names and meanings are those of struct
- * check_report. */
+/* Numbers of frames by kind; the members mean the same as in struct check_report. */
 struct frame_counts {
     uint32_t foreign, pauses, unreadable, cut, unverified;
     uint32_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time;
 };
 
-/* The next frames, which are valid during the call; there may be none. */
+/* The next frames, valid during the call; there may be none. */
 struct frame_batch {
     const struct parsed_frame *item;
     unsigned cnt;
-    const struct frame_counts *counts; /* of these */
+    const struct frame_counts *counts; /* of these frames */
 };
 
-/* Called from either thread, but for one batch after the other: what it writes needs no lock. */
+/* Called from either thread, one batch after the other, so that it needs no lock. */
 typedef void frame_batch_fn(void *user, const struct frame_batch *frames);
 
-/* Reads the source to its end; `icrc`: ICRCs are to be computed, else all are UNVERIFIED. Nobody
- * else may use the source meanwhile, but for reader_name(), reader_is_live() and, inside `fn`,
- * reader_progress(). 0; -1 and an error for a broken file, after all frames before it, and without
- * memory. */
+/*
+ * Reads the capture to its end and calls `fn` with every batch. Without `icrc` all ICRCs count as
+ * UNVERIFIED. Meanwhile no other function of the reader may be called but reader_name(),
+ * reader_is_live() and, inside `fn`, reader_progress(). Returns 0; -1 and an error for a broken
+ * file, after all frames before it, or without memory.
+ */
 int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
                   struct error *error);
 

@@ -34,14 +34,15 @@ bool pcap_parser_knows(const uint8_t head[8])
 
     if (roce_le32_get(head) == PCAPNG_SECTION)
         return true;
-    /* Version 2.4 alone: before it the lengths of records were in another order in places. */
+    /* Only version 2.4: in earlier versions the order of the two lengths varied. */
     return pcap_magic(head, &big, &unit_ns) && pcapng_u16(big, head + 4) == 2 &&
            pcapng_u16(big, head + 6) == 4;
 }
 
-/* Whether another file begins here, in place of a record or a block: as cat joins them. What stands
- * there would be a record of no bytes in the year 2055, or a block of a length that none has. */
-static bool joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
+/* Whether another file begins here in place of a record or a block, as after cat. As a record, its
+ * magic number would be an empty packet of the year 2055; as a block, its length would be invalid.
+ */
+static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;
 
@@ -52,8 +53,8 @@ static bool joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     return true;
 }
 
-/* Why read_buffer_peek() gave nothing of the `len` bytes of `what`. */
-static int short_of(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
+/* Sets the error for read_buffer_peek() that returned NULL for `len` bytes of `what`. */
+static int set_truncated(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)
         return error_set(error, "no memory");
@@ -72,18 +73,18 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
     read_buffer_open(&cap->buf, file, decompress);
     p = read_buffer_peek(&cap->buf, 4);
     if (!p)
-        return short_of(cap, "file header", 4, error);
+        return set_truncated(cap, "file header", 4, error);
     cap->pcapng = roce_le32_get(p) == PCAPNG_SECTION;
     if (cap->pcapng)
         return 0;
     p = read_buffer_peek(&cap->buf, FILE_LEN);
     if (!p)
-        return short_of(cap, "file header", FILE_LEN, error);
+        return set_truncated(cap, "file header", FILE_LEN, error);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
         return error_set(error, "unknown file format (what Wireshark can read, editcap converts)");
     cap->snaplen = pcapng_u32(cap->big, p + 16);
     cap->plain = !cap->big;
-    /* The upper six bits say how long a frame check sequence is. */
+    /* The upper six bits give the length of the frame check sequence. */
     cap->linktype = pcapng_u32(cap->big, p + 20) & 0x03FFFFFF;
     if (cap->snaplen == 0 || cap->snaplen > PCAPNG_RECORD_MAX)
         cap->snaplen = PCAPNG_RECORD_MAX;
@@ -101,7 +102,7 @@ void pcap_parser_close(struct pcap_parser *cap)
 /* ---- pcap --------------------------------------------------------------------------------------
  */
 
-/* Of a whole second or more, which is garbage, what is beyond it. */
+/* Converts the second part of a time stamp. A whole second or more is garbage: the rest counts. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
@@ -109,7 +110,7 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
     return ns < NS ? ns : ns % NS;
 }
 
-/* Whether what begins with this word may be another file: joined() then says whether it is. */
+/* Whether another file may begin with this word; is_joined() then decides. */
 static bool may_be_joined(uint32_t word)
 {
     switch (word) {
@@ -120,7 +121,7 @@ static bool may_be_joined(uint32_t word)
     }
 }
 
-/* Nearly every packet of nearly every file. */
+/* The fast path: nearly every packet of nearly every file. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
     struct read_buffer *buf = &cap->buf;
@@ -156,9 +157,9 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return short_of(cap, "header", RECORD_LEN, error);
+        return set_truncated(cap, "header", RECORD_LEN, error);
     }
-    if (joined(p, error))
+    if (is_joined(p, error))
         return -1;
     cap_len = pcapng_u32(cap->big, p + 8);
     if (cap_len > PCAPNG_RECORD_MAX)
@@ -167,7 +168,7 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
     p = read_buffer_peek(buf, RECORD_LEN + cap_len);
     if (!p) {
         read_buffer_take(buf, RECORD_LEN);
-        return short_of(cap, "captured", cap_len, error);
+        return set_truncated(cap, "captured", cap_len, error);
     }
     fraction = pcapng_u32(cap->big, p + 4);
     *out = (struct pcap_record){
@@ -208,8 +209,8 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
     return 0;
 }
 
-/* The next block, whole and with both its lengths checked, and its byte order set from a section
- * header. 1, 0, -1. */
+/* Peeks at the next block, checks both lengths, and takes the byte order from a section header.
+ * Returns 1, 0 at the end, or -1 and an error. */
 static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *len,
                       struct error *error)
 {
@@ -219,13 +220,13 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return short_of(cap, "block header", PCAPNG_BLOCK_MIN, error);
+        return set_truncated(cap, "block header", PCAPNG_BLOCK_MIN, error);
     }
     if (roce_le32_get(p) == PCAPNG_SECTION) {
         if (!pcapng_byte_order(p, &cap->big))
             return error_set(error, "a section header has the byte order mark 0x%08x",
                              roce_le32_get(p + 8));
-    } else if (joined(p, error)) {
+    } else if (is_joined(p, error)) {
         return -1;
     }
     *len = pcapng_u32(cap->big, p + 4);
@@ -236,8 +237,8 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
                          *len, PCAPNG_BLOCK_MIN, PCAPNG_BLOCK_MAX);
     p = read_buffer_peek(buf, *len);
     if (!p)
-        return short_of(cap, "block", *len, error);
-    /* Of a section header libpcap does not look at the second length. */
+        return set_truncated(cap, "block", *len, error);
+    /* libpcap does not check the second length of a section header. */
     if (roce_le32_get(p) != PCAPNG_SECTION && pcapng_u32(cap->big, p + *len - 4) != *len)
         return error_set(error, "a block has the length %u in front and %u behind", *len,
                          pcapng_u32(cap->big, p + *len - 4));
@@ -276,7 +277,7 @@ static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
     return 1;
 }
 
-/* A block that is no packet. */
+/* Reads a block that is not a packet. 0, or -1 and an error. */
 static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct error *error)
 {
     uint32_t type = pcapng_u32(cap->big, p);
@@ -296,7 +297,7 @@ static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, s
     return 0;
 }
 
-/* Steps over blocks up to a packet's and shows it. 1, 0, -1. */
+/* Reads blocks up to a packet block and peeks at that. Returns 1, 0 at the end, or -1. */
 static int seek_packet(struct pcap_parser *cap, const uint8_t **p, uint32_t *len,
                        struct error *error)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Capfile: the records of a pcap or pcapng file, looked at where they lie in what was read.
+ * Pcap parse: finds the records of a pcap or pcapng file in the read buffer, without a copy. Used
+ * by capture_reader.c alone.
  *
- * libpcap is what reads captures elsewhere in this project. It copies every packet (72 ns a packet,
- * more than half of what judging one costs), refuses a pcapng file whose interfaces have different
- * link layers, and does not show what else is in such a file. So the two formats are read here;
- * whatever else libpcap knows is left to it (source.c). A test reads every capture both ways.
+ * libpcap is not used for these two formats: it copies every packet (72 ns, more than half of what
+ * the check of a packet costs), refuses a pcapng file whose interfaces have different link layers,
+ * and does not show the other blocks. It reads all other formats. A test reads every capture both
+ * ways.
  *
- * Sources: draft-ietf-opsawg-pcap ("PCAP Capture File Format", pcap version 2.4),
- * draft-ietf-opsawg-pcapng ("PCAP Now Generic (pcapng) Capture File Format", version 1.0).
+ *   1. pcap_parser_knows() decides by the first bytes; 2. pcap_parser_open(); 3. pcap_parser_next()
+ * or pcap_parser_next_here(); 4. pcap_parser_close(). Errors lack the file and the frame number.
+ *
+ * Sources: draft-ietf-opsawg-pcap ("PCAP Capture File Format", pcap version 2.4), and for pcapng
+ * pcapng/pcapng.h.
  */
 #ifndef REPLAY_CAPTURE_PCAP_PARSE_H
 #define REPLAY_CAPTURE_PCAP_PARSE_H
@@ -19,17 +23,17 @@
 
 /* Longest block; libpcap has the same limit. */
 #define PCAPNG_BLOCK_MAX  (16u << 20)
-#define PCAPNG_IFACES_MAX 65536u /* of a section; an interface number may have 32 bits */
+#define PCAPNG_IFACES_MAX 65536u /* in a section; an interface number may have 32 bits */
 
 /* One packet. */
 struct pcap_record {
-    uint64_t time; /* ns since 1970; 0 where there is none */
+    uint64_t time; /* ns since 1970; 0 if unknown */
     uint32_t linktype;
     uint32_t cap_len;
     uint32_t wire_len; /* as the file has it */
     const uint8_t *data;
-    /* pcapng: the whole block with its type and both lengths, and where its options begin; NULL of
-     * pcap. `options_off` is 0 for a block that cannot have any. */
+    /* pcapng only (otherwise NULL): the whole block, and the offset of its options; 0 for a block
+     * that cannot have any. */
     const uint8_t *block;
     uint32_t block_len, options_off;
 };
@@ -38,34 +42,34 @@ struct pcap_parser {
     struct read_buffer buf;
     bool pcapng;
     bool plain;       /* pcap, little-endian */
-    bool big;         /* the file, or the present section, is big-endian */
-    uint64_t unit_ns; /* pcap: of the second part of its time stamps */
+    bool big;         /* the file, or the current section, is big-endian */
+    uint64_t unit_ns; /* pcap: ns per unit of the second part of its time stamps */
     uint32_t linktype, snaplen;
-    struct pcapng_iface *iface; /* of the present section */
+    struct pcapng_iface *iface; /* of the current section */
     uint32_t iface_cnt, iface_cap;
-    /* Blocks without a packet; valid during the call. May be NULL. */
+    /* Called with each block that is not a packet, valid during the call. May be NULL. */
     void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
     void *user;
 };
 
-/* Whether a file that begins with these 8 bytes is read here. */
+/* Whether a file that begins with these 8 bytes is pcap 2.4 or pcapng. */
 bool pcap_parser_knows(const uint8_t head[8]);
 
-/* `file` is at its start and stays the caller's, and `inflate` is behind it (may be NULL). 0, or -1
- * and an error. */
+/* Reads the file header. `file` is at its start and stays the caller's; `decompress` is its state
+ * (may be NULL). 0, or -1 and an error. */
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
                      struct error *error);
-void pcap_parser_close(struct pcap_parser *cap); /* a zeroed one is fine */
+void pcap_parser_close(struct pcap_parser *cap); /* a zeroed parser is fine */
 
-/* 1 and *out; 0 at the end; -1 and an error without file and frame for what cannot be read. The
- * packet is valid as read_buffer_keep() says. */
+/* Reads the next packet. Returns 1 and *out; 0 at the end; -1 and an error. The packet stays valid
+ * as read_buffer_keep() describes. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
-/* The same, but false where the next packet is not whole in what was read, or where anything about
- * it has to be looked at twice; pcap_parser_next() then does. */
+/* Reads the next packet if it is whole in the buffer and nothing about it is unusual. Otherwise
+ * returns false, and pcap_parser_next() reads it. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
-/* Whether the next packet is whole in what was read. */
+/* Whether the next packet is whole in the buffer. */
 bool pcap_parser_ready(const struct pcap_parser *cap);
 
 #endif

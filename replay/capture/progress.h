@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Progress: one line on a terminal that says how far the work is; nothing elsewhere. */
+/* Progress: one line on a terminal with the frames and the percentage read; nothing if it is not a
+ * terminal. Used by check. */
 #ifndef REPLAY_CAPTURE_PROGRESS_H
 #define REPLAY_CAPTURE_PROGRESS_H
 
@@ -7,16 +8,16 @@
 #include "capture/capture_reader.h"
 
 struct progress {
-    FILE *out;    /* NULL: say nothing */
-    uint64_t due; /* ns of the monotonic clock: when to say something next */
+    FILE *out;    /* NULL: print nothing */
+    uint64_t due; /* time of the next line, ns of the monotonic clock */
     bool shown;
     const char *what; /* "reading", "writing" */
 };
 
-/* Speaks on `out` if that is a terminal and `wanted`. */
+/* Begins; prints to `out` if that is a terminal and `wanted`. */
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what);
 
-/* To be called now and then; writes at most five times a second, and not in the first second. */
+/* Prints at most five times a second, and not in the first second. Call it now and then. */
 void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames);
 
 /* Takes the line away. */

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is left of a record before a piece that was read ahead; longer records are read in order. */
+/* Room before a piece that was read ahead, for the beginning of a record; a longer beginning ends
+ * the read-ahead. */
 #define HEADROOM ((size_t)64 << 10)
 #define PAGE     ((size_t)4 << 10)
 
@@ -36,8 +37,8 @@ void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len)
     buf->end = true;
 }
 
-/* Room for `cap` bytes in a chunk whose content nobody needs; a very large one does not stay. */
-static bool make_room(struct chunk *chunk, size_t cap)
+/* Makes a chunk of `cap` bytes and discards its content. A very large chunk is not reused. */
+static bool make_chunk(struct chunk *chunk, size_t cap)
 {
     uint8_t *p;
 
@@ -66,8 +67,8 @@ void read_buffer_begin_ahead(struct read_buffer *c)
     ahead->on = true;
 }
 
-/* As much of the file from `off` on as there is. */
-static size_t read_at(int fd, uint8_t *p, size_t len, uint64_t off)
+/* Reads `len` bytes from offset `off`, or less at the end. */
+static size_t read_file_at(int fd, uint8_t *p, size_t len, uint64_t off)
 {
     size_t got = 0;
     ssize_t n;
@@ -89,9 +90,9 @@ static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
     return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
-/* Where a thread has room for another piece: where it had one last that is not needed, for that is
- * in its cache. READ_AHEAD_BUFFERS if nowhere. */
-static unsigned find_room(struct read_ahead *ahead, struct ahead_memory *reader)
+/* Finds a free buffer of the thread: the one with its newest piece that is no longer needed, as
+ * that is in the cache. Returns READ_AHEAD_BUFFERS if there is none. */
+static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
     unsigned found = READ_AHEAD_BUFFERS;
@@ -111,8 +112,8 @@ static unsigned find_room(struct read_ahead *ahead, struct ahead_memory *reader)
     return found < READ_AHEAD_BUFFERS && reader->room[found] ? found : READ_AHEAD_BUFFERS;
 }
 
-/* Reads the piece, if it is nobody's yet and there is room. */
-static bool claim(struct read_buffer *c, unsigned who, uint64_t number)
+/* Reads a piece if no thread has claimed it and a buffer is free. */
+static bool claim_piece(struct read_buffer *c, unsigned who, uint64_t number)
 {
     struct read_ahead *ahead = &c->ahead;
     struct ahead_memory *reader = &ahead->reader[who];
@@ -121,14 +122,14 @@ static bool claim(struct read_buffer *c, unsigned who, uint64_t number)
 
     if (atomic_load(&ahead->claimed) != number)
         return false;
-    room = find_room(ahead, reader);
+    room = find_free_buffer(ahead, reader);
     if (room == READ_AHEAD_BUFFERS ||
         !atomic_compare_exchange_strong(&ahead->claimed, &number, number + 1))
         return false;
     reader->last = reader->piece[room] = number;
     piece->p = reader->room[room];
-    piece->len =
-        read_at(fileno(c->file), piece->p + HEADROOM, READ_CHUNK_LEN, offset_of(ahead, number));
+    piece->len = read_file_at(fileno(c->file), piece->p + HEADROOM, READ_CHUNK_LEN,
+                              offset_of(ahead, number));
     atomic_store_explicit(&piece->filled, number + 1, memory_order_release);
     return true;
 }
@@ -143,7 +144,8 @@ bool read_buffer_may_read_ahead(const struct read_buffer *c, unsigned who)
 
 bool read_buffer_read_ahead(struct read_buffer *c, unsigned who)
 {
-    return read_buffer_may_read_ahead(c, who) && claim(c, who, atomic_load(&c->ahead.claimed));
+    return read_buffer_may_read_ahead(c, who) &&
+           claim_piece(c, who, atomic_load(&c->ahead.claimed));
 }
 
 bool read_buffer_has_next(const struct read_buffer *c, unsigned who)
@@ -161,28 +163,28 @@ void read_buffer_release(struct read_buffer *c, uint64_t oldest)
     atomic_store(&c->ahead.oldest, oldest);
 }
 
-static void wait_for(const struct ahead_piece *piece, uint64_t number)
+static void wait_for_piece(const struct ahead_piece *piece, uint64_t number)
 {
     while (atomic_load_explicit(&piece->filled, memory_order_acquire) != number + 1)
         sched_yield();
 }
 
-/* Back to reading in order, from the first piece that was not used. */
-static void leave(struct read_buffer *c)
+/* Ends the read-ahead: continues in order with the first unused piece. */
+static void end_read_ahead(struct read_buffer *c)
 {
     struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1, claimed;
 
     fseeko(c->file, (off_t)offset_of(ahead, next), SEEK_SET);
-    claimed = atomic_exchange(&ahead->claimed, 0); /* nobody claims another ... */
+    claimed = atomic_exchange(&ahead->claimed, 0); /* no thread claims another piece ... */
     for (; next < claimed; next++)
-        wait_for(piece_of(ahead, next), next); /* ... and who did is done */
+        wait_for_piece(piece_of(ahead, next), next); /* ... and claimed ones are read */
     ahead->on = false;
 }
 
-/* The next piece, with what is left of the present one before it. False where it cannot be shown
- * so: there is no room, a record is too long, or the file cannot be read. */
-static bool advance(struct read_buffer *c, size_t len)
+/* Moves on to the next piece and copies the rest of the current one before it. Returns false if no
+ * buffer is free, a record is too long, or the file cannot be read. */
+static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1;
@@ -191,11 +193,11 @@ static bool advance(struct read_buffer *c, size_t len)
 
     if (left > HEADROOM)
         return false;
-    if (!claim(c, 0, next) && atomic_load(&ahead->claimed) <= next)
+    if (!claim_piece(c, 0, next) && atomic_load(&ahead->claimed) <= next)
         return false;
-    wait_for(piece, next);
+    wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        return false; /* an error, or the end: to be told apart by reading in order */
+        return false; /* an error or the end: reading in order tells which */
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;
     c->off = HEADROOM - left;
@@ -233,18 +235,18 @@ const uint8_t *read_buffer_refill(struct read_buffer *c, size_t len)
     if (c->end || c->no_memory)
         return NULL;
     if (c->ahead.on) {
-        if (advance(c, len))
+        if (advance_piece(c, len))
             return c->p + c->off;
-        leave(c);
+        end_read_ahead(c);
     }
-    if (next == c->at && cap > from->cap) { /* grows in place: its content is still needed */
+    if (next == c->at && cap > from->cap) { /* grows in place: its content is needed */
         uint8_t *p = realloc(from->p, cap);
 
         c->no_memory = !p;
         if (p)
             *from = (struct chunk){c->p = p, cap};
     } else if (next != c->at) {
-        c->no_memory = !make_room(to, cap);
+        c->no_memory = !make_chunk(to, cap);
     }
     if (c->no_memory)
         return NULL;

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Chunks: a stream read in large pieces, of which each record is looked at where it lies. What was
- * handed out stays there until READ_BUFFER_KEEP more pieces were used, so that frames can wait for
- * another thread without being copied. Of a stream that pauses what is there is shown at once. Of
- * a plain file threads may read the next pieces meanwhile, each to memory of its own: what a thread
- * has read is in its core's cache when it looks at it, and nowhere else.
+ * Read buffer: a stream read in large pieces, without a copy of each record. pcap_parse.c looks at
+ * the records where they lie.
+ *
+ * A record that was handed out stays until READ_BUFFER_KEEP more pieces were used, so that frames
+ * can wait for another thread. A pipe that pauses shows what has arrived. Of a plain file, two
+ * threads may read the next pieces ahead, each into its own memory: the thread that read a piece
+ * then finds it in the cache of its core.
+ *
+ *   1. read_buffer_open(); then optionally read_buffer_map() or read_buffer_begin_ahead(), when
+ * only the first piece was read.
+ *   2. read_buffer_peek() shows the next bytes, read_buffer_take() steps over them, and
+ *      read_buffer_keep() keeps them.
+ *   3. read_buffer_close().
+ *
+ * read_buffer_peek() returns NULL at the end; `end`, `no_memory` and ferror() of the file tell why.
  */
 #ifndef REPLAY_CAPTURE_READ_BUFFER_H
 #define REPLAY_CAPTURE_READ_BUFFER_H
@@ -18,111 +28,109 @@
 
 #define READ_BUFFER_KEEP 4u
 
-/* Read at a time: small enough for the second level cache (measured: reading and a CRC over what
- * was read is quickest from 64 to 512 KiB). */
+/* Bytes of a piece. It fits into the second level cache: reading with a CRC over the bytes is
+ * fastest from 64 to 512 KiB (measured). */
 #define READ_CHUNK_LEN ((size_t)256 << 10)
 
 #define READ_BUFFER_RING (READ_BUFFER_KEEP + 1u)
 
-/* So many pieces may be read before they are wanted, one by each thread. */
+/* Pieces that may be read ahead: one by each of the two threads. */
 #define READ_AHEAD_PIECES 2u
 #define READ_AHEAD_THREADS                                                                         \
-    3u                        /* 0 is whoever wants what nobody has read; the threads are 1 and 2  \
-                               */
-#define READ_AHEAD_BUFFERS 8u /* READ_BUFFER_KEEP pieces, the present one, those ahead */
+    3u /* 1 and 2; 0 is a thread that needs a piece that was not read ahead */
+#define READ_AHEAD_BUFFERS 8u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
 
 struct chunk {
     uint8_t *p;
     size_t cap;
 };
 
-/* The memory of a thread, and the numbers of the pieces that are in it. */
+/* The buffers of a thread, and which pieces they hold. */
 struct ahead_memory {
     uint8_t *room[READ_AHEAD_BUFFERS];
     uint64_t piece[READ_AHEAD_BUFFERS];
-    uint64_t last; /* the newest of them */
+    uint64_t last; /* number of the newest piece */
 };
 
-/* A piece that was read before it is wanted, behind room for what is left of the record that began
- * in the piece before. */
+/* A piece that was read ahead. Before it in memory is room for the beginning of a record that ends
+ * in it. */
 struct ahead_piece {
     uint8_t *p;
-    size_t len; /* shorter than READ_CHUNK_LEN at the end, or if it could not be read */
-    _Atomic uint64_t filled; /* its number, plus 1 */
+    size_t len; /* less than READ_CHUNK_LEN at the end of the file, or after a read error */
+    _Atomic uint64_t filled; /* number of the piece + 1, once it is read */
 };
 
 struct read_ahead {
     bool on;
-    uint64_t off;             /* where piece 1 is in the file; piece 0 was read in order */
-    _Atomic uint64_t claimed; /* the next that nobody reads yet; 0: none is read ahead */
-    _Atomic uint64_t used;    /* the present one */
-    _Atomic uint64_t oldest;  /* those before are not needed any more */
-    struct ahead_piece piece[READ_AHEAD_PIECES + 1]; /* number n is at n % of that */
+    uint64_t off;             /* file offset of piece 1; piece 0 was read in order */
+    _Atomic uint64_t claimed; /* the first piece that no thread reads yet; 0: no read-ahead */
+    _Atomic uint64_t used;    /* the current piece */
+    _Atomic uint64_t oldest;  /* earlier pieces are no longer needed */
+    struct ahead_piece
+        piece[READ_AHEAD_PIECES + 1]; /* piece n has index n % (READ_AHEAD_PIECES + 1) */
     struct ahead_memory reader[READ_AHEAD_THREADS];
 };
 
 struct read_buffer {
     FILE *file;                          /* the caller's */
-    const struct decompress *decompress; /* behind it; NULL: a read that is short is the end */
+    const struct decompress *decompress; /* source of `file`; NULL: a short read is the end */
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;
     struct read_ahead ahead;
-    uint8_t *p;      /* the present chunk: of the ring, a reader's or mapped */
-    size_t off, len; /* of it: bytes taken, bytes there */
-    bool kept;       /* something in the present chunk was handed out to keep */
-    bool end;        /* nothing follows what is in the present chunk */
+    uint8_t *p;      /* current piece: in the ring, in ahead_memory or mapped */
+    size_t off, len; /* bytes of the piece that were taken, and that there are */
+    bool kept;       /* a record of the current piece is to be kept */
+    bool end;        /* nothing follows the current piece */
     bool no_memory;
 };
 
-/* A zeroed one is closed. */
+/* A zeroed buffer may be closed. */
 void read_buffer_open(struct read_buffer *buf, FILE *file, const struct decompress *decompress);
 void read_buffer_close(struct read_buffer *buf);
 
-/* Nothing but the first chunk was read: shows the whole stream instead where the caller has mapped
- * it, `len` bytes, which stay valid until it unmaps them. */
+/* Replaces the first piece by the whole file, which the caller has mapped and unmaps later. */
 void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len);
 
 /*
- * Nothing but the first chunk of a plain file was read: from now on threads may read pieces ahead,
- * also while one of them uses the chunks in whatever way but to close them. Pieces are numbered;
- * what was handed out of one stays until read_buffer_release() has said that those before a later
- * one are not needed.
+ * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time but during
+ * read_buffer_close(). Pieces are numbered. Records of a piece stay until read_buffer_release() was
+ * called with a later number.
  */
 void read_buffer_begin_ahead(struct read_buffer *buf);
 
-/* The number of the present piece; 0 where nothing is read ahead. */
+/* Returns the number of the current piece; 0 without read-ahead. */
 uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
-/* Whether thread `who` has not yet read a piece ahead and may; then it can do so. False if it did
- * not: another did, or there is no room. */
+/* Whether thread `who` may read a piece ahead: it has not yet. read_buffer_read_ahead() does so,
+ * and returns false if another thread was faster or no buffer is free. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 
-/* Whether the piece behind the present one is in the memory of thread `who`. */
+/* Whether thread `who` has read the piece after the current one. */
 bool read_buffer_has_next(const struct read_buffer *buf, unsigned who);
 
-/* How far the file has been read. Any thread may ask. */
+/* Returns the file offset up to which was read. May be called by any thread. */
 uint64_t read_buffer_position(const struct read_buffer *buf);
 
-/* The slow way of read_buffer_peek(). */
+/* The part of read_buffer_peek() that reads. */
 const uint8_t *read_buffer_refill(struct read_buffer *buf, size_t len);
 
-/* Whether the next `len` bytes are in the present chunk. */
+/* Whether the current piece has the next `len` bytes. */
 static inline bool read_buffer_has(const struct read_buffer *buf, size_t len)
 {
     return len <= buf->len - buf->off;
 }
 
-/* Where the next byte is; it is there if read_buffer_has() says so of one. */
+/* Returns the position of the next byte; read_buffer_has() tells how many there are. */
 static inline const uint8_t *read_buffer_here(const struct read_buffer *buf)
 {
     return buf->p + buf->off;
 }
 
 /*
- * The next `len` bytes in one piece, or NULL if the stream ends before: then read_buffer_left()
- * says how many there are. They are valid until the next call, or longer after read_buffer_keep().
+ * Returns the next `len` bytes, or NULL if the stream ends before; read_buffer_left() bytes are
+ * left then. They are valid until the next call, or longer after read_buffer_keep().
  */
 static inline const uint8_t *read_buffer_peek(struct read_buffer *buf, size_t len)
 {
@@ -131,13 +139,13 @@ static inline const uint8_t *read_buffer_peek(struct read_buffer *buf, size_t le
     return read_buffer_refill(buf, len);
 }
 
-/* Steps over bytes that read_buffer_peek() showed. */
+/* Steps over bytes that read_buffer_peek() returned. */
 static inline void read_buffer_take(struct read_buffer *buf, size_t len)
 {
     buf->off += len;
 }
 
-/* What was shown last stays valid until READ_BUFFER_KEEP later chunks had something to keep. */
+/* Keeps what was returned last until READ_BUFFER_KEEP later pieces had something to keep. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

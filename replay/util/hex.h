@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hex: bytes as text in JSON, two digits each.
+ * Hex: bytes as text, two hexadecimal digits each, as JSON files of setups and the agent have them.
  */
 #ifndef REPLAY_UTIL_HEX_H
 #define REPLAY_UTIL_HEX_H
@@ -17,7 +17,7 @@ static inline int hex_digit(char c)
                                   : -1;
 }
 
-/* Reads `len` bytes from twice as many digits; false if one of them is none. */
+/* Reads `len` bytes from 2 * len digits. Returns false if a character is not a digit. */
 static inline bool hex_parse(const char *text, uint8_t *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * JSON of text that others chose, a file name say, which need not be UTF-8 as JSON must be.
+ * JSON util: JSON strings of text from outside, for example of file names, which may be invalid
+ * UTF-8 while JSON must be valid. Used by the JSON reports.
  */
 #ifndef REPLAY_UTIL_JSON_UTIL_H
 #define REPLAY_UTIL_JSON_UTIL_H
@@ -8,7 +9,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* `text`, or where it is no UTF-8 its ASCII with "?" for each other byte. NULL without memory. */
+/* Returns a string of `text`. If that is not UTF-8, "?" replaces each byte that is not ASCII. NULL
+ * without memory. */
 json_t *json_lossy_string(const char *text);
 
 /* Returns the text of an address, "192.0.2.1" or "2001:db8::1". NULL without memory. */

@@ -8,13 +8,13 @@
 #include <unistd.h>
 #include "util/cli_opts.h"
 
-/* The file, or of "-" what the descriptor is of. */
-static bool look(const char *path, int standard, struct stat *st)
+/* Stats the file, or for "-" the standard descriptor. */
+static bool stat_path(const char *path, int standard, struct stat *st)
 {
     return (strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st)) == 0;
 }
 
-static bool equal(const struct stat *a, const struct stat *b)
+static bool is_same_inode(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -23,12 +23,12 @@ static bool same_file(const char *path, const char *other, int standard)
 {
     struct stat a, b;
 
-    return look(path, STDOUT_FILENO, &a) && look(other, standard, &b) && S_ISREG(a.st_mode) &&
-           equal(&a, &b);
+    return stat_path(path, STDOUT_FILENO, &a) && stat_path(other, standard, &b) &&
+           S_ISREG(a.st_mode) && is_same_inode(&a, &b);
 }
 
-/* The folder of the path, and the name in it. */
-static bool look_around(const char *path, struct stat *folder, const char **name)
+/* Stats the folder of the path and finds the name in it. */
+static bool stat_folder(const char *path, struct stat *folder, const char **name)
 {
     const char *slash = strrchr(path, '/');
     char *copy = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
@@ -39,13 +39,13 @@ static bool look_around(const char *path, struct stat *folder, const char **name
     return there;
 }
 
-/* Of files that are not there yet. */
+/* Whether two paths of files that do not exist yet are the same. */
 static bool same_place(const char *path, const char *other)
 {
     const char *name, *its;
     struct stat a, b;
 
-    return look_around(path, &a, &name) && look_around(other, &b, &its) && equal(&a, &b) &&
+    return stat_folder(path, &a, &name) && stat_folder(other, &b, &its) && is_same_inode(&a, &b) &&
            strcmp(name, its) == 0;
 }
 

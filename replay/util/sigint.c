@@ -10,17 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_MS 1000 /* for what is still on its way through the pipe */
-#define TWICE_MS 200  /* timeout(1) sends each signal to its child and to its group */
+#define GRACE_MS 1000 /* for data that is still in the pipe */
+#define TWICE_MS                                                                                   \
+    200 /* a second signal within it is the same one: timeout(1) signals its child and its group   \
+         */
 
 static const int signals[] = {SIGINT, SIGTERM};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* Signals belong to the process, and so does this. */
+/* One for the process, as signals are. */
 static struct {
     atomic_bool came, on;
-    atomic_llong first; /* ms: when it came */
-    int wake[2];        /* a pipe: any thread gets the signal, and another one may wait */
+    atomic_llong first; /* time of the first signal, ms */
+    int wake[2];        /* a pipe: one thread gets the signal while another may wait in poll() */
     struct sigaction old[SIGNALS];
 } it;
 
@@ -79,7 +81,7 @@ bool sigint_received(void)
     return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
 }
 
-/* Of the time that is left to a pipe. */
+/* Returns the rest of the time for a pipe, ms. */
 static int left_ms(void)
 {
     long long gone = now_ms() - atomic_load(&it.first);

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Interrupt: Ctrl-C while a capture is read ends the capture, and what came is reported. It ends
- * the programs of a pipeline all at once, and tcpdump writes its last packets then: a pipe is read
- * until it ends, or for a second. The second Ctrl-C ends the program.
+ * Sigint: Ctrl-C while a capture is read ends the reading, and what was read is reported. A
+ * terminal sends SIGINT to all programs of a pipeline, and tcpdump writes its last packets then. So
+ * a pipe is read until it ends, or for one more second. The second Ctrl-C ends the program. Used by
+ * check, and by the readers of pipes.
+ *
+ *   1. sigint_begin(), 2. sigint_received() and sigint_wait_readable() while reading, 3.
+ * sigint_end().
  */
 #ifndef REPLAY_UTIL_SIGINT_H
 #define REPLAY_UTIL_SIGINT_H
 
 #include <stdbool.h>
 
-/* From now on SIGINT and SIGTERM are waited for, unless they are ignored; until sigint_end(). */
+/* Catches SIGINT and SIGTERM, unless they are ignored, until sigint_end(). */
 void sigint_begin(void);
 void sigint_end(void);
 
-/* Whether one came, between those two. */
+/* Whether one was received since sigint_begin(). */
 bool sigint_received(void);
 
-/* Waits until the descriptor can be read. False: one came, and this is the end. */
+/* Waits until the descriptor can be read. Returns false if a signal was received and the second is
+ * over: the caller stops reading. */
 bool sigint_wait_readable(int fd);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Text: lines put together in a buffer of fixed size. What does not fit is cut, never overrun.
+ * Strbuf: text put together in a buffer of fixed size, and text that came from outside, made safe
+ * to print. What does not fit is cut off. Used by all rooms of replay/.
+ *
+ *   1. strbuf_of() over a char array, 2. strbuf_add...(), as often as needed, 3. read `p`.
  */
 #ifndef REPLAY_UTIL_STRBUF_H
 #define REPLAY_UTIL_STRBUF_H
@@ -11,34 +14,35 @@
 #include <stdio.h>
 
 struct strbuf {
-    char *p; /* always ends with a zero byte */
+    char *p; /* always zero-terminated */
     size_t cap;
     size_t len;
 };
 
-/* An empty text over `buf`; cap > 0. */
+/* Begins an empty text in `buf`; cap > 0. */
 struct strbuf strbuf_of(char *buf, size_t cap);
 
 void strbuf_addf(struct strbuf *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* An address of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
+/* Adds an IP address as of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
 void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16]);
 
-/* "960 ns", "12.5 µs", "1.024 ms", "3 s"; "141 bytes", "67.0 kB". */
+/* Add a duration, "960 ns", "12.5 µs", "1.024 ms", "3 s"; and a size, "141 bytes", "67.0 kB". */
 void strbuf_add_duration(struct strbuf *t, uint64_t ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
 
-/* The other way round of an address; false for text that is no address. */
+/* Parses an IP address; returns false if the text is none. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);
 
-/* Writes text that others chose, a file name say: what is no printable UTF-8 comes escaped ("\n",
- * "\x1b"), so that a line stays one and no terminal obeys it. */
+/* Writes text from outside, for example a file name. Bytes that are not printable UTF-8 are escaped
+ * ("\n", "\x1b"), so that it stays on one line and a terminal does not obey it. */
 void put_escaped(FILE *out, const char *text);
 
-/* The character at `p`, not at the end, in UTF-8: its bytes, and *code; 0 bytes if it is none. */
+/* Decodes the UTF-8 character at `p`, which is not the end. Returns its bytes and *code; 0 if it is
+ * invalid. */
 unsigned utf8_decode(const char *p, uint32_t *code);
 
-/* Writes a file name, say, as one word of a shell's command. */
+/* Writes text, for example a file name, quoted as one word of a shell command. */
 void put_shell_word(FILE *out, const char *word);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Xml: text as it may stand in an XML document, for the JUnit reports. */
+/* XML escape: writes text into the XML of JUnit reports. */
 #ifndef REPLAY_UTIL_XML_ESCAPE_H
 #define REPLAY_UTIL_XML_ESCAPE_H
 
 #include <stdio.h>
 
-/* What has a meaning in XML is escaped; what may not stand there becomes '?'. The text is UTF-8. */
+/* Writes UTF-8 text. Characters with a meaning in XML are escaped, forbidden ones become '?'. */
 void xml_escape(FILE *out, const char *text);
 
-/* The same for a file name or a message with one in it, which need not be UTF-8. */
+/* Writes a file name, or a message that contains one. It may be invalid UTF-8: each byte that is
+ * not ASCII becomes '?'. */
 void xml_escape_name(FILE *out, const char *name);
 
 #endif

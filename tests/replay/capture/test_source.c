@@ -467,7 +467,7 @@ static void a_mapped_file_is_cut_short(void)
     close(err[0]);
     CU_ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 2);
-    snprintf(want, sizeof(want), "%s: was cut short while it was read\n", path);
+    snprintf(want, sizeof(want), "%s: was truncated while it was read\n", path);
     CU_ASSERT_STRING_EQUAL(said, want);
 }
 

@@ -51,8 +51,8 @@ static void add_tunnel_list(struct strbuf *t, const struct check_report *r, bool
 
 static void add_tunnels(struct strbuf *t, const struct check_report *r)
 {
-    add_tunnel_list(t, r, true, "  inside of tunnels: ");
-    add_tunnel_list(t, r, false, "  frames of tunnels that were not looked into: ");
+    add_tunnel_list(t, r, true, "  inside tunnels: ");
+    add_tunnel_list(t, r, false, "  frames of tunnels that check cannot open: ");
 }
 
 /* Packets that were dropped for their ICRC before anything else told of their connection. */
@@ -85,52 +85,52 @@ static void print_head(FILE *out, const struct check_report *r)
     strbuf_addf(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
     add_tunnels(&t, r);
     if (r->cut)
-        strbuf_addf(&t, "  captured in part: %" PRIu64 " frames; what was cut off is not judged\n",
+        strbuf_addf(&t,
+                    "  cut by the snaplen: %" PRIu64 " frames; the missing bytes are not checked\n",
                     r->cut);
     if (r->pauses)
         strbuf_addf(&t,
-                    "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: nothing is "
-                    "lost, and all of that priority waits\n",
+                    "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: no "
+                    "packet is lost, but all traffic of that priority waits\n",
                     r->pauses, r->pauses == 1 ? "" : "s");
     if (sum->dc)
         strbuf_addf(&t,
                     "  not judged: %" PRIu64
                     " packets of NVIDIA's dynamically connected transport, "
-                    "which stands in no specification\n",
+                    "which no specification describes\n",
                     sum->dc);
     if (r->unseen * 100 >= sum->packets && r->unseen)
         strbuf_addf(&t,
-                    "  not captured: %" PRIu64 " request packets that were answered; the capture "
-                    "lost them, not the network\n",
+                    "  not captured: %" PRIu64 " request packets that were answered: lost by the "
+                    "capture, not by the network\n",
                     r->unseen);
     if (r->copies * 100 >= sum->packets && r->copies)
         strbuf_addf(&t,
-                    "  captured twice: %" PRIu64 " packets, by a mirror of two ports perhaps, or "
-                    "doubled by the network\n",
+                    "  captured twice: %" PRIu64 " packets, perhaps by mirroring two ports, or "
+                    "duplicated by the network\n",
                     r->copies);
     if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
+        strbuf_addf(&t,
+                    "  no correct ICRC from %" PRIu64
+                    " host%s: a device on the path (NAT, a firewall) changed the packets, and "
+                    "every receiver "
+                    "drops them; or the packets were captured before the ICRC was computed\n",
+                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+    else if (r->ended == 0 && damaged_alone(r))
         strbuf_addf(
             &t,
-            "  never a right ICRC from %" PRIu64
-            " host%s: a device changed what it covers (NAT, a firewall), then every receiver "
-            "drops the packets; or the capture was made before the ICRC was\n",
-            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
-            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
-    else if (r->ended == 0 && damaged_alone(r))
-        strbuf_addf(&t,
-                    "  wrong ICRC: %" PRIu64
-                    " packet%s, and nothing else of a connection; a receiver "
-                    "drops them without an answer, and a requester gets IBV_WC_RETRY_EXC_ERR (12): "
-                    "damaged on the way, altered after the ICRC was made, or captured before\n",
-                    damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
+            "  wrong ICRC: %" PRIu64 " packet%s, and no other packet of a connection; a receiver "
+            "drops them without a response, and the requester gets IBV_WC_RETRY_EXC_ERR (12): "
+            "damaged or changed on the path, or captured before the ICRC was computed\n",
+            damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
     if (r->no_icrc)
         strbuf_addf(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
         strbuf_addf(&t,
-                    "  too much for the memory limit: %" PRIu64
-                    " connections were closed early, %" PRIu64
-                    " idle ones forgot their past, %" PRIu64
-                    " request packets were forgotten early, %" PRIu64 " packets not followed\n",
+                    "  memory limit reached: %" PRIu64 " connections were closed early, %" PRIu64
+                    " idle ones lost their history, %" PRIu64
+                    " request packets were forgotten early, %" PRIu64 " packets were not tracked\n",
                     sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
     fputs(buf, out);
 }
@@ -178,8 +178,8 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
         (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
         fprintf(out,
-                "     or its ICRCs are wrong on the wire, as they are here: then the peer drops "
-                "all of it\n");
+                "     or the ICRCs are wrong on the wire, as in this capture: then the peer drops "
+                "every packet\n");
 }
 
 static void print_rejections(struct page *page)
@@ -218,7 +218,7 @@ static void print_all_unanswered(struct page *page, uint32_t cnt)
             shown++;
         }
     if (cnt > shown)
-        fprintf(page->out, "  ... and %u more that nobody answered%s\n", cnt - shown,
+        fprintf(page->out, "  ... and %u more CM messages without an answer%s\n", cnt - shown,
                 page->verbose ? "" : " (-v)");
 }
 

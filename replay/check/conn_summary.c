@@ -128,7 +128,7 @@ static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
     if (sum->facts.end_repeats > RETRY_MAX)
         strbuf_addf(t,
                     " has sent it more often than any retry_cnt allows (0 to %u): this device "
-                    "does not give up then, and its program may wait without end",
+                    "does not give up, and its program may wait forever",
                     RETRY_MAX);
     else if (sum->facts.end == ROCE_END_UNANSWERED)
         strbuf_addf(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
@@ -139,11 +139,11 @@ static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t,
-                "the request with PSN %u came %u times with a wrong ICRC, last in frame %u, and "
-                "none that was right; ",
+                "the request with PSN %u arrived %u times with a wrong ICRC, last in frame %u, and "
+                "never with a correct one; ",
                 sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, " drops such packets without an answer, until the retries run out");
+    strbuf_addf(t, " drops such packets without a response, until the retries run out");
     add_fate(t, sum);
 }
 
@@ -174,12 +174,11 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
     if (sum->facts.end_repeats) {
         strbuf_addf(t, "; ");
         strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
-        strbuf_addf(
-            t,
-            " sent again by timeout %u time%s after that: the NAK seems to have been lost on "
-            "its way%s",
-            sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
-            status ? "" : ", or to be ignored");
+        strbuf_addf(t,
+                    " retransmitted after a timeout %u time%s after that: the NAK was probably "
+                    "lost on its path%s",
+                    sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
+                    status ? "" : " or ignored");
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
@@ -197,7 +196,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, sum->facts.end_paged ? " put off " : " had no receive for ");
+    strbuf_addf(t, sum->facts.end_paged ? " postponed " : " had no receive WQE for ");
     add_request(t, sum);
     strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
                 sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);
@@ -218,13 +217,14 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
             add_damaged(t, sum);
             return;
         }
-        strbuf_addf(t, "no answer of ");
+        strbuf_addf(t, "no response of ");
         add_end(t, its);
-        strbuf_addf(t,
-                    " to the request with PSN %u was captured, which was sent %u times, last in "
-                    "frame %u",
-                    sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
-        strbuf_addf(t, "; if the capture has both directions there was none");
+        strbuf_addf(
+            t,
+            " to the request with PSN %u was captured, although it was sent %u times, last in "
+            "frame %u",
+            sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
+        strbuf_addf(t, "; if the capture has both directions, there was none");
         add_fate(t, sum);
         return;
     case ROCE_END_RNR_WAITING:
@@ -234,11 +234,11 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
                         sum->facts.end_tries == UINT8_MAX ? " or more" : "");
         strbuf_addf(t, "; the QP of ");
         strbuf_add_addr(t, mine->addr);
-        strbuf_addf(t, " goes on trying, for its rnr_retry is 7, without end: its program waits");
+        strbuf_addf(t, " retries forever, because its rnr_retry is 7: its program waits");
         return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
-        strbuf_addf(t, "the connection was refused: REJ with reason %u%s%s%s in frame %u",
+        strbuf_addf(t, "the connection was rejected: REJ with reason %u%s%s%s in frame %u",
                     sum->facts.cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
                     sum->facts.end_frame);
         return;
@@ -268,10 +268,10 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         }
         add_end(t, its);
         if (sum->facts.end_naks >= 2)
-            strbuf_addf(t, " asked %u times for PSN %u again (sequence NAK)", sum->facts.end_naks,
-                        sum->facts.end_psn);
+            strbuf_addf(t, " sent a sequence NAK for PSN %u %u times", sum->facts.end_psn,
+                        sum->facts.end_naks);
         else
-            strbuf_addf(t, " did not answer the request with PSN %u", sum->facts.end_psn);
+            strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
         if (sum->facts.end_tries)
             strbuf_addf(t, ", sent %u%s time%s", sum->facts.end_tries,
                         sum->facts.end_tries == UINT8_MAX ? " or more" : "",
@@ -279,7 +279,7 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         if (sum->facts.end_frame)
             strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
         if (sum->facts.end_naks >= 2)
-            strbuf_addf(t, "; it never came there as it has to be");
+            strbuf_addf(t, "; it never arrived there undamaged");
         add_fate(t, sum);
         return;
     }
@@ -297,14 +297,14 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
     bool alone = request && request->first_psn == sum->facts.end_psn;
 
     switch (kind) {
-    case ROCE_KIND_SEND: strbuf_addf(t, "look at the size of the posted receives"); break;
+    case ROCE_KIND_SEND: strbuf_addf(t, "check the size of the posted receives"); break;
     case ROCE_KIND_WRITE:
-        strbuf_addf(t, "look whether the QP allows remote writes (qp_access_flags)");
+        strbuf_addf(t, "check whether the QP allows remote writes (qp_access_flags)");
         break;
     case ROCE_KIND_READ:
-        strbuf_addf(t,
-                    "look whether the QP allows remote reads (qp_access_flags), and more READs and "
-                    "atomics at a time than it serves (max_dest_rd_atomic)");
+        strbuf_addf(
+            t, "check whether the QP allows remote reads (qp_access_flags), and more READs and "
+               "atomics at a time than it serves (max_dest_rd_atomic)");
         return;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD:
@@ -314,13 +314,13 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
                         "the address 0x%" PRIx64 " is not a multiple of 8, as that of an atomic is",
                         request->va);
         else
-            strbuf_addf(t, "look at the address (a multiple of 8), whether the QP allows atomics "
+            strbuf_addf(t, "check the address (a multiple of 8), whether the QP allows atomics "
                            "(qp_access_flags), and more of them at a time than it serves "
                            "(max_dest_rd_atomic)");
         return;
     default:
         strbuf_addf(t,
-                    "look for a message longer than the posted receive, an operation the QP does "
+                    "check for a message longer than the posted receive, an operation the QP does "
                     "not allow, more READs than it serves, or an unaligned atomic");
         return;
     }
@@ -344,7 +344,7 @@ static void hint_large(struct strbuf *t, const struct history_event *request)
 
 static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    strbuf_addf(t, "damaged on the way, or computed wrongly where they are sent: look at links and "
+    strbuf_addf(t, "damaged on the way, or computed wrongly where they are sent: check links and "
                    "devices from ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     strbuf_addf(t, " to the capture point, and at what alters headers after the ICRC was made");
@@ -354,7 +354,7 @@ static void hint_paged(struct strbuf *t)
 {
     strbuf_addf(t,
                 "page faults: its memory is paged on demand (ODP), and more receives do not help; "
-                "let its program prefetch the memory (ibv_advise_mr) or pin it");
+                "prefetch the memory (ibv_advise_mr) or pin it");
 }
 
 #define RESERVED_HINT                                                                              \
@@ -369,9 +369,8 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         switch (roce_syndrome_code(sum->facts.end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
         case ROCE_NAK_REMOTE_ACCESS:
-            strbuf_addf(t,
-                        "look at R_Key, address range and access rights of the memory region, and "
-                        "whether it was deregistered or invalidated");
+            strbuf_addf(t, "check R_Key, address range and access rights of the memory region, and "
+                           "whether it was deregistered or invalidated");
             break;
         case ROCE_NAK_REMOTE_OP:
             strbuf_addf(t,

@@ -105,8 +105,8 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     if (answered || bytes)
         strbuf_add_size(&t, (double)bytes);
     else
-        strbuf_addf(&t,
-                    c->sum.facts.paired ? "too few answers to match them" : "no answers captured");
+        strbuf_addf(&t, c->sum.facts.paired ? "too few responses to match them"
+                                            : "no responses captured");
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
         strbuf_add_size(&t, (double)bytes * 1e9 / (double)ns);
@@ -136,7 +136,7 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
         sep = "; ";
     }
     if (*sep)
-        put_line(out, i, "sent again: ", buf);
+        put_line(out, i, "retransmissions: ", buf);
 }
 
 static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigned i)

@@ -148,17 +148,17 @@ static void add_flags(struct strbuf *t, const struct history_event *e)
         uint32_t flag;
         const char *text;
     } words[] = {
-        {ROCE_AN_QP_REUSED, "a new use of this QP pair"},
-        {ROCE_AN_DUPLICATE_REQUEST, "acknowledged before"},
-        {ROCE_AN_COPY, "a copy of the same packet"},
-        {ROCE_AN_OUT_OF_ORDER, "late: later ones came first"},
+        {ROCE_AN_QP_REUSED, "QP reuse"},
+        {ROCE_AN_DUPLICATE_REQUEST, "already acknowledged"},
+        {ROCE_AN_COPY, "copy of the same packet"},
+        {ROCE_AN_OUT_OF_ORDER, "out of order"},
         {ROCE_AN_PSN_GAP, "packets before it are missing"},
-        {ROCE_AN_DUPLICATE_ACK, "repeated"},
-        {ROCE_AN_DUPLICATE_RESPONSE, "response seen before"},
+        {ROCE_AN_DUPLICATE_ACK, "duplicate"},
+        {ROCE_AN_DUPLICATE_RESPONSE, "duplicate response"},
     };
 
     if (e->flags & ROCE_AN_RETRANSMISSION) {
-        strbuf_addf(t, "; sent again (%s", roce_cause_name((enum roce_cause)e->cause));
+        strbuf_addf(t, "; retransmission (%s", roce_cause_name((enum roce_cause)e->cause));
         if (e->wait != ROCE_NEVER_NS)
             strbuf_addf(t, ", after %.3f ms", (double)e->wait / 1e6);
         strbuf_addf(t, ")");
@@ -167,7 +167,7 @@ static void add_flags(struct strbuf *t, const struct history_event *e)
         if (e->flags & words[i].flag)
             strbuf_addf(t, "; %s", words[i].text);
     if (e->bad_icrc)
-        strbuf_addf(t, "; ICRC wrong: a receiver drops it");
+        strbuf_addf(t, "; wrong ICRC: a receiver drops it");
     else if (e->flags & ROCE_AN_DROPPED)
         strbuf_addf(t, "; malformed: a receiver drops it");
 }

@@ -70,17 +70,16 @@ static bool is_overtaken(const struct direction *w)
 static void say_overtaken(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t,
-                "packets were overtaken by later ones, %" PRIu64
-                "×; to the receiver that is loss: it asked for them again %" PRIu64 "×",
+                "packets arrived out of order %" PRIu64
+                "×; the receiver treats that as loss and sent %" PRIu64 " sequence NAKs",
                 w->mine->out_of_order, w->naks);
 }
 
 static void look_overtaken(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t,
-                "look for a path that spreads one connection packet by packet over several links, "
-                "or for a device that reorders");
+    strbuf_addf(t, "look for per-packet load balancing over several links, "
+                   "or for a device that reorders");
 }
 
 static bool is_damaged(const struct direction *w)
@@ -92,7 +91,7 @@ static void say_damaged(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t,
                 "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
-                "which their receiver drops",
+                "which the receiver drops",
                 w->mine->bad_icrc);
 }
 
@@ -113,11 +112,11 @@ static void say_lost(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "packets were lost: ");
     add_addr(t, w->its);
-    strbuf_addf(t, " asked for them again %" PRIu64 "× (sequence NAK); ", w->naks);
+    strbuf_addf(t, " sent %" PRIu64 " sequence NAKs; ", w->naks);
     if (w->gone)
-        strbuf_addf(t, "%" PRIu64 " never came to the capture point", w->gone);
+        strbuf_addf(t, "%" PRIu64 " packets never reached the capture point", w->gone);
     else
-        strbuf_addf(t, "all had passed the capture point");
+        strbuf_addf(t, "all passed the capture point");
 }
 
 static void look_lost(struct strbuf *t, const struct direction *w)
@@ -133,7 +132,7 @@ static void look_lost(struct strbuf *t, const struct direction *w)
     }
 }
 
-/* READs that were asked for again although all of the answer came, if late. */
+/* READs that were advertised again although all of the answer came, if late. */
 static bool is_answer_overtaken(const struct direction *w)
 {
     return w->its->late_responses >= 2 && go_back_cnt(w, ROCE_CAUSE_READ_GAP) +
@@ -146,7 +145,7 @@ static void say_answer_overtaken(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "READ data of ");
     add_addr(t, w->its);
-    strbuf_addf(t, " was overtaken by later data, %" PRIu64 "×; to a requester that is loss",
+    strbuf_addf(t, " arrived out of order %" PRIu64 "×; a requester treats that as loss",
                 w->its->late_responses);
 }
 
@@ -158,7 +157,7 @@ static bool is_answer_lost(const struct direction *w)
 
 static void say_answer_lost(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "answers of ");
+    strbuf_addf(t, "responses of ");
     add_addr(t, w->its);
     strbuf_addf(t, " to READs or atomics were missed %" PRIu64 "×",
                 go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
@@ -179,7 +178,7 @@ static bool is_late(const struct direction *w)
 
 static void say_late(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "no answer came in time %" PRIu64 "×: sent again after ",
+    strbuf_addf(t, "no response arrived in time %" PRIu64 "×: retransmitted after ",
                 go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     strbuf_add_duration(t, w->mine->timeout_min_ns);
     if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
@@ -191,8 +190,8 @@ static void say_late(struct strbuf *t, const struct direction *w)
 static void look_late(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t, "the last packets before a pause, or the answers to them, were lost: only the "
-                   "timeout tells that to the sender");
+    strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the sender "
+                   "detects that only by its timeout");
 }
 
 static bool is_unready(const struct direction *w)
@@ -203,28 +202,28 @@ static bool is_unready(const struct direction *w)
 static void add_waited(struct strbuf *t, const struct direction *w)
 {
     if (w->mine->rnr_waited_ns) {
-        strbuf_addf(t, ": waited ");
+        strbuf_addf(t, ": the requester waited ");
         strbuf_add_duration(t, w->mine->rnr_waited_ns);
-        strbuf_addf(t, " in all, ");
+        strbuf_addf(t, " in total, ");
         strbuf_add_duration(t, w->mine->rnr_advertised_ns);
-        strbuf_addf(t, " were asked for");
+        strbuf_addf(t, " were advertised");
     }
 }
 
 static void say_unready(struct strbuf *t, const struct direction *w)
 {
     add_addr(t, w->its);
-    strbuf_addf(t, " had no receive ready %" PRIu64 "× (RNR NAK)",
+    strbuf_addf(t, " had no receive WQE %" PRIu64 "× (RNR NAK)",
                 w->its->rnr_naks - w->its->rnr_paged);
     add_waited(t, w);
 }
 
 static void look_unready(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "let the program on ");
+    strbuf_addf(t, "on ");
     add_addr(t, w->its);
-    strbuf_addf(t, " post receives earlier, or more of them; min_rnr_timer is how long each one "
-                   "costs at least");
+    strbuf_addf(t, ", post receives earlier, or more of them; each RNR NAK costs at least "
+                   "min_rnr_timer");
 }
 
 /* What needs no receive was put off all the same. */
@@ -236,19 +235,20 @@ static bool is_paged(const struct direction *w)
 static void say_paged(struct strbuf *t, const struct direction *w)
 {
     add_addr(t, w->its);
-    strbuf_addf(t,
-                " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
-                "×, though they need no receive: page faults, its memory is paged on demand (ODP)",
-                w->its->rnr_paged);
+    strbuf_addf(
+        t,
+        " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
+        "×, although they need no receive: page faults, its memory is paged on demand (ODP)",
+        w->its->rnr_paged);
     if (!is_unready(w)) /* which told the time of both */
         add_waited(t, w);
 }
 
 static void look_paged(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "let the program on ");
+    strbuf_addf(t, "on ");
     add_addr(t, w->its);
-    strbuf_addf(t, " prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
+    strbuf_addf(t, ", prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
                    "receives do not help");
 }
 
@@ -281,7 +281,7 @@ static bool is_unexplained(const struct direction *w)
 
 static void say_unexplained(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "sent again %" PRIu64 "×, and the capture shows no reason",
+    strbuf_addf(t, "retransmitted %" PRIu64 "×, and the capture shows no reason",
                 go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
 }
 
@@ -340,8 +340,8 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow)
     char buf[LINE_LEN];
 
     if (again)
-        fprintf(out, "     %s %" PRIu64 " of %" PRIu64 " packets were sent again\n", arrow, again,
-                w->mine->packets);
+        fprintf(out, "     %s %" PRIu64 " of %" PRIu64 " packets were retransmitted\n", arrow,
+                again, w->mine->packets);
     for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 

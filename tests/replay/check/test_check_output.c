@@ -18,8 +18,9 @@ static void text_answers_why_it_failed_first(void)
     static const struct {
         const char *capture, *words[4];
     } cases[] = {
-        {"rc-retry-exhausted.pcap", {"did not answer", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
-        {"rc-rnr-exhausted.pcap", {"had no receive", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
+        {"rc-retry-exhausted.pcap", {"did not respond", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
+        {"rc-rnr-exhausted.pcap",
+         {"had no receive WQE", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
         {"rc-bad-rkey-write.pcap", {"refused", "IBV_WC_REM_ACCESS_ERR (10)", "R_Key", "rkey 0x"}},
         {"rc-unaligned-atomic.pcap", {"refused", "not a multiple of 8"}},
     };
@@ -253,7 +254,7 @@ static void text_tells_of_page_faults(void)
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ibv_advise_mr"));
-            CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive WQE"));
             CU_ASSERT_PTR_NULL(strstr(r.out, "the receiver post"));
             EXPECT_EQ(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR") != NULL, tries == 3);
             checkrun_free(&r);
@@ -271,30 +272,30 @@ static void text_tells_how_it_ends(void)
     } rows[] = {
         /* clang-format off */
         {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
-         {"stops and its program gets IBV_WC_REM_ACCESS_ERR (10)", "look at R_Key"}, "lost on its way"},
+         {"stops and its program gets IBV_WC_REM_ACCESS_ERR (10)", "check R_Key"}, "lost on its path"},
         {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
-         {"sent again by timeout 4 times after that: the NAK seems to have been lost on its way",
+         {"retransmitted after a timeout 4 times after that: the NAK was probably lost on its path",
           "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
         {1, 0, ROCE_SYNDROME_NAK | 4, false,
-         {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its way"},
+         {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its path"},
         {1, 4, ROCE_SYNDROME_NAK | 4, false,
-         {"lost on its way, or to be ignored", "RC-RSP-108"}, "(null)"},
+         {"lost on its path or ignored", "RC-RSP-108"}, "(null)"},
         {1, 0, ROCE_SYNDROME_NAK | 9, false,
          {"the reserved syndrome 0x69", "IBV_WC_REM_OP_ERR (11)", "RC-RSP-108"}, "nothing answered"},
         {4, 0, ROCE_SYNDROME_NAK | 9, false,
          {"the reserved syndrome 0x69", "sent 4 times", "RC-RSP-108"}, "nothing answered"},
         {4, 0, 0, false,
-         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+         {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
         {8, 0, 0, false,
-         {"did not answer", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+         {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
         {10, 0, 0, false,
-         {"did not answer", "sent 10 times", "more often than any retry_cnt allows"}, "IBV_WC"},
+         {"did not respond", "sent 10 times", "more often than any retry_cnt allows"}, "IBV_WC"},
         {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false,
-         {"asked 4 times for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets come through"},
-         "did not answer"},
+         {"sent a sequence NAK for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets come through"},
+         "did not respond"},
         {4, 0, 0, true,
-         {"came 4 times with a wrong ICRC", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed wrongly"},
-         "did not answer"},
+         {"arrived 4 times with a wrong ICRC", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed wrongly"},
+         "did not respond"},
         {2, 0, 0, true, {"wrong ICRC"}, "IBV_WC"},
         /* clang-format on */
     };
@@ -337,13 +338,13 @@ static void text_tells_what_got_stuck(void)
 
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "what got stuck:\n"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "was captured, which was sent 4 times"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "although it was sent 4 times"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "if the capture has both directions"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rq_psn"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 connection got stuck)"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no answers captured\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no responses captured\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "0 completed"));
     CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
     checkrun_free(&r);
@@ -352,7 +353,7 @@ static void text_tells_what_got_stuck(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "packets of 2048 bytes may be too large"));
     checkrun_free(&r);
     r = stuck(10, ROCE_SYNDROME_RNR | 1, 64);
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "goes on trying"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "retries forever"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
     checkrun_free(&r);
     r = stuck(3, ROCE_SYNDROME_RNR | 1, 64);
@@ -368,11 +369,11 @@ static void text_tells_what_slowed_it(void)
         const char *capture, *words[4]; /* NULL: nothing slowed it */
     } cases[] = {
         {"rc-loss-requests",
-         {"packets were lost: 192.0.2.2 asked", "never came", "look for drops"}},
-        {"rc-reordering", {"packets were overtaken by later ones", "several links"}},
+         {"packets were lost: 192.0.2.2 sent", "never reached", "look for drops"}},
+        {"rc-reordering", {"packets arrived out of order", "several links"}},
         {"rc-corruption", {"packets were damaged", "wrong ICRC", "look at links"}},
-        {"rc-rnr-then-success", {"had no receive ready", "post receives"}},
-        {"rc-loss-acks", {"no answer came in time", "timeout tells"}},
+        {"rc-rnr-then-success", {"had no receive WQE", "post receives"}},
+        {"rc-loss-acks", {"no response arrived in time", "detects that only by its timeout"}},
         {"rc-atomics", {NULL}},
         {"rc-retry-exhausted", {NULL}}, /* that is a failure */
     };
@@ -530,8 +531,8 @@ static void text_tells_what_nobody_answered(void)
                                            row[i].make);
         char *text = checkrun_read(checkrun_path("req.json"));
         json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");
-        const char *told = strstr(r.out, "no answer of 192.0.2.2 to the REQ of 192.0.2.1 for "
-                                         "service 0x0000000001064853 was captured, which was sent "
+        const char *told = strstr(r.out, "no response of 192.0.2.2 to the REQ of 192.0.2.1 for "
+                                         "service 0x0000000001064853 was captured; it was sent "
                                          "2 times in 6");
 
         EXPECT_EQ(r.status, 0);
@@ -573,10 +574,10 @@ static void text_tells_of_no_rtu(void)
         keep(&g, "rtu.pcap");
         flowgen_free(&g);
         r = checkrun("check $T/rtu.pcap");
-        told = strstr(r.out, "to the REP of 192.0.2.2 was captured, which was sent 4 times in 6");
+        told = strstr(r.out, "to the REP of 192.0.2.2 was captured; it was sent 4 times in 6");
         EXPECT_EQ(r.status, 0);
         EXPECT_EQ(told != NULL, how == NOTHING);
-        EXPECT_EQ(strstr(r.out, "the connection never got established") != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "the connection was never established") != NULL, how == NOTHING);
         EXPECT_EQ(strstr(r.out, "what got stuck:") != NULL, how == NOTHING);
         checkrun_free(&r);
     }
@@ -602,9 +603,9 @@ static void text_tells_of_wrong_icrcs_only(void)
         flowgen_free(&g);
         r = checkrun("check $T/icrcs.pcap");
         EXPECT_EQ(r.status, 0);
-        EXPECT_EQ(strstr(r.out, "and nothing else of a connection; a receiver drops") != NULL,
+        EXPECT_EQ(strstr(r.out, "and no other packet of a connection; a receiver") != NULL,
                   cnt <= 3);
-        EXPECT_EQ(strstr(r.out, "never a right ICRC") != NULL, cnt > 3);
+        EXPECT_EQ(strstr(r.out, "no correct ICRC") != NULL, cnt > 3);
         EXPECT_EQ(strstr(r.out, "ICRCs are wrong on the wire") != NULL, cnt >= 7);
         checkrun_free(&r);
     }

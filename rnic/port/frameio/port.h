@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: where frames enter and leave. One interface over live capture (port_pcap), capture files
- * (port_file) and memory (port_mem), and over what is put in front of another port: impairments
- * (impair) and a recording (record). This folder alone opens sockets, reads clocks and starts
- * threads.
+ * Port: sends and receives frames. One interface for libpcap on an interface (port_pcap) and for
+ * two ports that are put in front of another one: impairments (impair_port) and a recording
+ * (record). Called by rnic/port/live and by replay.
  *
- * A frame begins with its Ethernet header and has no FCS. Times that steer (`now`, deadlines) are
- * nanoseconds of one monotonic clock the caller chooses; time stamps of frames are nanoseconds of
- * the UTC epoch. A port belongs to one thread at a time.
+ * 1. Open a port, and if wanted others in front of it. The port in front owns the one behind.
+ * 2. Wait for the descriptors of rnic_port_fds(), until rnic_port_deadline().
+ * 3. Call rnic_port_recv() and rnic_port_send(). rnic_port_flush() ends a batch.
+ * 4. rnic_port_close() closes the port and those behind it.
+ *
+ * A frame begins with its Ethernet header and has no FCS. `now` and deadlines are nanoseconds of
+ * one monotonic clock that the caller chooses; time stamps of frames are nanoseconds of the UTC
+ * epoch. Only one thread at a time may call functions of a port.
  */
 #ifndef PORT_FRAMEIO_PORT_H
 #define PORT_FRAMEIO_PORT_H

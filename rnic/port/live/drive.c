@@ -108,7 +108,7 @@ bool live_receive(struct rnic_live *live, uint64_t *now)
     return moved;
 }
 
-bool live_send(struct rnic_live *live, bool holds, uint64_t now)
+bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
 {
     bool moved;
 
@@ -121,13 +121,13 @@ bool live_send(struct rnic_live *live, bool holds, uint64_t now)
     return moved;
 }
 
-/* Lets the ACKs that live_send() kept back wait as long as the policy says, or sends them. */
+/* Lets the ACKs that live_transmit() kept back wait as long as the policy says, or sends them. */
 static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
 {
     uint64_t until = ack_policy_until(&live->ack, now);
 
     if (until == 0)
-        return live_send(live, false, now);
+        return live_transmit(live, false, now);
     live->ack_waits = true;
     rnic_ack_hold(live->rnic, until);
     return false;
@@ -150,7 +150,7 @@ bool live_drive(struct rnic_live *live, uint64_t now)
     if (!live_is_attached(live, now))
         return false;
     moved = live_receive(live, &now);
-    moved |= live_send(live, false, now);
+    moved |= live_transmit(live, false, now);
     return publish(live, moved);
 }
 
@@ -162,7 +162,7 @@ bool live_drive_polling(struct rnic_live *live, uint64_t now)
         return false;
     ack_policy_polled(&live->ack, now);
     received = live_receive(live, &now);
-    moved = live_send(live, true, now) || received;
+    moved = live_transmit(live, true, now) || received;
     if (rnic_ack_waits(live->rnic)) {
 
         if (received)
@@ -180,10 +180,10 @@ bool live_send_posted(struct rnic_live *live, uint64_t now)
     if (posted)
         ack_policy_sent(&live->ack, now);
     if (ack_policy_until(&live->ack, now) == 0 || (posted && !live_polls_now(live, now)))
-        return live_send(live, false, now);
+        return live_transmit(live, false, now);
     if (!posted)
         return false;
-    posted = live_send(live, true, now);
+    posted = live_transmit(live, true, now);
     rnic_ack_hold(live->rnic, live->ack.until);
     return posted;
 }

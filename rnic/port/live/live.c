@@ -37,7 +37,7 @@ bool rnic_live_runs(struct rnic_live *live)
 
 void rnic_live_settle(struct rnic_live *live)
 {
-    if (live->attached && live->ack_waits && live_send(live, false, rnic_live_now()))
+    if (live->attached && live->ack_waits && live_transmit(live, false, rnic_live_now()))
         rnic_port_flush(live->port);
 }
 
@@ -114,7 +114,7 @@ void rnic_live_flush(struct rnic_live *live)
     if (pthread_mutex_timedlock(&live->lock, &until) == 0) {
         uint64_t now = rnic_live_now();
 
-        if (live_is_attached(live, now) && !live->forked && live_send(live, false, now))
+        if (live_is_attached(live, now) && !live->forked && live_transmit(live, false, now))
             rnic_port_flush(live->port);
         pthread_mutex_unlock(&live->lock);
     }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Loop: one device live on one network interface of this machine: its port, its part of the QPN
- * space, the guard of UDP port 4791, a thread that keeps everything moving, and a lock.
+ * Live device: one software RNIC attached to a network interface of this machine. It has a port, a
+ * part of the QPN space, a reservation of UDP port 4791, a thread and a lock. Called by verbs, ucma
+ * and the tools.
  *
- * Threads. Any thread may call any function here at any time, except where it says "locked": then
- * the calling thread is between rnic_live_lock() and rnic_live_unlock(), or in a callback. The lock
- * is not recursive. The device moves in whichever thread drives it: the loop's own, one that calls
- * rnic_live_poll(), one that calls rnic_live_unlock(). Without anything to do no thread runs. Where
- * real-time priority is permitted (CAP_SYS_NICE, RLIMIT_RTPRIO), a thread that has it answers when
- * none of these gets a CPU for 10 ms.
+ * 1. rnic_live_open() attaches a device to an interface and starts its thread.
+ * 2. rnic_live_lock() gives the calling thread exclusive use of the device; between it and
+ *    rnic_live_unlock() the thread calls the functions of device/rnic.h. Unlocking sends the frames
+ *    that became ready.
+ * 3. A program that polls calls rnic_live_drive() or rnic_live_poll(), which receive and send in
+ * the calling thread. When its poll found a completion or it is about to wait for an event, it
+ * calls rnic_live_leave_poll().
+ * 4. While no program thread polls, the live device's own thread receives, expires timers and
+ * sends. Without frames and timers no thread runs. Where real-time priority is permitted
+ * (CAP_SYS_NICE, RLIMIT_RTPRIO), a watchdog thread does this when no other thread gets a CPU for 10
+ * ms.
+ * 5. rnic_live_close() frees the device with all its objects.
  *
- * Callbacks are called locked, from any of these threads; they must not call a function here that
- * is not marked "locked", and must not wait.
+ * Any thread may call any function at any time. A function marked "locked" needs the lock; one
+ * marked "also locked" may be called with or without it. The lock is not recursive. Callbacks are
+ * called locked, from any of these threads. They may only call functions marked "locked" or "also
+ * locked", and must not wait.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -70,47 +79,47 @@ struct rnic_live_attr {
  * strings of `attr` are copied. */
 int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why);
 
-/* The same on a port that is there already (it is closed with the live), for an interface of which
- * only mac, gid, gid_cnt and path_mtu are looked at: no sockets, QPNs of the whole space. */
+/* Opens a live device on a port that exists already and takes it over. Of the interface only mac,
+ * gid, gid_cnt and path_mtu are used. The device has no sockets, and QPNs of the whole space. */
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
                         struct rnic_port *port, struct rnic_live **out, struct error *why);
 
-/* Sends what is ready, stops the thread, frees the device with all its objects. Not locked. */
+/* Sends the frames that are ready, stops the thread, and frees the device with all its objects. Not
+ * locked. */
 void rnic_live_close(struct rnic_live *live);
 
-/* Exclusive use of the device. */
+/* Takes the lock; returns the device. */
 struct rnic *rnic_live_lock(struct rnic_live *live);
 
-/* Locked: sends what the device owes for what it took in already. To be called before a QP stops or
- * goes, or memory does: the peer's message was taken, and the program may know. */
+/* Sends the ACKs that wait. Call it before a QP is stopped or deleted, or memory is deregistered:
+ * the program may have seen the peer's message already. Locked. */
 void rnic_live_settle(struct rnic_live *live);
 
-/* Sends what became ready, in this thread, calls `notified`, and gives the device back. */
+/* Sends the frames that became ready, in this thread, calls `notified`, and releases the lock. */
 void rnic_live_unlock(struct rnic_live *live);
 
-/* Sends what is ready, as the acknowledgements of what the program has polled: it is about to end.
- * Waits up to a second for who holds the lock, unless that is the calling thread. */
+/* Sends the frames that are ready, waiting ACKs included, for a program that is about to end. Waits
+ * up to a second for the lock, unless the calling thread holds it. */
 void rnic_live_flush(struct rnic_live *live);
 
-/* Now, as the device knows it: nanoseconds, monotonic. For rnic_qp_modify() and the like. */
+/* Returns the monotonic time, ns, as rnic_qp_modify() and others expect it. */
 rnic_time rnic_live_now(void);
 
 /*
- * Drives the device once in this thread, without waiting: frames in, timers, frames out. Returns
- * whether anything moved. While a program calls it again and again (it polls a CQ that is empty)
- * the loop's own thread keeps out of the way, and takes over a moment after the last call. Cheap
- * enough for every empty ibv_poll_cq(): no system call as a rule when nothing waits, none when
+ * Drives the device once in this thread, without waiting: receives, expires timers, sends. Returns
+ * whether anything moved. While a program calls it repeatedly, the live device's own thread does
+ * not receive; it takes over within a millisecond of the last call. It makes no system call while
  * another thread drives.
  */
 bool rnic_live_poll(struct rnic_live *live);
 
-/* The same for who holds the lock already: an empty ibv_poll_cq() may look, drive, look again under
- * one lock. Calls `notified` if anything moved. Locked. */
+/* Does the same for a caller that holds the lock: ibv_poll_cq() reads the CQ, drives, and reads it
+ * again under one lock. Calls `notified` if anything moved. Locked. */
 bool rnic_live_drive(struct rnic_live *live);
 
-/* The program found what it polled for: it may look elsewhere now, at its memory perhaps. If it
- * left frames lying lately, the loop's thread answers until it polls again. `waits`: it is about to
- * wait for an event. Locked. */
+/* The program's poll found a completion, so it may stop polling and read its memory instead. If
+ * frames lately waited while it did so, the live device's thread receives until the next poll.
+ * `waits`: the program asked for an event and may wait for it. Locked. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- what the device lives on ---------------------------------------------------------------- */
@@ -148,7 +157,7 @@ void rnic_live_release(struct rnic_live *live, int claim);
  * asking. Also locked. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
-#define RNIC_LIVE_GROUPS 64u /* multicast groups of a live, and of its device */
+#define RNIC_LIVE_GROUPS 64u /* multicast groups of a live device */
 
 /* Frames of a multicast group pass to the device, or no longer. Counts how often a group was
  * joined. Locked. Call it along with rnic_mcast_attach() and _detach(), for each QP once. -ENOSPC

@@ -185,7 +185,7 @@ bool live_drive_polling(struct rnic_live *live, uint64_t now); /* for a program 
 bool live_send_posted(struct rnic_live *live, uint64_t now);
 bool live_receive(struct rnic_live *live, uint64_t *now); /* frames in, timers */
 /* Sends frames. Without `holds`, and when their wait is over, waiting ACKs are sent as well. */
-bool live_send(struct rnic_live *live, bool holds, uint64_t now);
+bool live_transmit(struct rnic_live *live, bool holds, uint64_t now);
 void live_notify(struct rnic_live *live);
 uint64_t live_deadline(const struct rnic_live *live); /* of device and port */
 

@@ -225,7 +225,7 @@ static enum turn await_answer(struct rnic_live *live, uint64_t until)
     live_take_lock(live);
     if (live->ack_waits && live->attached) {
         backoff_failed(&live->ack.answer);
-        if (live_send(live, false, rnic_live_now()))
+        if (live_transmit(live, false, rnic_live_now()))
             rnic_port_flush(live->port);
     }
     return TURN_MOVED;
@@ -239,7 +239,7 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
         return TURN_IDLE;
     received = live_receive(live, &now);
     holds = received && program_may_answer(live, now) && backoff_allows(&live->ack.answer);
-    moved = live_send(live, holds, now) || received;
+    moved = live_transmit(live, holds, now) || received;
     if (!moved)
         return TURN_IDLE;
     note_moved(live, now);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "port/frameio/impair_port.h"
-#include "port/frameio/port_mem.h"
+#include "support/port_mem.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"

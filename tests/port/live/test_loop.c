@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "port/live/live.h"
 #include "port/netns.h"
-#include "port/frameio/port_mem.h"
+#include "support/port_mem.h"
 #include "port/shared/qpn_alloc.h"
 #include "port/wrap.h"
 #include "support/suite.h"

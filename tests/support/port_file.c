@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "port/frameio/port_file.h"
+#include "support/port_file.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>

@@ -3,8 +3,8 @@
  * File port: receives the frames of a capture file (pcap or pcapng, Ethernet) at the times at which
  * they were captured, the first at once, and writes what is sent to a pcapng file.
  */
-#ifndef PORT_FRAMEIO_PORT_FILE_H
-#define PORT_FRAMEIO_PORT_FILE_H
+#ifndef TEST_PORT_FILE_H
+#define TEST_PORT_FILE_H
 
 #include "port/frameio/port.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "port/frameio/port_mem.h"
+#include "support/port_mem.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
  * driven by its own thread. Frames on the way when a side closes vanish; what is sent to a closed
  * side is taken and counted as tx_link_down.
  */
-#ifndef PORT_FRAMEIO_PORT_MEM_H
-#define PORT_FRAMEIO_PORT_MEM_H
+#ifndef TEST_PORT_MEM_H
+#define TEST_PORT_MEM_H
 
 #include "port/frameio/port.h"
 

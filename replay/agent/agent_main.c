@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rocedrill-agent: lets `rocedrill replay --live` on another host use an RDMA device of this one:
- * it makes queue pairs and memory there and reports their numbers. One session at a time, over TCP;
- * the protocol is in agent.md. Whoever reaches the port can use the device, but no memory other
- * than the agent's own: so it listens on the loopback unless told otherwise.
+ * rocedrill-agent: lets `rocedrill replay --live` on another host use an RDMA device of this host.
+ * It creates QPs, registers memory, posts work requests and reports QPNs, keys and completions. It
+ * serves one session at a time over TCP; docs/agent.md describes the protocol.
+ *
+ * Everybody who can connect to the port can use the device and the agent's own memory, but no other
+ * memory. So it listens on the loopback unless --listen says otherwise.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -22,18 +24,18 @@
 #include "agent/agent_rpc.h"
 
 #define AGENT_TCP_PORT "18516"
-#define IDLE_MS        (10 * 60 * 1000) /* a session that says nothing for so long is over */
+#define IDLE_MS        (10 * 60 * 1000) /* a session that sends nothing for this time is closed */
 
 static const char usage[] =
     "usage: rocedrill agent [OPTIONS]\n"
     "Lets rocedrill replay --live --agent HOST:PORT use an RDMA device of this host.\n"
     "\n"
-    "  -l, --listen [HOST:]PORT  where to listen (default: 127.0.0.1:" AGENT_TCP_PORT ");\n"
-    "                            whoever reaches it can use the device\n"
-    "  -d, --device NAME         the RDMA device (default: the first)\n"
+    "  -l, --listen [HOST:]PORT  address to listen at (default: 127.0.0.1:" AGENT_TCP_PORT ");\n"
+    "                            there is no authentication\n"
+    "  -d, --device NAME         the RDMA device (default: the first one)\n"
     "  -1, --once                end after one session\n"
     "  -h, --help                this text\n"
-    "exit status: 0, or 2 if there is nothing to serve\n";
+    "exit status: 0, or 2 after an error\n";
 
 struct options {
     char *listen;
@@ -72,14 +74,14 @@ static bool send_reply(int fd, json_t *answer)
     bool fine;
 
     if (text)
-        text[len] = '\n'; /* in place of its end: one segment, one wake-up */
+        text[len] = '\n'; /* replaces the terminating zero: one TCP segment */
     fine = text && send_bytes(fd, text, len + 1);
     free(text);
     json_decref(answer);
     return fine;
 }
 
-/* Answers the whole lines of the buffer and leaves what follows them; false to end the session. */
+/* Answers the complete lines of the buffer and keeps the rest. Returns false to end the session. */
 static bool serve_lines(struct agent_device *dev, int fd, char *buf, size_t *len)
 {
     char *line = buf, *end;
@@ -133,7 +135,7 @@ static void serve_session(int fd, struct agent_device *dev, const char *device)
 /* ---- listening --------------------------------------------------------------------------------
  */
 
-/* A number that is no port, or nothing: the resolver would take one of its own. */
+/* Returns whether the port is a number out of range, or empty: the resolver would accept it. */
 static bool port_is_wrong(const char *port)
 {
     char *end;
@@ -142,7 +144,8 @@ static bool port_is_wrong(const char *port)
     return *end == '\0' && (n < 1 || n > 65535);
 }
 
-/* A listening socket, or -1 after a complaint. `where` is [HOST:]PORT and is cut apart. */
+/* Returns a listening socket, or -1 after an error message. `where` is [HOST:]PORT and is
+ * changed. */
 static int listen_at(char *where)
 {
     char *colon = strrchr(where, ':');
@@ -193,7 +196,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     static char name[] = "rocedrill-agent";
     int c;
 
-    argv[0] = name; /* getopt begins its errors with it */
+    argv[0] = name; /* getopt begins its messages with it */
     while ((c = getopt_long(argc, argv, "l:d:1h", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
@@ -222,11 +225,12 @@ int main(int argc, char **argv)
     fd = listen_at(options.listen);
     if (fd < 0)
         return 2;
-    /* For whoever started us and waits for it. */
+    /* Scripts wait for this line. */
     puts("rocedrill-agent: ready");
     fflush(stdout);
     do {
-        struct timeval limit = {.tv_sec = IDLE_MS / 1000}; /* also for one that reads no reply */
+        struct timeval limit = {.tv_sec =
+                                    IDLE_MS / 1000}; /* also for a client that reads no reply */
         int peer = accept(fd, NULL, NULL), on = 1;
 
         if (peer < 0) {
@@ -234,7 +238,7 @@ int main(int argc, char **argv)
                 continue;
             return complain("accept", strerror(errno));
         }
-        /* Each reply is waited for: else it would wait for the other's acknowledgement. */
+        /* The client waits for each reply, so it must not wait for the ACK of the one before. */
         setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         serve_session(peer, &dev, options.device);

@@ -31,7 +31,7 @@ static json_t *ok_or_error(struct agent_device *dev, int rc)
 /* ---- arguments --------------------------------------------------------------------------------
  */
 
-/* The whole number `name`, at most `max`; absent it is `fallback`. */
+/* Reads the whole number `name`, at most `max`; `fallback` if it is absent. */
 static bool read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
                         uint64_t *out)
 {
@@ -42,7 +42,7 @@ static bool read_number(const json_t *in, const char *name, uint64_t max, uint64
         return true;
     if (!json_is_integer(value))
         return false;
-    /* Addresses above 2^63 come as negative numbers: two's complement. */
+    /* Numbers above 2^63 are sent as negative numbers (two's complement). */
     *out = (uint64_t)json_integer_value(value);
     return *out <= max;
 }
@@ -76,7 +76,7 @@ static int access_of(const json_t *in)
     return flags;
 }
 
-/* The bytes of a string of hexadecimal digits, to be freed; NULL if it is none. */
+/* Converts hexadecimal digits to bytes, for free(). Returns NULL for anything else. */
 static uint8_t *bytes_of(const json_t *value, uint32_t *len)
 {
     const char *hex = json_string_value(value);
@@ -162,12 +162,12 @@ static json_t *op_mr(struct agent_device *dev, const json_t *in)
     uint32_t mr;
 
     if (!read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
-        return error_reply("mr wants len and access (write, read, atomic)");
+        return error_reply("mr: len and access (write, read, atomic) required");
     return agent_mr_new(dev, len, access, &mr) == 0 ? mr_reply(dev, mr)
                                                     : error_reply("%s", dev->why);
 }
 
-/* The region that a request names, and a range in it. */
+/* Finds the region that a request names and checks its range. Returns NULL if it is wrong. */
 static struct agent_mr *find_range(struct agent_device *dev, const json_t *in, uint64_t *off,
                                    uint64_t *len)
 {
@@ -211,9 +211,7 @@ static json_t *op_store(struct agent_device *dev, const json_t *in)
     json_t *out;
 
     if (!bytes || !m || cnt > m->len - off) {
-        out =
-            error_reply("store: hex is no data of %u bytes at most, or does not lie in the region",
-                        AGENT_DATA_MAX);
+        out = error_reply("store: hex must be at most %u bytes inside the region", AGENT_DATA_MAX);
     } else {
         memcpy(m->bytes + off, bytes, cnt);
         out = ok_or_error(dev, 0);
@@ -228,7 +226,7 @@ static json_t *op_load(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return error_reply("load: not a range of a region, or more than %u bytes", AGENT_DATA_MAX);
+        return error_reply("load: must be a range of a region, at most %u bytes", AGENT_DATA_MAX);
     return json_pack("{s:b, s:o}", "ok", 1, "hex", hex_of(m->bytes + off, len));
 }
 
@@ -239,7 +237,7 @@ static json_t *op_crc(struct agent_device *dev, const json_t *in)
 
     return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
                          (json_int_t)agent_crc32(m->bytes + off, len))
-             : error_reply("crc: not a range of a region");
+             : error_reply("crc: must be a range of a region");
 }
 
 static bool service_of(const json_t *in, enum ibv_qp_type *out)
@@ -266,10 +264,10 @@ static json_t *op_qp(struct agent_device *dev, const json_t *in)
     uint32_t qp;
 
     if (!service_of(in, &type))
-        return error_reply("qp: type is none of RC, UC, UD");
+        return error_reply("qp: type must be RC, UC or UD");
     if (!read_number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
         !read_number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
-        return error_reply("qp: queues are no longer than %u", AGENT_CQ_LEN);
+        return error_reply("qp: max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
         return error_reply("%s", dev->why);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
@@ -295,9 +293,9 @@ static json_t *op_connect(struct agent_device *dev, const json_t *in)
     uint32_t qp;
 
     if (!which_qp(dev, in, &qp))
-        return error_reply("connect: no such queue pair");
+        return error_reply("connect: no such QP");
     if (!dgid || inet_pton(AF_INET6, dgid, &to.dgid) != 1)
-        return error_reply("connect: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+        return error_reply("connect: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
     if (to.access < 0 || !read_number(in, "gid_index", 255, 0, &gid) ||
         !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
         !read_number(in, "mtu", 4096, 1024, &mtu) || !read_number(in, "rq_psn", 0xFFFFFF, 0, &rq) ||
@@ -309,7 +307,7 @@ static json_t *op_connect(struct agent_device *dev, const json_t *in)
         !read_number(in, "rd_atomic", 255, 1, &atomics) ||
         !read_number(in, "hop_limit", 255, 64, &hops) ||
         !read_number(in, "qkey", UINT32_MAX, 0, &qkey))
-        return error_reply("connect: a number is out of its range");
+        return error_reply("connect: a number is out of range");
     to.gid_index = (int)gid;
     to.dest_qpn = (uint32_t)qpn;
     to.mtu = (uint32_t)mtu;
@@ -330,7 +328,7 @@ static json_t *op_delete(struct agent_device *dev, const json_t *in)
     uint32_t qp;
 
     return which_qp(dev, in, &qp) ? ok_or_error(dev, agent_qp_del(dev, qp))
-                                  : error_reply("delete: no such queue pair");
+                                  : error_reply("delete: no such QP");
 }
 
 static json_t *op_recv(struct agent_device *dev, const json_t *in)
@@ -340,7 +338,7 @@ static json_t *op_recv(struct agent_device *dev, const json_t *in)
 
     if (!which_qp(dev, in, &qp) || !read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
         !read_number(in, "id", UINT64_MAX, 0, &id))
-        return error_reply("recv wants qp, len and id");
+        return error_reply("recv: qp, len and id required");
     return ok_or_error(dev, agent_recv(dev, qp, id, (uint32_t)len));
 }
 
@@ -380,7 +378,7 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     json_t *out;
 
     if (!which_qp(dev, in, &qp))
-        return error_reply("send: no such queue pair");
+        return error_reply("send: no such QP");
     if (!opcode_of(in, &send.opcode))
         return error_reply(
             "send: the opcode is none of send, send_imm, send_inv, write, write_imm, "
@@ -397,9 +395,9 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
         !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
         !read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
         !read_number(in, "hop_limit", 255, 64, &hops))
-        return error_reply("send: a number is out of its range");
+        return error_reply("send: a number is out of range");
     if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
-        return error_reply("send: dgid is no IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+        return error_reply("send: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
     send.gid_index = (int)gid;
     send.dest_qpn = (uint32_t)qpn;
     send.qkey = (uint32_t)qkey;
@@ -412,7 +410,7 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     if (hex) {
         bytes = bytes_of(hex, &cnt);
         if (!bytes)
-            return error_reply("send: hex is no data of %u bytes at most", AGENT_DATA_MAX);
+            return error_reply("send: hex must be at most %u bytes", AGENT_DATA_MAX);
         send.len = cnt;
     }
     out = ok_or_error(dev, agent_send(dev, qp, &send, bytes));
@@ -472,10 +470,9 @@ json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
             if (strcmp(name, ops[i].name) == 0)
                 out = ops[i].run(dev, in);
         if (!out)
-            out = name ? error_reply("there is no operation %.64s", name)
-                       : error_reply("op is missing");
-        if (!out) /* the name was cut within a letter */
-            out = error_reply("there is no operation of that name");
+            out = name ? error_reply("unknown op %.64s", name) : error_reply("op required");
+        if (!out) /* the name was cut within a UTF-8 character */
+            out = error_reply("unknown op");
     }
     json_decref(in);
     return out;

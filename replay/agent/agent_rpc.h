@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent operations: a request of the protocol in agent.md, one JSON object, becomes a call of
- * agent_dev.h, and its result the reply. Nothing a client sends is trusted.
+ * Agent RPC: turns one line of the agent protocol (docs/agent.md), a JSON object, into a call of
+ * agent_verbs.h and its result into the reply. Clients are not trusted: every field is checked.
+ *
+ * agent_main.c calls agent_rpc_answer() for each line of a session.
  */
 #ifndef REPLAY_AGENT_AGENT_RPC_H
 #define REPLAY_AGENT_AGENT_RPC_H
@@ -10,11 +12,11 @@
 #include "agent/agent_verbs.h"
 
 #define AGENT_PROTOCOL 1
-#define AGENT_LINE_MAX (1u << 20)    /* bytes of a request */
+#define AGENT_LINE_MAX (1u << 20)    /* bytes of a request line */
 #define AGENT_DATA_MAX (256u * 1024) /* bytes of memory in one request or reply */
 #define AGENT_POLL_MAX 256u          /* completions in one reply */
 
-/* The reply to `line`, for json_decref(); NULL without memory. */
+/* Returns the reply to `line`, for json_decref(); NULL if there is no memory. */
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len);
 
 #endif

@@ -39,11 +39,11 @@ static struct ibv_context *open_named(struct agent_device *dev, const char *name
             ctx = ibv_open_device(list[i]);
     }
     if (!found && name)
-        set_error(dev, "there is no RDMA device %s", name);
+        set_error(dev, "no RDMA device named %s", name);
     else if (!found)
-        set_error(dev, "there is no RDMA device");
+        set_error(dev, "no RDMA device found");
     else if (!ctx)
-        set_error(dev, "the RDMA device cannot be opened: %s", strerror(errno));
+        set_error(dev, "cannot open the RDMA device: %s", strerror(errno));
     if (list)
         ibv_free_device_list(list);
     return ctx;
@@ -67,7 +67,7 @@ int agent_device_open(struct agent_device *dev, const char *name)
                                                                        : (int)AGENT_CQ_LEN,
                                  NULL, NULL, 0)) != NULL)
         return 0;
-    set_error(dev, "the RDMA device has no room for us: %s", strerror(errno));
+    set_error(dev, "cannot create PD or CQ on the RDMA device: %s", strerror(errno));
     agent_device_close(dev);
     return -1;
 }
@@ -120,7 +120,7 @@ int agent_mr_register(struct agent_device *dev, uint32_t mr)
         return 0;
     m->mr = ibv_reg_mr(dev->pd, m->bytes, m->len, m->access);
     return m->mr ? 0
-                 : set_error(dev, "the device does not register %llu bytes with access 0x%x: %s",
+                 : set_error(dev, "cannot register %llu bytes with access 0x%x: %s",
                              (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
@@ -133,7 +133,7 @@ int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *o
     if (dev->mr_cnt == AGENT_MRS_MAX)
         return set_error(dev, "more than %u memory regions", AGENT_MRS_MAX);
     if (len == 0 || len > AGENT_BYTES_MAX - dev->bytes)
-        return set_error(dev, "a session may hold %llu bytes, and a region has at least one",
+        return set_error(dev, "len must be 1 to the rest of the session limit of %llu bytes",
                          (unsigned long long)AGENT_BYTES_MAX);
     *m = (struct agent_mr){.len = len, .access = access, .map_len = (len + page - 1) / page * page};
     bytes = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -155,7 +155,7 @@ int agent_mr_withdraw(struct agent_device *dev, uint32_t mr)
     int rc = m->mr ? ibv_dereg_mr(m->mr) : 0;
 
     if (rc != 0)
-        return set_error(dev, "the region cannot be deregistered: %s", strerror(rc));
+        return set_error(dev, "cannot deregister the region: %s", strerror(rc));
     m->mr = NULL;
     return 0;
 }
@@ -181,10 +181,10 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_s
     if (dev->qp_cnt == AGENT_QPS_MAX)
         return set_error(dev, "more than %u queue pairs", AGENT_QPS_MAX);
     if (max_send > AGENT_CQ_LEN || max_recv > AGENT_CQ_LEN)
-        return set_error(dev, "queues are no longer than %u", AGENT_CQ_LEN);
+        return set_error(dev, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
-        return set_error(dev, "the device makes no such queue pair: %s", strerror(errno));
+        return set_error(dev, "cannot create the QP: %s", strerror(errno));
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -224,7 +224,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
     };
     static const struct {
         enum ibv_qp_state state;
-        int rc, uc, ud; /* the attributes that each service wants */
+        int rc, uc, ud; /* attributes that each service needs */
     } steps[] = {
         {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
          IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
@@ -241,9 +241,9 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
     static const char *const names[] = {"INIT", "RTR", "RTS"};
 
     if (!handle)
-        return set_error(dev, "the queue pair was deleted");
+        return set_error(dev, "the QP was deleted");
     if ((128u << attr.path_mtu) != to->mtu)
-        return set_error(dev, "a path MTU of %u does not exist", to->mtu);
+        return set_error(dev, "%u is not a path MTU", to->mtu);
     if (attr.path_mtu > dev->port.active_mtu)
         return set_error(dev, "the device's path MTU is %u, not %u", 128u << dev->port.active_mtu,
                          to->mtu);
@@ -257,7 +257,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
         attr.qp_state = steps[i].state;
         rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | mask);
         if (rc != 0)
-            return set_error(dev, "the device does not take the queue pair to %s: %s", names[i],
+            return set_error(dev, "cannot modify the QP to %s: %s", names[i],
                              strerror(rc > 0 ? rc : errno));
     }
     return 0;
@@ -268,7 +268,7 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
     int rc = dev->qp[qp].qp ? ibv_destroy_qp(dev->qp[qp].qp) : 0;
 
     if (rc != 0)
-        return set_error(dev, "the queue pair cannot be deleted: %s", strerror(rc));
+        return set_error(dev, "cannot destroy the QP: %s", strerror(rc));
     dev->qp[qp].qp = NULL;
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes && dev->wr[i].qp == qp)
@@ -285,11 +285,11 @@ static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint6
     struct agent_wr *wr = dev->free_wr;
 
     if (!dev->qp[qp].qp) {
-        set_error(dev, "the queue pair was deleted");
+        set_error(dev, "the QP was deleted");
         return NULL;
     }
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
-        set_error(dev, "a session may have %u requests outstanding with %llu bytes", AGENT_CQ_LEN,
+        set_error(dev, "more than %u outstanding requests, or more than %llu bytes", AGENT_CQ_LEN,
                   (unsigned long long)AGENT_BYTES_MAX);
         return NULL;
     }
@@ -299,7 +299,7 @@ static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint6
     if (wr->bytes && len)
         wr->mr = ibv_reg_mr(dev->pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
-        set_error(dev, "no buffer of %u bytes: %s", len, strerror(errno));
+        set_error(dev, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
         free_wr_slot(dev, wr);
         return NULL;
     }
@@ -335,7 +335,7 @@ int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
     if (rc == 0)
         return 0;
     free_wr_slot(dev, wr);
-    return set_error(dev, "the device does not take a receive request: %s", strerror(rc));
+    return set_error(dev, "cannot post the receive: %s", strerror(rc));
 }
 
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
@@ -373,7 +373,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
         if (!slot->ah) {
             rc = errno;
             free_wr_slot(dev, slot);
-            return set_error(dev, "the device makes no address handle: %s", strerror(rc));
+            return set_error(dev, "cannot create the address handle: %s", strerror(rc));
         }
         wr.wr.ud.ah = slot->ah;
         wr.wr.ud.remote_qpn = send->dest_qpn;
@@ -391,7 +391,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     if (rc == 0)
         return 0;
     free_wr_slot(dev, slot);
-    return set_error(dev, "the device does not take the work request: %s", strerror(rc));
+    return set_error(dev, "cannot post the send: %s", strerror(rc));
 }
 
 /* ---- completions ------------------------------------------------------------------------------
@@ -406,10 +406,10 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
     do {
         cnt = ibv_poll_cq(dev->cq, 1, &wc);
         if (cnt < 0)
-            return set_error(dev, "the completion queue is broken");
+            return set_error(dev, "cannot poll the completion queue");
         if (cnt == 0)
             return 0;
-        /* Of a request whose queue pair is gone, nobody wants to know. */
+        /* Completions of a deleted QP are dropped. */
     } while (wc.wr_id >= AGENT_CQ_LEN || !dev->wr[wc.wr_id].bytes);
     wr = &dev->wr[wc.wr_id];
     *out = (struct agent_completion){

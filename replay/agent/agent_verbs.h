@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent device: what the agent does with a libibverbs device on behalf of one session: memory
- * regions, RC, UC and UD queue pairs, receive and send requests, completions. All objects are
- * numbered from 0 in the order they were made; everything goes when the session ends.
+ * Agent verbs: the libibverbs objects of one session: memory regions, RC, UC and UD QPs, posted
+ * receives and sends, and their completions. Regions and QPs are numbered from 0 in the order of
+ * creation.
  *
- * Functions return 0, or -1 with a line in agent_why(); nothing is left behind by one that failed.
+ *   1. agent_device_open() opens the device.
+ *   2. agent_rpc.c calls the other functions, one for each request.
+ *   3. agent_device_close() destroys all objects of the session.
+ *
+ * Functions return 0, or -1 with the reason in agent_device.why. A function that fails changes
+ * nothing.
  */
 #ifndef REPLAY_AGENT_AGENT_VERBS_H
 #define REPLAY_AGENT_AGENT_VERBS_H
@@ -14,19 +19,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A session may hold this much; a client cannot make the far host run out of memory. */
+/* Limits of a session, so that a client cannot use up the host's memory. */
 #define AGENT_BYTES_MAX (UINT64_C(1) << 30)
 #define AGENT_MRS_MAX   4096u
 #define AGENT_QPS_MAX   4096u
-#define AGENT_CQ_LEN    8192u /* send and receive requests outstanding at a time, in all */
+#define AGENT_CQ_LEN    8192u /* sends and receives outstanding in all */
 #define AGENT_PORT      1
-#define AGENT_AREA      40u /* bytes before a datagram in its receive buffer (R172) */
+#define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
 
 struct agent_mr {
     uint8_t *bytes;
-    uint64_t map_len; /* of the mapping: whole pages */
+    uint64_t map_len; /* bytes of the mapping, whole pages */
     uint64_t len;
-    int access;        /* ibv_access_flags */
+    int access;        /* enum ibv_access_flags */
     struct ibv_mr *mr; /* NULL while the key is withdrawn */
 };
 
@@ -35,17 +40,17 @@ struct agent_qp {
     uint32_t depth_send, depth_recv;
 };
 
-/* A send or receive request that has not completed. */
+/* A send or receive that has not completed. */
 struct agent_wr {
-    struct agent_wr *next; /* while it is free */
+    struct agent_wr *next; /* in the list of free entries */
     uint32_t qp;
-    uint64_t id; /* the client's */
+    uint64_t id; /* the client's number */
     bool recv;
-    bool fetches; /* a READ or an atomic: its bytes are the result */
+    bool fetches; /* READ or atomic: the buffer receives the result */
     uint32_t len;
     uint8_t *bytes;
     struct ibv_mr *mr;
-    struct ibv_ah *ah; /* of a datagram */
+    struct ibv_ah *ah; /* address handle of a datagram */
 };
 
 struct agent_device {
@@ -60,7 +65,7 @@ struct agent_device {
     uint32_t qp_cnt;
     struct agent_wr wr[AGENT_CQ_LEN];
     struct agent_wr *free_wr;
-    uint64_t bytes; /* held */
+    uint64_t bytes; /* bytes allocated by the session */
     char why[256];
 };
 
@@ -75,10 +80,10 @@ struct agent_connect {
 struct agent_send {
     uint64_t id;
     enum ibv_wr_opcode opcode;
-    uint32_t len; /* to send, or wanted by a READ */
+    uint32_t len; /* bytes to send, or to fetch with a READ */
     bool solicited;
     uint64_t remote_addr;
-    uint32_t rkey, imm, invalidate; /* host order */
+    uint32_t rkey, imm, invalidate; /* host byte order */
     uint64_t compare_add, swap;
     /* UD only. */
     union ibv_gid dgid;
@@ -92,33 +97,34 @@ struct agent_completion {
     uint64_t id;
     enum ibv_wc_status status;
     bool recv, has_imm;
-    uint32_t imm, len, crc32; /* of what was received or fetched */
-    uint8_t first[8];         /* the first bytes of it, as many as there are */
+    uint32_t imm, len, crc32; /* of the data received or fetched */
+    uint8_t first[8];         /* first bytes of the data, at most `len` */
     bool datagram;
-    uint32_t src_qpn; /* of a datagram received */
+    uint32_t src_qpn; /* source QPN of a received datagram */
 };
 
-/* The device of this name, or the first. */
+/* Opens the device of this name, or the first one if it is NULL. */
 int agent_device_open(struct agent_device *dev, const char *name);
 void agent_device_close(struct agent_device *dev);
 
 int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out);
 int agent_mr_withdraw(struct agent_device *dev, uint32_t mr);
-int agent_mr_register(struct agent_device *dev, uint32_t mr); /* again; with another key */
+int agent_mr_register(struct agent_device *dev,
+                      uint32_t mr); /* registers it again, with another key */
 
 int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
                  uint32_t max_recv, uint32_t *out);
 int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to);
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
-/* `len` bytes of payload: what stands before a datagram has room of its own. */
+/* Posts a receive with `len` bytes for the payload; a datagram's GRH area is added. */
 int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
 
-/* `bytes` are send->len, or NULL for zeros. */
+/* Posts a send. `bytes` has send->len bytes, or is NULL for zeros. */
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
                const uint8_t *bytes);
 
-/* 1 and a completion, 0 if there is none, -1. */
+/* Returns 1 and a completion, 0 if there is none, or -1. */
 int agent_poll(struct agent_device *dev, struct agent_completion *out);
 
 uint32_t agent_crc32(const uint8_t *p, uint64_t len);

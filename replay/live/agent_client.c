@@ -76,8 +76,7 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
     size_t at;
 
     if (json_integer_value(json_object_get(hello, "protocol")) != PROTOCOL)
-        return error_set(error, "--agent %s: it speaks another version of the protocol",
-                         agent->name);
+        return error_set(error, "--agent %s: unsupported protocol version", agent->name);
     snprintf(agent->device, sizeof(agent->device), "%s",
              json_is_string(json_object_get(hello, "device"))
                  ? json_string_value(json_object_get(hello, "device"))
@@ -183,7 +182,7 @@ static ssize_t receive_reply(struct agent_client *agent, struct error *error)
             char *more = cap > REPLY_MAX ? NULL : realloc(agent->buf, cap);
 
             if (!more)
-                return error_set(error, "agent %s: its reply is too long", agent->name);
+                return error_set(error, "agent %s: reply is too long", agent->name);
             agent->buf = more;
             agent->cap = cap;
         }
@@ -198,7 +197,7 @@ static ssize_t receive_reply(struct agent_client *agent, struct error *error)
             return error_set(error, "agent %s: no reply within %d s", agent->name, REPLY_MS / 1000);
         n = recv(agent->fd, agent->buf + agent->len, agent->cap - agent->len, 0);
         if (n <= 0)
-            return error_set(error, "agent %s: it hung up", agent->name);
+            return error_set(error, "agent %s: connection closed", agent->name);
         agent->len += (size_t)n;
     }
 }
@@ -221,17 +220,17 @@ json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *ref
     agent->len -= (size_t)len + 1;
     memmove(agent->buf, agent->buf + len + 1, agent->len);
     if (!json_is_object(reply)) {
-        error_set(error, "agent %s: its reply is no JSON object", agent->name);
+        error_set(error, "agent %s: reply is not a JSON object", agent->name);
         json_decref(reply);
         return NULL;
     }
     if (json_is_true(json_object_get(reply, "ok")))
         return reply;
     *refused = true;
-    error_set(error, "agent %s refuses: %s", agent->name,
+    error_set(error, "agent %s: request refused: %s", agent->name,
               json_is_string(json_object_get(reply, "error"))
                   ? json_string_value(json_object_get(reply, "error"))
-                  : "it does not say why");
+                  : "no reason given");
     json_decref(reply);
     return NULL;
 }
@@ -270,7 +269,7 @@ int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uin
     int rc = reply ? 0 : -1;
 
     if (reply && (!hex || strlen(hex) != 2 * len || !hex_parse(hex, bytes, len)))
-        rc = error_set(error, "agent %s: its memory is not what was asked for", agent->name);
+        rc = error_set(error, "agent %s: reply has the wrong number of bytes", agent->name);
     json_decref(reply);
     return rc;
 }

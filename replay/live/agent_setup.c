@@ -84,17 +84,17 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
-        return "its path MTU does not fit through the interface";
+        return "the path MTU of the connection is larger than the interface's";
     for (size_t i = 0; i < s->req_cnt; i++) {
         const struct roce_opcode *op = event_opcode(s, s->req[i].event);
 
         if (roce_opcode_is_atomic(op) && !live->agent.atomic)
-            return "the far device has no atomics";
+            return "the target's device does not support atomics";
         if (roce_opcode_has(op, ROCE_HDR_IETH))
-            return "SEND with Invalidate: the far program has no key that it lets be invalidated";
+            return "SEND with Invalidate: the agent has no key that may be invalidated";
         if (op->kind != ROCE_KIND_SEND && op->kind != ROCE_KIND_WRITE &&
             op->kind != ROCE_KIND_READ && !roce_opcode_is_atomic(op))
-            return "the agent does not set up what FLUSH, ATOMIC WRITE and such need";
+            return "the agent does not support FLUSH, ATOMIC WRITE and other new operations";
     }
     return NULL;
 }
@@ -171,7 +171,7 @@ int agent_setup_all(struct live *live, struct error *error)
             continue;
         dir->failed = d->host[dir->host].failed;
         if (!dir->failed && i >= LIVE_QPNS)
-            dir->failed = "more connections than we have QPNs for";
+            dir->failed = "more connections than we have QPNs";
         if (!dir->failed && make_qp(live, i, error) != 0)
             return -1;
     }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "live/rkey_discovery.h"
 
-static const char ours_text[] = "we are this end";
+static const char ours_text[] = "this endpoint is ours";
 
 static const struct shadow_memory *memory_of(const struct cm_peer_conns *conns, uint32_t dir)
 {
@@ -175,19 +175,19 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     uint32_t start;
 
     if (exch == LIVE_RUN_NONE)
-        return "the capture does not show how it was connected: --agent sets such a target up";
+        return "the capture does not contain its CM exchange: use --agent";
     if (conns->cm->exch[exch].skip)
         return conns->cm->exch[exch].skip;
     if (s->mtu > conns->live->port.iface.path_mtu)
-        return "its path MTU does not fit through the interface";
+        return "the path MTU of the connection is larger than the interface's";
     if (!we_request && (a->wrs.skip || a->failed))
         return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
-        return "the capture is cut: what our end sent is not whole";
+        return "the capture is truncated: packets of our endpoint are incomplete";
     /* The responder's CM message contains the first PSN of the requester (R240). */
     start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
     if (s->recorded->after_gap || roce_psn_add(s->psn, (int32_t)s->first).v != start)
-        return "the capture lacks a request before it";
+        return "the capture does not contain the first requests of the connection";
     return NULL;
 }
 
@@ -217,7 +217,7 @@ static int choose_runs(struct cm_peer_conns *conns)
 
         conns->exch_of[i] = LIVE_RUN_NONE;
         if (!why && (we_request ? conn->out : conn->in) != LIVE_RUN_NONE)
-            why = "its QPs were connected once and requested twice";
+            why = "the CM exchange already belongs to another direction";
         dir->failed = why ? why : we_request ? NULL : ours_text;
         conns->post->run[i].failed = why ? why : we_request ? ours_text : NULL;
         conns->post->run[i].completions_unseen = true;
@@ -255,8 +255,8 @@ static void choose_by_keys(struct cm_peer_conns *conns)
         if (!region)
             continue;
         snprintf(text, sizeof(text),
-                 "no message of the capture tells the key 0x%08" PRIx32
-                 " of the far memory and its address: --agent sets such a target up",
+                 "no message of the capture contains the R_Key 0x%08" PRIx32
+                 " and its address: use --agent",
                  region->rkey);
         why = keep_reason(conns, text);
         d->dir[conn->out].failed = why;
@@ -267,7 +267,7 @@ static void choose_by_keys(struct cm_peer_conns *conns)
             request_tracker_close(&conn->tracker);
         }
         conn->out = conn->in = LIVE_RUN_NONE;
-        conns->cm->exch[i].skip = "its connection is not played";
+        conns->cm->exch[i].skip = "its connection is skipped";
     }
 }
 

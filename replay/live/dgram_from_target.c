@@ -16,7 +16,7 @@
 #define SEND_DEPTH 4u
 #define DATA_MAX   (256u * 1024) /* bytes of one message: the most that an agent takes in a line */
 #define POLL_NS    500000u
-#define FAULTY     "the far device or its agent went away"
+#define FAULTY     "the connection to the agent or the interface was lost"
 
 struct dgram_from_target {
     struct live *live;
@@ -174,9 +174,9 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
 
     roce_pkt_addr(m->first, src, dst);
     if (roce_gid_is_multicast(dst))
-        return "multicast: nobody here is in the group";
+        return "multicast: our port is not a member of the group";
     if (m->len > DATA_MAX)
-        return "a message is longer than the agent takes";
+        return "a message is longer than the agent supports";
     if (speed > 0 && tx->recorded && m->time > tx->recorded)
         tx->at += (uint64_t)((double)(m->time - tx->recorded) / speed);
     if (live_wait_until(tx->live, tx->at, tx->error) != 0)

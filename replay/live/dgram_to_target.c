@@ -221,8 +221,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         if (known)
             compare_wanted(r, w, NULL, &d);
         if (dgram_streams_report_known(rx->streams, r->idx, w->pkt, &d,
-                                       "the target's receive request completes otherwise",
-                                       known) != 0)
+                                       "the target's receive completes differently", known) != 0)
             return -1;
     } while (known && c);
     return 0;
@@ -252,8 +251,8 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
 
     return dgram_streams_report_known(
                rx->streams, stream, rx->last_writer[idx], d,
-               "the target's memory in the end is not what the WRITEs up to this "
-               "one put there",
+               "at the end, the target's memory differs from the data of the WRITEs "
+               "up to this one",
                peer_quirk_of_delivery(rx->peer, &after)) == 0
                ? 0
                : error_set(error, "no memory");
@@ -301,7 +300,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
         return;
     field_diff_add(&d, "answer", "none", roce_opcode(pkt.bth.opcode)->name);
     if (dgram_streams_report(rx->streams, idx, rx->receiver[idx].latest, &d,
-                             "the target answers a packet of a service without answers") != 0)
+                             "the target responds to a packet of an unacknowledged service") != 0)
         rx->no_memory = true;
 }
 

@@ -49,12 +49,12 @@ static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
         theirs |= far;
         ours |= !far;
         if (trace->pkt[x->pkt[i]].cut || trace->pkt[x->pkt[i]].zero_filled)
-            exch->skip = "the capture is cut: its messages are not whole";
+            exch->skip = "the capture is truncated: CM messages are incomplete";
         if (msg.kind == ROCE_CM_REQ) {
             exch->rec_qpn[CM_ACTIVE] = msg.req.local_qpn;
             exch->rec_psn[CM_ACTIVE] = msg.req.starting_psn;
             if (msg.req.transport != ROCE_CM_TRANSPORT_RC)
-                exch->skip = "its connection is not RC";
+                exch->skip = "the connection is not RC";
         } else if (msg.kind == ROCE_CM_REP) {
             exch->rec_qpn[CM_PASSIVE] = roce_cm_rep_qpn(&msg.rep);
             exch->rec_psn[CM_PASSIVE] = msg.rep.starting_psn;
@@ -64,9 +64,9 @@ static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
     if (x->sidr)
         exch->skip = "SIDR: a UD service, whose datagrams are not played live";
     else if (!theirs)
-        exch->skip = "the capture has no message of the far end";
+        exch->skip = "the capture contains no message of the target's endpoint";
     else if (!ours)
-        exch->skip = "the capture has no message of our end";
+        exch->skip = "the capture contains no message of our endpoint";
 }
 
 static int listen_for(struct live_cm *cm, uint64_t service, struct error *error)
@@ -113,7 +113,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
         exch->psn_in = (random[4] + i * 0x1000u) & ROCE_PSN_MASK;
         read_recorded(cm, exch);
         if (!exch->skip && i >= LIVE_QPNS)
-            exch->skip = "more connections than we have QPNs for";
+            exch->skip = "more connections than we have QPNs";
         if (!exch->skip && cm->ours == CM_PASSIVE &&
             listen_for(cm, live_service(cm, xs->at[i].service_id), error) != 0)
             return -1;
@@ -461,12 +461,12 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
     } else {
         describe_received(exch, want.kind, text, sizeof(text));
         field_diff_add(&d, "message", roce_cm_name(want.kind), text);
-        end->stopped = "the far end went another way";
+        end->stopped = "an earlier message of the target differs";
     }
     return cm_exchange_report(cm->exchanges, exch->idx, !cm->ours, pkt, &d,
                               d.cnt && exch->received[want.kind]
-                                  ? "the far end sends this message differently"
-                                  : "the far end does not send it") == 0
+                                  ? "the target sends this message with other fields"
+                                  : "the target does not send this message") == 0
                ? 0
                : error_set(error, "no memory");
 }
@@ -478,7 +478,8 @@ void live_cm_judge(struct live_cm *cm)
 
         end->skip = cm->exch[i].skip;
         if (!end->skip && !end->compared)
-            end->skip = "the capture has no message of the far end that could be played";
+            end->skip =
+                "the capture contains no message of the target's endpoint that can be compared";
         end->verdict = end->diff_cnt ? VERDICT_FAIL : end->skip ? VERDICT_SKIPPED : VERDICT_PASS;
     }
 }

@@ -61,7 +61,7 @@ static int compare_late(struct live *live, struct response_comparison *all)
         snprintf(diff.expected, sizeof(diff.expected), "within %" PRIu64 " ms",
                  live->options->tolerance_ns / 1000000);
         snprintf(diff.actual, sizeof(diff.actual), "later");
-        snprintf(diff.reason, sizeof(diff.reason), "the target answers too late");
+        snprintf(diff.reason, sizeof(diff.reason), "the target responds too late");
         if (add_diff(all, late->run, &diff) != 0)
             return -1;
     }
@@ -140,7 +140,7 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     else
         agent_client_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
                               imm_value);
-    snprintf(diff.reason, sizeof(diff.reason), "the target's receive request completes otherwise");
+    snprintf(diff.reason, sizeof(diff.reason), "the target's receive completes differently");
     return add_diff(all, dir, &diff);
 }
 

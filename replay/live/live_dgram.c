@@ -5,13 +5,13 @@
 static const char *unplayable_stream(const struct live *live, const struct dgram_stream *s)
 {
     if (s->qpn == ROCE_QP_GSI)
-        return "QP 1 of the far host is its own: --cm plays the connection manager's messages";
+        return "datagrams to QP 1 belong to the target host's CM: use --cm";
     if (s->multicast || s->qpn == ROCE_QP_MULTICAST)
         return "multicast: the agent joins no groups";
     if (s->svc == ROCE_SVC_UC ? !live->agent.uc : !live->agent.ud)
-        return "the agent is an older one, which makes RC QPs only";
+        return "the agent is an older version that supports RC only";
     if (s->svc == ROCE_SVC_UC && s->mtu > live->port.iface.path_mtu)
-        return "its path MTU does not fit through the interface";
+        return "the path MTU of the connection is larger than the interface's";
     return NULL;
 }
 

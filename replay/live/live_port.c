@@ -113,7 +113,7 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
             break;
         now = live_now();
         if (now > limit)
-            return error_set(error, "interface %s takes no frames", port->iface.name);
+            return error_set(error, "interface %s: the transmit ring stays full", port->iface.name);
         struct timespec ts = {.tv_nsec = 50000};
 
         fd_cnt = rnic_port_fds(port->io, fds);
@@ -169,12 +169,12 @@ static int resolve_target(struct live_port *port, struct error *error)
             return -1;
         while (!taker.found && live_now() < until)
             if (wait_for(port, until, &taker) < 0)
-                return error_set(error, "interface %s went away", port->iface.name);
+                return error_set(error, "interface %s: no longer available", port->iface.name);
     }
     if (taker.found)
         return 0;
     strbuf_add_addr(&t, taker.hop);
-    return error_set(error, "target %s does not answer %s on %s (asked %u times)", buf,
+    return error_set(error, "target %s: no answer to %s on %s (%u requests)", buf,
                      roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
                      ASKS);
 }
@@ -195,11 +195,12 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     if (addr)
         memcpy(port->addr, addr, 16);
     else if (!choose_address(port))
-        return error_set(error, "--live %s: it has no address to send from: say --address", iface);
+        return error_set(error, "--live %s: no address of the target's family: use --address",
+                         iface);
     if (roce_gid_is_ip4(port->addr) != roce_gid_is_ip4(port->target))
-        return error_set(error, "--address and --target are of different families");
+        return error_set(error, "--address and --target: different address families");
     if (memcmp(port->addr, port->target, 16) == 0)
-        return error_set(error, "--target is our own address");
+        return error_set(error, "--target: this is our own address");
     for (unsigned i = 0; i < port->iface.gid_cnt; i++)
         if (port->iface.gid_kernel[i] && memcmp(port->iface.gid[i].gid, port->addr, 16) == 0)
             port->kernel = true;
@@ -211,7 +212,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     port->qpn = block << 12;
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
-        return error_set(error, "--live %s: the filter for our QPNs is not taken", iface);
+        return error_set(error, "--live %s: cannot set the capture filter for our QPNs", iface);
     /* The kernel would answer datagrams to its own address with ICMP, because no program
      * listens. With rdma_rxe loaded the port is in use, and the kernel sends no ICMP either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;

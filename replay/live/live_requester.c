@@ -108,17 +108,17 @@ static bool is_fetch(enum roce_kind kind)
 static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
-        return "its path MTU does not fit through the interface";
+        return "the path MTU of the connection is larger than the interface's";
     for (size_t i = 0; i < w->cnt; i++) {
         const struct work_request *wr = &w->wr[i];
 
         if (!op_name(event_opcode(w->setup, wr->event)))
-            return "the agent does not post FLUSH, ATOMIC WRITE and such";
+            return "the agent does not support FLUSH, ATOMIC WRITE and other new operations";
         if (!is_fetch(wr->kind) && wr->len > DATA_MAX)
-            return "a message is longer than the agent takes";
+            return "a message is longer than the agent supports";
         if ((wr->kind == ROCE_KIND_CMP_SWAP || wr->kind == ROCE_KIND_FETCH_ADD) &&
             !live->agent.atomic)
-            return "the far device has no atomics";
+            return "the target's device does not support atomics";
     }
     return NULL;
 }
@@ -401,7 +401,7 @@ static int connect_qps(struct live_requester *req, struct rc_requester *requeste
         if (a->dir->setup.skip || a->wrs.skip || a->failed)
             continue;
         why = i < LIVE_QPNS ? unsupported_work(req->live, &a->wrs)
-                            : "more connections than we have QPNs for";
+                            : "more connections than we have QPNs";
         if (!why &&
             !agent_setup_connect(req->live, i,
                                  a->wrs.cnt < SEND_DEPTH ? (uint32_t)a->wrs.cnt : SEND_DEPTH, 0,

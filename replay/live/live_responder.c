@@ -165,7 +165,7 @@ int live_poll(struct live *live, uint64_t until, struct error *error)
     uint64_t due = live->tick ? live->tick(live->take_ctx) : UINT64_MAX;
 
     if (live_port_wait(&live->port, due < until ? due : until, live->take, live->take_ctx) < 0)
-        return error_set(error, "interface %s went away", live->port.iface.name);
+        return error_set(error, "interface %s: no longer available", live->port.iface.name);
     return 0;
 }
 

@@ -110,7 +110,7 @@ static int drain_port(struct load_gen *load, uint64_t until, struct error *error
 {
     do {
         if (live_port_wait(&load->port, until, NULL, NULL) < 0)
-            return error_set(error, "interface %s went away", load->port.iface.name);
+            return error_set(error, "interface %s: no longer available", load->port.iface.name);
     } while (live_now() < until && !interrupted);
     return 0;
 }

@@ -44,22 +44,23 @@ static void other_services(void)
 {
     open_dev();
     SAY("{\"op\":\"hello\"}", "\"services\":[\"RC\",\"UC\",\"UD\"]");
-    SAY("{\"op\":\"qp\",\"type\":\"RD\"}", "type is none of RC, UC, UD");
-    SAY("{\"op\":\"qp\",\"type\":7}", "type is none of RC, UC, UD");
+    SAY("{\"op\":\"qp\",\"type\":\"RD\"}", "type must be RC, UC or UD");
+    SAY("{\"op\":\"qp\",\"type\":7}", "type must be RC, UC or UD");
     SAY("{\"op\":\"qp\",\"type\":\"UC\"}", "\"qp\":0");
     SAY("{\"op\":\"qp\",\"type\":\"UD\",\"max_recv\":4}", "\"qp\":1");
     SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::ffff:192.0.2.1\",\"dest_qpn\":17}",
         "\"ok\":true");
     SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::ffff:192.0.2.1\",\"qkey\":17}", "\"ok\":true");
-    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::1\",\"qkey\":4294967296}", "out of its range");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::1\",\"qkey\":4294967296}", "out of range");
     SAY("{\"op\":\"recv\",\"qp\":1,\"len\":4,\"id\":7}", "\"ok\":true");
     SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"hex\":\"01\",\"dgid\":\"::1\",\"dest_"
         "qpn\":3,"
         "\"qkey\":5}",
         "\"ok\":true");
-    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"nobody\"}", "no IPv6 address");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"nobody\"}",
+        "must be an IPv6 address");
     SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\",\"dest_qpn\":16777216}",
-        "out of its range");
+        "out of range");
     fakeverbs_fail(true);
     SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"dgid\":\"::1\"}", "\"ok\":false");
     fakeverbs_fail(false);
@@ -99,31 +100,31 @@ static void wrong_requests_are_refused(void)
         {"", "not a JSON object"},
         {"nonsense", "not a JSON object"},
         {"[1]", "not a JSON object: another value"},
-        {"{}", "op is missing"},
-        {"{\"op\":5}", "op is missing"},
-        {"{\"op\":\"dance\"}", "there is no operation dance"},
+        {"{}", "op required"},
+        {"{\"op\":5}", "op required"},
+        {"{\"op\":\"dance\"}", "unknown op dance"},
         {"{\"op\":\"mr\",\"op\":\"qp\"}", "not a JSON object"},
-        {"{\"op\":\"mr\",\"len\":0}", "a region has at least one"},
-        {"{\"op\":\"mr\",\"len\":-1}", "mr wants len"},
-        {"{\"op\":\"mr\",\"len\":8,\"access\":[\"all\"]}", "mr wants len and access"},
+        {"{\"op\":\"mr\",\"len\":0}", "len must be 1 to"},
+        {"{\"op\":\"mr\",\"len\":-1}", "mr: len"},
+        {"{\"op\":\"mr\",\"len\":8,\"access\":[\"all\"]}", "mr: len and access"},
         {"{\"op\":\"store\",\"mr\":0,\"off\":62,\"hex\":\"001122\"}", "store: hex"},
         {"{\"op\":\"store\",\"mr\":0,\"off\":-1,\"hex\":\"00\"}", "store: hex"},
         {"{\"op\":\"store\",\"mr\":0,\"hex\":\"0\"}", "store: hex"},
         {"{\"op\":\"store\",\"mr\":1,\"hex\":\"00\"}", "store: hex"},
-        {"{\"op\":\"load\",\"mr\":0,\"off\":1,\"len\":64}", "load: not a range"},
-        {"{\"op\":\"load\",\"mr\":0,\"off\":64,\"len\":-1}", "load: not a range"},
-        {"{\"op\":\"crc\",\"mr\":9}", "crc: not a range"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":1,\"len\":64}", "load: must be a range"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":64,\"len\":-1}", "load: must be a range"},
+        {"{\"op\":\"crc\",\"mr\":9}", "crc: must be a range"},
         {"{\"op\":\"withdraw\"}", "withdraw: no such region"},
-        {"{\"op\":\"qp\",\"max_send\":9000}", "qp: queues are no longer than 8192"},
-        {"{\"op\":\"connect\",\"qp\":3}", "connect: no such queue pair"},
-        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"192.0.2.1\"}", "dgid is no IPv6 address"},
-        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"mtu\":300}", "path MTU of 300"},
-        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"retry_cnt\":8}", "out of its range"},
-        {"{\"op\":\"delete\",\"qp\":\"0\"}", "delete: no such queue pair"},
-        {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv wants"},
-        {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "a session may have"},
+        {"{\"op\":\"qp\",\"max_send\":9000}", "must not exceed 8192"},
+        {"{\"op\":\"connect\",\"qp\":3}", "connect: no such QP"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"192.0.2.1\"}", "dgid must be an IPv6 address"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"mtu\":300}", "300 is not a path MTU"},
+        {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"retry_cnt\":8}", "out of range"},
+        {"{\"op\":\"delete\",\"qp\":\"0\"}", "delete: no such QP"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv: qp"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "more than 8192 outstanding"},
         {"{\"op\":\"send\",\"qp\":0}", "send: the opcode is none of"},
-        {"{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"zz\"}", "send: hex is no data"},
+        {"{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"zz\"}", "send: hex must be"},
     };
 
     open_dev();

@@ -12,7 +12,7 @@ static const struct rnic_cm_ip ip4 = {
 };
 
 /* R239, with the values that Linux computes for its defaults. */
-static void ack_timeouts(void)
+static void ack_timeout_is_delay_plus_two_lifetimes(void)
 {
     EXPECT_EQ(rnic_cm_ack_timeout(15, 18), 19);
     EXPECT_EQ(rnic_cm_ack_timeout(15, 14), 16);
@@ -21,7 +21,7 @@ static void ack_timeouts(void)
 }
 
 /* R241, R242. */
-static void addresses_travel(void)
+static void rdmaip_header_carries_addresses(void)
 {
     struct rnic_cm_param param = {.type = RNIC_QPT_RC, .qpn = 0x1234, .retry_count = 7};
     struct rnic_cm_addr addr = {{0}, {0}};
@@ -52,4 +52,5 @@ static void addresses_travel(void)
     EXPECT_EQ(msg.req.ext_transport, ROCE_CM_EXT_TRANSPORT_XRC);
 }
 
-SUITE("cm.conn", TEST(ack_timeouts), TEST(addresses_travel))
+SUITE("cm.conn", TEST(ack_timeout_is_delay_plus_two_lifetimes),
+      TEST(rdmaip_header_carries_addresses))

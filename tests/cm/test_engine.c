@@ -241,7 +241,7 @@ static void expect_connected(struct world *w)
 }
 
 /* What the QPs are told crosses over: R238, R239, R240. */
-static void connects_and_parts(void)
+static void connect_and_disconnect(void)
 {
     struct world w;
     struct rnic_cm_qp a, b;
@@ -292,7 +292,7 @@ static void connect_xrc(struct world *w)
 }
 
 /* The target QP stands in the EE context's place of a REP, and a DREQ names it all the same. */
-static void xrc_parts(void)
+static void xrc_initiator_disconnects_target(void)
 {
     for (unsigned e = 0; e < ENDS; e++) {
         struct world w;
@@ -313,7 +313,7 @@ static void xrc_parts(void)
 
 /* A target QP may outlive who made it: to give up its id ends no connection (core/cm.c,
  * cm_destroy_id()), but that of the initiator does. */
-static void xrc_given_up(void)
+static void deleted_xrc_target_sends_no_dreq(void)
 {
     struct world w;
 
@@ -336,7 +336,7 @@ static void xrc_given_up(void)
 }
 
 /* R230, R237: any message is lost once, and all is as if it had not been. */
-static void any_message_lost(void)
+static void each_lost_message_is_retransmitted(void)
 {
     static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
                                          ROCE_CM_DREP};
@@ -359,7 +359,7 @@ static void any_message_lost(void)
 }
 
 /* Whatever is lost: a connection that both have ends for both, once, and nothing is left. */
-static void bad_network(void)
+static void loss_and_duplicates_are_survived(void)
 {
     for (unsigned run = 0; run < 300; run++) {
         struct world w;
@@ -383,7 +383,7 @@ static void bad_network(void)
 }
 
 /* R235: with reason and private data; who asks again hears it again. */
-static void rejected(void)
+static void rejection_reaches_the_requester(void)
 {
     struct world w;
 
@@ -401,7 +401,7 @@ static void rejected(void)
 }
 
 /* R232; and who does not speak for the port stays silent until the asker gives up (R237). */
-static void nobody_listens(void)
+static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {
         struct world w;
@@ -433,7 +433,7 @@ static void listens_again(struct world *w)
 
 /* A program that begins to listen a moment after the request came gets it, once; perftest -R asks
  * while the other side is about to listen, and a REJ ends it. */
-static void listens_late(void)
+static void early_req_waits_for_listener(void)
 {
     enum { PATIENCE = 250000000 };
     struct world w;
@@ -495,7 +495,7 @@ static void nobody_listens_in_time(void)
 }
 
 /* R236: a program that takes its time is waited for. */
-static void patience(void)
+static void mra_extends_the_wait(void)
 {
     struct world w;
     const struct roce_cm_rep rep = reply();
@@ -514,7 +514,7 @@ static void patience(void)
 }
 
 /* R231: the peer has forgotten a connection and uses its QPN again. */
-static void stale(void)
+static void reused_qpn_is_rejected_as_stale(void)
 {
     struct world w;
     struct rnic_cm_id *old;
@@ -537,7 +537,7 @@ static void stale(void)
 }
 
 /* R233. */
-static void dreq_of_another_qp(void)
+static void dreq_with_wrong_qpn_is_ignored(void)
 {
     struct world w;
     struct roce_cm_msg msg;
@@ -587,7 +587,7 @@ static void takes_more_than_offered(void)
 }
 
 /* R197: who asks for an alternate path hears that there is none, and stays connected. */
-static void no_other_path(void)
+static void lap_is_answered_unsupported(void)
 {
     struct world w;
     struct roce_cm_msg msg;
@@ -614,7 +614,7 @@ static void no_other_path(void)
     stop(&w);
 }
 
-static void both_part_at_once(void)
+static void crossing_dreqs_end_both_sides(void)
 {
     struct world w;
 
@@ -630,7 +630,7 @@ static void both_part_at_once(void)
 }
 
 /* R244, with a lost answer. */
-static void datagram_service(void)
+static void sidr_resolves_ud_service(void)
 {
     struct world w;
     const struct roce_cm_sidr_req req = {.service_id = SERVICE, .private_data = {[1] = 0x40}};
@@ -648,7 +648,7 @@ static void datagram_service(void)
 }
 
 /* Giving an id up says so to the peer, at every point. */
-static void given_up(void)
+static void missing_reply_reports_unreachable(void)
 {
     struct world w;
 
@@ -681,7 +681,7 @@ static void given_up(void)
     stop(&w);
 }
 
-static void listeners(void)
+static void gid_listener_precedes_wildcard(void)
 {
     struct world w;
     struct rnic_cm_id *again;
@@ -696,8 +696,12 @@ static void listeners(void)
     stop(&w);
 }
 
-SUITE("cm.engine", TEST(connects_and_parts), TEST(xrc_parts), TEST(xrc_given_up),
-      TEST(any_message_lost), TEST(bad_network), TEST(rejected), TEST(nobody_listens),
-      TEST(listens_late), TEST(nobody_listens_in_time), TEST(patience), TEST(stale),
-      TEST(dreq_of_another_qp), TEST(no_other_path), TEST(takes_more_than_offered),
-      TEST(both_part_at_once), TEST(datagram_service), TEST(given_up), TEST(listeners))
+SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_target),
+      TEST(deleted_xrc_target_sends_no_dreq), TEST(each_lost_message_is_retransmitted),
+      TEST(loss_and_duplicates_are_survived), TEST(rejection_reaches_the_requester),
+      TEST(req_without_listener_is_rejected), TEST(early_req_waits_for_listener),
+      TEST(nobody_listens_in_time), TEST(mra_extends_the_wait),
+      TEST(reused_qpn_is_rejected_as_stale), TEST(dreq_with_wrong_qpn_is_ignored),
+      TEST(lap_is_answered_unsupported), TEST(takes_more_than_offered),
+      TEST(crossing_dreqs_end_both_sides), TEST(sidr_resolves_ud_service),
+      TEST(missing_reply_reports_unreachable), TEST(gid_listener_precedes_wildcard))

@@ -245,7 +245,7 @@ static void both_sides(const char *name, bool listens)
     replay(name, false, listens);
 }
 
-static void plain(void)
+static void recorded_exchange_is_repeated(void)
 {
     both_sides("cm-connect-disconnect", true);
     both_sides("ipv6-cm", true);
@@ -253,13 +253,13 @@ static void plain(void)
     both_sides("udaddy", true);
 }
 
-static void rejected(void)
+static void recorded_rejection_is_repeated(void)
 {
     both_sides("cm-reject", true);
     both_sides("cm-reject-no-listener", false);
 }
 
-static void lost(void)
+static void recorded_loss_is_survived(void)
 {
     both_sides("cm-lost-req", true);
     both_sides("cm-lost-rep", true);
@@ -267,4 +267,5 @@ static void lost(void)
     both_sides("cm-lost-dreq", true);
 }
 
-SUITE("cm.recorded", TEST(plain), TEST(rejected), TEST(lost))
+SUITE("cm.recorded", TEST(recorded_exchange_is_repeated), TEST(recorded_rejection_is_repeated),
+      TEST(recorded_loss_is_survived))

@@ -131,7 +131,7 @@ static void accept_it(void)
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 /* CONNECT_RESPONSE is for who has no QP here: rdma_establish() is the program's then. */
-static void connection(void)
+static void connect_and_disconnect(void)
 {
     struct rdma_cm_event *event;
     begin(RDMA_PS_TCP, true, true);
@@ -186,7 +186,7 @@ static void patience(void)
 
 /* A port that the program leaves to the device: told at once when bound, after resolving else, and
  * nobody else's. */
-static void ports(void)
+static void ports_are_claimed_per_process(void)
 {
     struct sockaddr_in here = at(address, 0), any = at("0.0.0.0", 0);
     struct rdma_cm_id *other;
@@ -223,7 +223,7 @@ static double now_ms(void)
 
 /* Who listens a moment too late is waited for: a quarter of a second; if this process had to wait
  * for a CPU for nearly as long, once more. */
-static void late(void)
+static void early_connect_waits_for_listener(void)
 {
     for (int tries = 0;; tries++, port++) {
         begin(RDMA_PS_TCP, true, false);
@@ -247,7 +247,7 @@ static void late(void)
     end();
 }
 
-static void rejected(void)
+static void rejection_is_reported(void)
 {
     struct rdma_cm_event *event;
     begin(RDMA_PS_TCP, true, true);
@@ -262,7 +262,7 @@ static void rejected(void)
 }
 
 /* Bound or not, nobody listens: reason 8, invalid service id. */
-static void nobody(void)
+static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
         begin(RDMA_PS_TCP, bound, false);
@@ -274,7 +274,7 @@ static void nobody(void)
 }
 
 /* The listener goes away with a request that nobody took. */
-static void listener_gone(void)
+static void closed_listener_rejects(void)
 {
     begin(RDMA_PS_TCP, true, true);
     resolve();
@@ -289,7 +289,7 @@ static void listener_gone(void)
 
 /* A service of datagrams: found, refused, and not there, which is UNREACHABLE with the status of
  * the SIDR_REP. */
-static void datagrams(void)
+static void ud_service_is_resolved(void)
 {
     struct rdma_cm_event *event;
     begin(RDMA_PS_UDP, true, true);
@@ -315,7 +315,7 @@ static void datagrams(void)
     end();
 }
 
-static void multicast(void)
+static void multicast_join_and_leave(void)
 {
     struct sockaddr_in group = at("239.1.2.3", 0);
     struct rdma_cm_event *event;
@@ -329,7 +329,7 @@ static void multicast(void)
 }
 
 /* No route leads there. */
-static void address_error(void)
+static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
     struct rdma_cm_event *event;
@@ -343,7 +343,7 @@ static void address_error(void)
 }
 
 /* The program's QP cannot follow what the messages say: librdmacm tells of CONNECT_ERROR. */
-static void connect_error(void)
+static void unanswered_connect_is_unreachable(void)
 {
     struct ibv_qp_init_attr init = {
         .qp_type = IBV_QPT_RC,
@@ -391,7 +391,7 @@ static void *ask_late(void *fd)
     return NULL;
 }
 
-static void descriptor(void)
+static void closed_descriptor_is_ebadf(void)
 {
     struct rdma_cm_event *event;
     static int fd;
@@ -410,7 +410,7 @@ static void descriptor(void)
  * id meanwhile: the event is still there, and the thread does not wait for ever. rping does so at
  * its end, from rdma-core 59 on. */
 /* A number that the program closed behind the library's back, and has a file of its own under. */
-static void reused(void)
+static void port_is_shared_with_reuseaddr(void)
 {
     begin(RDMA_PS_TCP, true, true);
     int was = active->fd, fd;
@@ -441,7 +441,7 @@ static void *take_two(void *unused)
     return NULL;
 }
 
-static void told_and_destroyed(void)
+static void destroyed_id_leaves_its_event(void)
 {
     struct sockaddr_in to = at(address, port);
     struct timespec until;
@@ -467,7 +467,7 @@ static void *resolve_cancelled(void *to)
     return NULL;
 }
 
-static void cancelled(void)
+static void cancelled_thread_holds_no_lock(void)
 {
     struct sockaddr_in to = at(address, port);
     pthread_t thread;
@@ -482,7 +482,7 @@ static void cancelled(void)
 }
 
 /* A request that nobody took when its listener changes the channel is told there; ... */
-static void moved(void)
+static void request_moves_with_migrated_listener(void)
 {
     begin(RDMA_PS_TCP, true, true);
     resolve();
@@ -500,7 +500,7 @@ static void moved(void)
 }
 
 /* ... and goes with the process, or with the channel. */
-static void untaken(void)
+static void untaken_request_ends_with_process(void)
 {
     for (unsigned how = 0; how < 2; how++) {
         fflush(stdout);
@@ -524,7 +524,7 @@ static void untaken(void)
 }
 
 /* A process of this machine is killed amid silence: its machine says so for it. */
-static void killed(void)
+static void killed_peer_is_disconnected(void)
 {
     qpn += 100; /* not those of the cases before, which may linger (R231) */
     begin(RDMA_PS_TCP, true, true);
@@ -603,25 +603,26 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {
-        {"connection", connection},
+        {"connect_and_disconnect", connect_and_disconnect},
         {"patience", patience},
-        {"late", late},
-        {"rejected", rejected},
-        {"nobody", nobody},
-        {"datagrams", datagrams},
-        {"multicast", multicast},
-        {"listener_gone", listener_gone},
-        {"address_error", address_error},
-        {"connect_error", connect_error},
-        {"ports", ports},
-        {"moved", moved},
-        {"reused", reused},
-        {"told_and_destroyed", told_and_destroyed},
-        {"cancelled", cancelled},
-        {"untaken", untaken},
-        {"killed", killed},
+        {"early_connect_waits_for_listener", early_connect_waits_for_listener},
+        {"rejection_is_reported", rejection_is_reported},
+        {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},
+        {"ud_service_is_resolved", ud_service_is_resolved},
+        {"multicast_join_and_leave", multicast_join_and_leave},
+        {"closed_listener_rejects", closed_listener_rejects},
+        {"unroutable_address_is_reported", unroutable_address_is_reported},
+        {"unanswered_connect_is_unreachable", unanswered_connect_is_unreachable},
+        {"ports_are_claimed_per_process", ports_are_claimed_per_process},
+        {"request_moves_with_migrated_listener", request_moves_with_migrated_listener},
+        {"port_is_shared_with_reuseaddr", port_is_shared_with_reuseaddr},
+        {"destroyed_id_leaves_its_event", destroyed_id_leaves_its_event},
+        {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
+        {"untaken_request_ends_with_process", untaken_request_ends_with_process},
+        {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
-        {"descriptor", descriptor}, /* leaves a thread that would end the process in 5 s */
+        {"closed_descriptor_is_ebadf",
+         closed_descriptor_is_ebadf}, /* leaves a thread that would end the process in 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

@@ -39,7 +39,7 @@ static void event_is(enum ibv_event_type type, const void *object)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-static void channel(void)
+static void channel_is_pollable(void)
 {
     struct both both;
     both_open(&both, context);
@@ -111,7 +111,7 @@ static void *wait_event(void *ch)
 }
 
 /* A thread that waits is woken; ibv_destroy_cq() waits for the acknowledgement. */
-static void acknowledge(void)
+static void destroy_waits_for_acknowledged_events(void)
 {
     struct both both;
     both_open(&both, context);
@@ -147,7 +147,7 @@ static void acknowledge(void)
 
 /* ---- asynchronous events --------------------------------------------------------------------- */
 
-static void affiliated(void)
+static void affiliated_errors_are_events(void)
 {
     struct both both;
     struct ibv_async_event event;
@@ -170,7 +170,7 @@ static void affiliated(void)
     both_close(&both);
 }
 
-static void shared_queue(void)
+static void srq_limit_is_an_event(void)
 {
     struct both both;
     both_open(&both, context);
@@ -244,7 +244,7 @@ static void refused_in_child(struct both *both)
 
 /* A child that does nothing, one that ends without leaving main(), one with a device of its own,
  * one that tries to use its parent's. */
-static void forks(void)
+static void parent_and_child_keep_separate_devices(void)
 {
     struct both both;
     both_open(&both, context);
@@ -280,7 +280,7 @@ static void forks(void)
 }
 
 /* A key of one process, even with the address right, opens nothing to another one's QPs. */
-static void foreign_keys(void)
+static void keys_of_another_process_open_nothing(void)
 {
     struct both both;
     both_open(&both, context);
@@ -335,7 +335,7 @@ static void *end_process(void *unused)
     exit(0);
 }
 
-static void ends(void)
+static void process_may_end_with_requests_in_flight(void)
 {
     for (unsigned kind = 0; kind < 4; kind++) {
         fflush(stdout);
@@ -366,14 +366,14 @@ static void ends(void)
 int main(int argc, char **argv)
 {
     static const struct both_case cases[] = {
-        {"channel", channel},
-        {"acknowledge", acknowledge},
-        {"affiliated", affiliated},
-        {"shared_queue", shared_queue},
-        {"forks", forks},
+        {"channel_is_pollable", channel_is_pollable},
+        {"destroy_waits_for_acknowledged_events", destroy_waits_for_acknowledged_events},
+        {"affiliated_errors_are_events", affiliated_errors_are_events},
+        {"srq_limit_is_an_event", srq_limit_is_an_event},
+        {"parent_and_child_keep_separate_devices", parent_and_child_keep_separate_devices},
         {"close_with_objects", close_with_objects},
-        {"foreign_keys", foreign_keys},
-        {"ends", ends},
+        {"keys_of_another_process_open_nothing", keys_of_another_process_open_nothing},
+        {"process_may_end_with_requests_in_flight", process_may_end_with_requests_in_flight},
     };
     context = endpoint_device(NULL);
     int status = both_run(cases, sizeof cases / sizeof *cases, argc, argv);

@@ -84,7 +84,7 @@ static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
 
 /* A call that waits goes on after a handler that was installed with SA_RESTART, and ends with EINTR
  * after another, as read(2) of the kernel's device does (signal(7)). */
-static void restarted(void)
+static void sa_restart_continues_the_call(void)
 {
     struct ibv_comp_channel *ch;
     struct ibv_cq *cq = with_channel(&ch), *got;
@@ -97,7 +97,7 @@ static void restarted(void)
     MUST(pthread_join(thread, NULL) == 0);
 }
 
-static void interrupted(void)
+static void signal_ends_the_call_with_eintr(void)
 {
     struct ibv_async_event event;
     struct ibv_comp_channel *ch;
@@ -112,7 +112,7 @@ static void interrupted(void)
 }
 
 /* Transfers under a storm, of handlers of both kinds. */
-static void stormed(void)
+static void transfers_survive_signal_storm(void)
 {
     for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
         storm(flags);
@@ -133,7 +133,7 @@ static void *wait_for_event(void *ch)
 }
 
 /* A thread that waits can be cancelled, and the next event is somebody else's. */
-static void cancelled(void)
+static void waiting_thread_can_be_cancelled(void)
 {
     struct ibv_comp_channel *ch;
     struct ibv_cq *cq = with_channel(&ch), *got;
@@ -218,7 +218,7 @@ static void *be_cancelled(void *user)
 
 /* A thread that is to end does so where it waits or when it is back in the program, and never with
  * a lock of the device. */
-static void cancelled_at_work(void)
+static void cancelled_thread_holds_no_lock(void)
 {
     static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
     pthread_t thread;
@@ -237,7 +237,7 @@ static void cancelled_at_work(void)
 
 /* ---- folders and descriptors ----------------------------------------------------------------- */
 
-static void in_another_root(void)
+static void device_works_after_chroot(void)
 {
     char folder[] = "/tmp/rnic-root-XXXXXX";
     struct both own;
@@ -285,7 +285,7 @@ static void refuse(unsigned call, unsigned error)
 }
 
 /* A container whose runtime is older than a system call refuses it, with EPERM. */
-static void old_container(void)
+static void refused_system_call_is_replaced(void)
 {
     both_close(&both);
     MUST(ibv_close_device(context) == 0); /* and its thread, which may what it could at its start */
@@ -342,7 +342,7 @@ static void await_rest(void)
     }
 }
 
-static void closed_descriptors(void)
+static void closed_descriptors_lose_the_device(void)
 {
     await_rest();
     closefrom(3);
@@ -410,17 +410,17 @@ static void own_descriptors(int (*open_own)(int *far))
     }
 }
 
-static void files_instead(void)
+static void own_files_are_not_written(void)
 {
     own_descriptors(own_file);
 }
 
-static void events_instead(void)
+static void own_eventfds_are_not_signaled(void)
 {
     own_descriptors(own_eventfd);
 }
 
-static void sockets_instead(void)
+static void own_sockets_get_no_data(void)
 {
     own_descriptors(own_socket);
 }
@@ -459,17 +459,17 @@ static void forked_while_opening(void)
 int main(void)
 {
     static const struct both_case cases[] = {
-        {"restarted", restarted},
-        {"interrupted", interrupted},
-        {"stormed", stormed},
-        {"cancelled", cancelled},
-        {"cancelled_at_work", cancelled_at_work},
-        {"in_another_root", in_another_root},
-        {"old_container", old_container},
-        {"closed_descriptors", closed_descriptors},
-        {"files_instead", files_instead},
-        {"events_instead", events_instead},
-        {"sockets_instead", sockets_instead},
+        {"sa_restart_continues_the_call", sa_restart_continues_the_call},
+        {"signal_ends_the_call_with_eintr", signal_ends_the_call_with_eintr},
+        {"transfers_survive_signal_storm", transfers_survive_signal_storm},
+        {"waiting_thread_can_be_cancelled", waiting_thread_can_be_cancelled},
+        {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
+        {"device_works_after_chroot", device_works_after_chroot},
+        {"refused_system_call_is_replaced", refused_system_call_is_replaced},
+        {"closed_descriptors_lose_the_device", closed_descriptors_lose_the_device},
+        {"own_files_are_not_written", own_files_are_not_written},
+        {"own_eventfds_are_not_signaled", own_eventfds_are_not_signaled},
+        {"own_sockets_get_no_data", own_sockets_get_no_data},
         {"forked_while_opening", forked_while_opening},
     };
     setbuf(stdout, NULL);

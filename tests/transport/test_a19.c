@@ -47,7 +47,7 @@ static uint32_t first_psn(void)
 
 /* ---- responder ------------------------------------------------------------------------------- */
 
-static void atomic_write_done(void)
+static void atomic_write_is_executed(void)
 {
     static const uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     uint32_t psn;
@@ -66,7 +66,7 @@ static void atomic_write_done(void)
 }
 
 /* R126, oA19-28: 8 bytes, and where 8 bytes lie. */
-static void atomic_write_refused(void)
+static void bad_atomic_write_is_nakked(void)
 {
     static const uint8_t data[16] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -107,7 +107,7 @@ static void atomic_write_refused(void)
     }
 }
 
-static void flush_done(void)
+static void flush_is_executed(void)
 {
     uint32_t psn;
 
@@ -126,7 +126,7 @@ static void flush_done(void)
     responder_free(&host);
 }
 
-static void flush_refused(void)
+static void bad_flush_is_nakked(void)
 {
     static const struct {
         uint8_t type, level;
@@ -169,7 +169,7 @@ static void flush_refused(void)
 
 /* R111-R116: answered again and not done again; with an address of 0, as Linux rxe repeats it
  * (D17); dropped when the PSN was another operation's or is too old. */
-static void duplicates(void)
+static void duplicate_is_answered_not_executed(void)
 {
     static const uint8_t one[8] = {1};
     static const uint8_t two[8] = {2};
@@ -204,7 +204,7 @@ static void duplicates(void)
 }
 
 /* R076: they take responder resources as READs do. */
-static void r076_resources(void)
+static void r076_a19_uses_responder_resources(void)
 {
     struct rnic_responder_attr attr = responder_attr();
     uint32_t psn;
@@ -234,7 +234,7 @@ static struct rnic_send_wr flush_wr(uint64_t wr_id, unsigned type, enum rnic_flu
 }
 
 /* What goes out, what comes back, what completes. */
-static void requests(void)
+static void requests_are_sent_and_completed(void)
 {
     struct rnic_send_wr wr =
         flush_wr(1, RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT, RNIC_FLUSH_MR, 300);
@@ -277,7 +277,7 @@ static void requests(void)
 }
 
 /* R136, R153: inline data is that of the post, in the repetition too, whatever max_inline is. */
-static void inline_data(void)
+static void inline_data_is_kept_for_retransmission(void)
 {
     uint8_t data[8] = {9, 8, 7, 6, 5, 4, 3, 2};
     const struct rnic_sge sge = {(uintptr_t)data, 8, 0};
@@ -305,7 +305,7 @@ static void inline_data(void)
 
 /* R130, R131, R139: they count for max_rd_atomic, a fence waits for them, and an ACK is no answer.
  */
-static void as_fetches(void)
+static void a19_counts_for_max_rd_atomic_and_fence(void)
 {
     struct rnic_requester_attr attr = requester_attr();
     struct rnic_send_wr wr = flush_wr(1, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE, 8);
@@ -332,7 +332,7 @@ static void as_fetches(void)
 }
 
 /* R141-R143: an answer of another kind or with data. */
-static void bad_answers(void)
+static void bad_response_fails_the_request(void)
 {
     static const struct {
         uint8_t opcode;
@@ -357,7 +357,7 @@ static void bad_answers(void)
     }
 }
 
-static void refused_posts(void)
+static void invalid_work_requests_are_refused(void)
 {
     static uint8_t data[16];
     const struct rnic_sge sge[2] = {{(uintptr_t)data, 4, 0}, {(uintptr_t)data, 5, 0}};
@@ -384,6 +384,8 @@ static void refused_posts(void)
     requester_free(&fake);
 }
 
-SUITE("transport.a19", TEST(atomic_write_done), TEST(atomic_write_refused), TEST(flush_done),
-      TEST(flush_refused), TEST(duplicates), TEST(r076_resources), TEST(requests),
-      TEST(inline_data), TEST(as_fetches), TEST(bad_answers), TEST(refused_posts))
+SUITE("transport.a19", TEST(atomic_write_is_executed), TEST(bad_atomic_write_is_nakked),
+      TEST(flush_is_executed), TEST(bad_flush_is_nakked), TEST(duplicate_is_answered_not_executed),
+      TEST(r076_a19_uses_responder_resources), TEST(requests_are_sent_and_completed),
+      TEST(inline_data_is_kept_for_retransmission), TEST(a19_counts_for_max_rd_atomic_and_fence),
+      TEST(bad_response_fails_the_request), TEST(invalid_work_requests_are_refused))

@@ -32,7 +32,7 @@ static void expect_ack(uint32_t psn, uint32_t credits, uint32_t msn)
 }
 
 /* R105, R107: what is posted when the ACK leaves, beyond what its MSN counts. */
-static void told(void)
+static void ack_carries_free_receive_wqes(void)
 {
     init(ROCE_SVC_RC);
     for (unsigned i = 0; i < 8; i++)
@@ -51,7 +51,7 @@ static void told(void)
 }
 
 /* R107 with a READ answered late: its MSN is older than what was taken since, so it tells less. */
-static void told_by_read(void)
+static void late_read_response_has_fewer_credits(void)
 {
     struct roce_pkt pkt;
 
@@ -69,7 +69,7 @@ static void told_by_read(void)
 }
 
 /* R134: who was told of none hears of the next one, once, unasked; and nobody else does. */
-static void unsolicited(void)
+static void r134_post_after_zero_credits_sends_ack(void)
 {
     init(ROCE_SVC_RC);
     rnic_responder_posted(&fake.resp);
@@ -99,7 +99,7 @@ static void unsolicited(void)
 }
 
 /* R106: a NAK says nothing of credits, and an RNR NAK does not make the responder promise. */
-static void not_in_naks(void)
+static void naks_carry_no_credits(void)
 {
     init(ROCE_SVC_RC);
     send_only(0);
@@ -113,7 +113,7 @@ static void not_in_naks(void)
 }
 
 /* R106: none from a queue that is shared. */
-static void not_from_srq(void)
+static void srq_acks_carry_no_credits(void)
 {
     struct rnic_responder_attr attr = responder_attr();
 
@@ -151,7 +151,7 @@ static void expect_xrc(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t 
 }
 
 /* R179, R181: the WQEs of the SRQ named, answers of the XRC service, credit code 31. */
-static void xrc_message(void)
+static void xrc_send_uses_named_srq(void)
 {
     struct roce_pkt pkt;
 
@@ -178,7 +178,7 @@ static void xrc_message(void)
 }
 
 /* R180: unknown; and one that changes within a message. */
-static void xrc_wrong_srq(void)
+static void wrong_xrc_srq_is_nakked(void)
 {
     init(ROCE_SVC_XRC);
     EXPECT_EQ(responder_in(&fake, xrc_send(ROCE_OP_XRC_SEND_ONLY, 0, 1, 10)), RNIC_RESP_NAK_XRCETH);
@@ -198,7 +198,7 @@ static void xrc_wrong_srq(void)
 }
 
 /* An SRQ in error: NAK 0x63, not "try again". */
-static void xrc_broken_srq(void)
+static void xrc_srq_in_error_is_nak_63(void)
 {
     init(ROCE_SVC_XRC);
     responder_post_to(&fake.srq, 5, 0, 1024);
@@ -209,5 +209,7 @@ static void xrc_broken_srq(void)
     responder_free(&fake);
 }
 
-SUITE("transport.credits", TEST(told), TEST(told_by_read), TEST(unsolicited), TEST(not_in_naks),
-      TEST(not_from_srq), TEST(xrc_message), TEST(xrc_wrong_srq), TEST(xrc_broken_srq))
+SUITE("transport.credits", TEST(ack_carries_free_receive_wqes),
+      TEST(late_read_response_has_fewer_credits), TEST(r134_post_after_zero_credits_sends_ack),
+      TEST(naks_carry_no_credits), TEST(srq_acks_carry_no_credits), TEST(xrc_send_uses_named_srq),
+      TEST(wrong_xrc_srq_is_nakked), TEST(xrc_srq_in_error_is_nak_63))

@@ -49,7 +49,7 @@ static void expect_near(double actual, double expected, double relative, const c
         CU_ASSERT(true);
 }
 
-static void starts_unlimited(void)
+static void no_limit_before_first_cnp(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -61,7 +61,7 @@ static void starts_unlimited(void)
 }
 
 /* Equation 1: R_T = R_C, R_C = R_C (1 - alpha / 2), alpha = (1 - g) alpha + g. */
-static void cuts_by_alpha(void)
+static void cnp_cuts_rate_by_alpha(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -82,7 +82,7 @@ static void cuts_by_alpha(void)
 
 /* Equation 2: without CNPs alpha = (1 - g) alpha each period: a second cut after n periods shows
  * it. */
-static void alpha_decays(void)
+static void alpha_decays_without_cnps(void)
 {
     const unsigned waits[] = {1, 2, 10, 100, 1000, 100000};
 
@@ -112,7 +112,7 @@ static void alpha_decays(void)
 }
 
 /* Equation 3: F - 1 events half the way to R_T; equation 4: then R_T += R_AI each. */
-static void recovers_then_adds(void)
+static void recovery_precedes_additive_increase(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -136,7 +136,7 @@ static void recovers_then_adds(void)
 }
 
 /* A pause of n timer events gives what n calls give. */
-static void pause_is_many_steps(void)
+static void one_late_call_equals_many_calls(void)
 {
     struct rng rng = rng_of(5);
 
@@ -165,7 +165,7 @@ static void pause_is_many_steps(void)
 }
 
 /* Bytes count as time does; both beyond F: hyper increase. */
-static void bytes_and_hyper(void)
+static void bytes_and_timer_lead_to_hyper_increase(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -207,7 +207,7 @@ static void returns_to_full_rate(void)
 
 /* rpg_min_rate, rpg_min_dec_fac, rate_to_set_on_first_cnp, rate_reduce_monitor_period,
  * clamp_tgt_rate*. */
-static void vendor_parameters(void)
+static void vendor_parameters_change_cuts(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -253,7 +253,7 @@ static void vendor_parameters(void)
 }
 
 /* Packets leave at the rate, and no more than max_burst_sz at once after a pause. */
-static void paces(void)
+static void packets_are_spaced_by_rate(void)
 {
     struct rnic_dcqcn_attr attr = paper();
     struct rnic_dcqcn dc;
@@ -278,7 +278,7 @@ static void paces(void)
 }
 
 /* Any sequence stays within the two rates, and time never gives less than before. */
-static void stays_in_range(void)
+static void rate_stays_between_minimum_and_maximum(void)
 {
     struct rng rng = rng_of(9);
 
@@ -313,7 +313,7 @@ static void stays_in_range(void)
     }
 }
 
-static void ranges(void)
+static void parameters_out_of_range_are_invalid(void)
 {
     struct rnic_dcqcn_attr attr;
 
@@ -332,7 +332,9 @@ static void ranges(void)
     CU_ASSERT(!rnic_dcqcn_valid(&attr));
 }
 
-SUITE("dcqcn", TEST(starts_unlimited), TEST(cuts_by_alpha), TEST(alpha_decays),
-      TEST(recovers_then_adds), TEST(pause_is_many_steps), TEST(bytes_and_hyper),
-      TEST(returns_to_full_rate), TEST(vendor_parameters), TEST(paces), TEST(stays_in_range),
-      TEST(ranges))
+SUITE("dcqcn", TEST(no_limit_before_first_cnp), TEST(cnp_cuts_rate_by_alpha),
+      TEST(alpha_decays_without_cnps), TEST(recovery_precedes_additive_increase),
+      TEST(one_late_call_equals_many_calls), TEST(bytes_and_timer_lead_to_hyper_increase),
+      TEST(returns_to_full_rate), TEST(vendor_parameters_change_cuts),
+      TEST(packets_are_spaced_by_rate), TEST(rate_stays_between_minimum_and_maximum),
+      TEST(parameters_out_of_range_are_invalid))

@@ -24,7 +24,7 @@ static const uint8_t data[RESPONDER_MTU];
 /* ---- responders ------------------------------------------------------------------------------ */
 
 /* R064, R099: every packet is acknowledged, asked for or not, and each ACK comes twice. */
-static void every_packet_acked(void)
+static void ack_for_each_packet_is_accepted(void)
 {
     requester_init(&req);
     requester_post(&req, 1, RNIC_WR_WRITE, 0, 4 * REQUESTER_MTU);
@@ -73,7 +73,7 @@ static void half_the_circle_unanswered(void)
 
 /* R134, R135: a responder that never has a credit: each SEND asks with its first packet, goes on
  * when that is acknowledged, and all get through; a WRITE between them waits for nothing. */
-static void no_credit_ever(void)
+static void sends_complete_without_any_credit(void)
 {
     uint32_t answered = 0;
     uint32_t msn = 0;
@@ -102,7 +102,7 @@ static void no_credit_ever(void)
 
 /* R152, R161: the same NAK ten times over makes the requester go back once; after progress, the
  * next NAK counts again. */
-static void nak_repeated(void)
+static void repeated_nak_goes_back_once(void)
 {
     requester_init(&req);
     for (unsigned i = 0; i < 4; i++)
@@ -125,7 +125,7 @@ static void nak_repeated(void)
 }
 
 /* R097, R156, R157: the longest wait there is, and a responder that is never ready. */
-static void never_ready(void)
+static void endless_rnr_ends_after_rnr_retry(void)
 {
     struct rnic_requester_attr attr = requester_attr();
 
@@ -238,7 +238,7 @@ static void restart_at(uint32_t psn)
 
 /* R099, R109, R110: nothing is said until something asks; then one ACK for all of it. What is
  * repeated without asking is not answered but for the newest. */
-static void ackreq_never(void)
+static void no_ack_without_ackreq(void)
 {
     restart_at(RESPONDER_PSN);
     for (uint32_t i = 0; i < 1000; i++)
@@ -259,7 +259,7 @@ static void ackreq_never(void)
 
 /* R061, R062, R252: the whole circle seen from an expected PSN on either side of the wrap, when
  * next to nothing was received yet: what is behind the first PSN was never there. */
-static void whole_circle(void)
+static void r061_every_psn_is_sorted_right(void)
 {
     static const uint32_t starts[] = {0, 0x7FFFFF, 0x800000, 0xFFFFFF};
 
@@ -304,6 +304,8 @@ static void ready_before_the_rnr_left(void)
     responder_free(&resp);
 }
 
-SUITE("transport.peers", TEST(every_packet_acked), TEST(half_the_circle_unanswered),
-      TEST(no_credit_ever), TEST(nak_repeated), TEST(never_ready), TEST(read_responses_shuffled),
-      TEST(ackreq_never), TEST(whole_circle), TEST(ready_before_the_rnr_left))
+SUITE("transport.peers", TEST(ack_for_each_packet_is_accepted), TEST(half_the_circle_unanswered),
+      TEST(sends_complete_without_any_credit), TEST(repeated_nak_goes_back_once),
+      TEST(endless_rnr_ends_after_rnr_retry), TEST(read_responses_shuffled),
+      TEST(no_ack_without_ackreq), TEST(r061_every_psn_is_sorted_right),
+      TEST(ready_before_the_rnr_left))

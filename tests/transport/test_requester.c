@@ -304,7 +304,7 @@ static void r135_credits_monotonic(void)
 }
 
 /* R152, R153: from any packet of a message the same packets again, to the bit. */
-static void r153_go_back_anywhere(void)
+static void r153_retransmission_repeats_same_packets(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_WRITE_IMM,
                                               RNIC_WR_SEND_INV};
@@ -547,7 +547,7 @@ static void r189_flush_and_reset(void)
 SUITE("transport.requester", TEST(r127_opcode_sequence), TEST(r128_headers),
       TEST(r058_psn_after_read), TEST(r133_ackreq), TEST(r060_window), TEST(r130_max_rd_atomic),
       TEST(r131_fence), TEST(r132_local_invalidate), TEST(r134_credits),
-      TEST(r135_credits_monotonic), TEST(r153_go_back_anywhere), TEST(r154_timeout_and_retries),
-      TEST(r151_timer_stops), TEST(late_ack_after_timeout), TEST(r198_local_fault_in_its_turn),
-      TEST(r198_selective_signalling), TEST(r191_drain), TEST(r191_drain_before_local),
-      TEST(r189_flush_and_reset))
+      TEST(r135_credits_monotonic), TEST(r153_retransmission_repeats_same_packets),
+      TEST(r154_timeout_and_retries), TEST(r151_timer_stops), TEST(late_ack_after_timeout),
+      TEST(r198_local_fault_in_its_turn), TEST(r198_selective_signalling), TEST(r191_drain),
+      TEST(r191_drain_before_local), TEST(r189_flush_and_reset))

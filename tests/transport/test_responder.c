@@ -88,7 +88,7 @@ static void r067_one_nak_per_gap(void)
 
 /* R067: a NAK that is still here when what it asks for comes is for the PSN expected then, and
  * still the only one (R068): what came behind the gap was dropped, and its sender should know. */
-static void r067_nak_that_waited(void)
+static void r067_queued_nak_is_updated(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 2, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
@@ -721,7 +721,7 @@ static void r102_msn(void)
 }
 
 /* Stop: what is owed is dropped; flush: the WQE in use first (R189). */
-static void stop_and_flush(void)
+static void stop_drops_responses_and_flush_completes(void)
 {
     responder_init(&fake);
     responder_post(&fake, 1, 0, 1024);
@@ -739,7 +739,7 @@ static void stop_and_flush(void)
     responder_free(&fake);
 }
 
-SUITE("transport.responder", TEST(r067_one_nak_per_gap), TEST(r067_nak_that_waited),
+SUITE("transport.responder", TEST(r067_one_nak_per_gap), TEST(r067_queued_nak_is_updated),
       TEST(r067_gap_filled_in_time), TEST(r061_half_circle), TEST(r070_silence_after_rnr),
       TEST(r093_rnr_send_first), TEST(r094_rnr_write_last_imm), TEST(r095_no_wqe_needed),
       TEST(r072_no_first), TEST(r073_no_last), TEST(r074_other_operation), TEST(r075_qp_access),
@@ -747,4 +747,4 @@ SUITE("transport.responder", TEST(r067_one_nak_per_gap), TEST(r067_nak_that_wait
       TEST(r080_write_length), TEST(r081_read_length), TEST(r082_send_too_long), TEST(r083_access),
       TEST(r084_whole_range_at_first), TEST(r089_access_with_wqe), TEST(r090_bad_receive_buffer),
       TEST(r120_atomic_refused), TEST(r071_order), TEST(r204_invalidate_refused),
-      TEST(r099_acknowledge), TEST(r102_msn), TEST(stop_and_flush))
+      TEST(r099_acknowledge), TEST(r102_msn), TEST(stop_drops_responses_and_flush_completes))

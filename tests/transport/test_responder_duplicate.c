@@ -241,7 +241,7 @@ static void r111_empty_read(void)
 
 /* A duplicate READ while the first answer is on its way: it goes on from where the peer asks, and
  * no packet the peer never saw is skipped. */
-static void restart_under_way(void)
+static void duplicate_read_restarts_running_response(void)
 {
     responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
@@ -398,7 +398,7 @@ static void r116_too_old(void)
 
 /* R119 and the limit: a new READ may need the resource of an old one that a late duplicate asked
  * for again; that is no violation, the replay is not wanted any more. */
-static void replay_gives_way(void)
+static void new_read_replaces_queued_replay(void)
 {
     struct rnic_responder_attr attr = responder_attr();
 
@@ -447,7 +447,7 @@ static void r077_order(void)
 
 /* The NAK that ended a connection is not undone by the ACK of a duplicate; R070 with a duplicate.
  */
-static void duplicate_behind_nak(void)
+static void duplicate_does_not_undo_fatal_nak(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
@@ -462,7 +462,7 @@ static void duplicate_behind_nak(void)
 }
 
 /* What is owed stays bounded however many duplicates arrive while nothing can be sent. */
-static void owed_is_bounded(void)
+static void response_queue_stays_bounded(void)
 {
     struct rnic_responder_attr attr = responder_attr();
     uint32_t psn = PSN;
@@ -491,7 +491,8 @@ static void owed_is_bounded(void)
 SUITE("transport.responder_duplicate", TEST(r109_send_write), TEST(r109_newest_unasked),
       TEST(r109_after_read), TEST(r252_before_the_connection), TEST(r117_faulty_duplicate),
       TEST(r118_message_undisturbed), TEST(r112_read_restart), TEST(r111_not_that_read),
-      TEST(r111_empty_read), TEST(restart_under_way), TEST(r113_replay_without_key),
-      TEST(r208_answer_without_key), TEST(r208_after_failure), TEST(r208_write_without_key),
-      TEST(r114_atomic), TEST(r115_not_that_atomic), TEST(r116_too_old), TEST(replay_gives_way),
-      TEST(r077_order), TEST(duplicate_behind_nak), TEST(owed_is_bounded))
+      TEST(r111_empty_read), TEST(duplicate_read_restarts_running_response),
+      TEST(r113_replay_without_key), TEST(r208_answer_without_key), TEST(r208_after_failure),
+      TEST(r208_write_without_key), TEST(r114_atomic), TEST(r115_not_that_atomic),
+      TEST(r116_too_old), TEST(new_read_replaces_queued_replay), TEST(r077_order),
+      TEST(duplicate_does_not_undo_fatal_nak), TEST(response_queue_stays_bounded))

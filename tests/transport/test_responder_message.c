@@ -48,7 +48,7 @@ static uint32_t message(uint8_t first, uint8_t middle, uint8_t last, uint8_t onl
 
 /* All lengths around packet boundaries, all path MTUs, across the PSN wrap (R062), scattered over
  * SGEs of odd sizes, one of them empty. */
-static void send_scatter(void)
+static void send_of_any_length_is_scattered(void)
 {
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
 
@@ -93,7 +93,7 @@ static void send_scatter(void)
 }
 
 /* Immediate data and invalidation, Last and Only (R203). */
-static void send_variants(void)
+static void send_with_immediate_and_invalidate_completes(void)
 {
     for (uint32_t len = 16; len <= 600; len += 584) {
         init_at(0xFFFFFF, 256);
@@ -118,7 +118,7 @@ static void send_variants(void)
 }
 
 /* WRITE of all lengths across the wrap; the bytes around it stay (R085, R086). */
-static void write_lengths(void)
+static void write_of_any_length_is_placed(void)
 {
     static const uint32_t lens[] = {0, 1, 255, 256, 257, 511, 512, 513, 1000, 4096};
 
@@ -182,7 +182,7 @@ static void r085_empty(void)
 }
 
 /* R039, R058, R063, R101, R103: READ of all lengths across the wrap, with no AckReq. */
-static void read_lengths(void)
+static void read_of_any_length_is_answered(void)
 {
     static const uint32_t lens[] = {1, 255, 256, 257, 512, 513, 1000, 4096};
 
@@ -214,7 +214,7 @@ static void read_lengths(void)
 
 /* R061, R081: the largest READ takes 2^23 PSNs: all of them are duplicates then, the first just on
  * the edge of the half circle. */
-static void largest_read(void)
+static void r061_largest_read_is_duplicate_afterwards(void)
 {
     uint32_t psn = 0x923456;
 
@@ -250,7 +250,7 @@ static void largest_read(void)
 }
 
 /* R062: a connection that goes round the whole circle remembers nothing of a PSN's earlier use. */
-static void once_round(void)
+static void r062_psn_reuse_after_wrap_is_new(void)
 {
     init_at(0, 256);
     EXPECT_EQ(responder_in(&fake, pktgen_read(&fake.gen, 0, RESPONDER_VA, RESPONDER_KEY, 16)),
@@ -265,7 +265,7 @@ static void once_round(void)
 }
 
 /* SENDs one after the other take the WQEs in the order of posting; a ring that goes round. */
-static void receive_order(void)
+static void receive_wqes_are_used_in_order(void)
 {
     init_at(0, 256);
     for (uint32_t i = 0; i < 50; i++) {
@@ -280,6 +280,8 @@ static void receive_order(void)
     responder_free(&fake);
 }
 
-SUITE("transport.responder_message", TEST(send_scatter), TEST(send_variants), TEST(write_lengths),
-      TEST(r202_write_imm), TEST(r085_empty), TEST(read_lengths), TEST(largest_read),
-      TEST(once_round), TEST(receive_order))
+SUITE("transport.responder_message", TEST(send_of_any_length_is_scattered),
+      TEST(send_with_immediate_and_invalidate_completes), TEST(write_of_any_length_is_placed),
+      TEST(r202_write_imm), TEST(r085_empty), TEST(read_of_any_length_is_answered),
+      TEST(r061_largest_read_is_duplicate_afterwards), TEST(r062_psn_reuse_after_wrap_is_new),
+      TEST(receive_wqes_are_used_in_order))

@@ -16,7 +16,7 @@ static void expect(unsigned idx, rnic_pos pos, uint8_t res, uint8_t syndrome)
         EXPECT_EQ(queue.entry[idx].syndrome, syndrome);
 }
 
-static void coalesce(void)
+static void later_ack_replaces_queued_ack(void)
 {
     memset(&queue, 0, sizeof(queue));
     CU_ASSERT(rnic_response_queue_first(&queue) == NULL);
@@ -44,7 +44,7 @@ static void coalesce(void)
 }
 
 /* A NAK that is not wanted any more leaves the ACK that it contains, if there is one. */
-static void settle(void)
+static void obsolete_nak_becomes_ack(void)
 {
     memset(&queue, 0, sizeof(queue));
     rnic_response_queue_put_aeth(&queue, 0, 0x60, 0);
@@ -57,7 +57,7 @@ static void settle(void)
     expect(1, 8, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-static void order(void)
+static void responses_keep_request_order(void)
 {
     memset(&queue, 0, sizeof(queue));
     rnic_response_queue_put_resource(&queue, 2, 20, 0);
@@ -74,7 +74,7 @@ static void order(void)
     expect(4, 32, 3, 0);
 }
 
-static void replaced(void)
+static void same_resource_is_queued_once(void)
 {
     memset(&queue, 0, sizeof(queue));
     rnic_response_queue_put_aeth(&queue, 1, 0x1F, 0);
@@ -87,7 +87,7 @@ static void replaced(void)
 }
 
 /* Whatever is done, the queue stays within its bound, sorted, with no two neighbouring ACKs. */
-static void random_invariants(void)
+static void random_calls_keep_queue_sorted_and_bounded(void)
 {
     struct rng rng = rng_seed();
     rnic_pos now = 0;
@@ -122,5 +122,6 @@ static void random_invariants(void)
     CU_ASSERT(now > 0);
 }
 
-SUITE("transport.response_queue", TEST(coalesce), TEST(settle), TEST(order), TEST(replaced),
-      TEST(random_invariants))
+SUITE("transport.response_queue", TEST(later_ack_replaces_queued_ack),
+      TEST(obsolete_nak_becomes_ack), TEST(responses_keep_request_order),
+      TEST(same_resource_is_queued_once), TEST(random_calls_keep_queue_sorted_and_bounded))

@@ -74,7 +74,7 @@ static void r115_atomic(void)
     CU_ASSERT(rnic_respres_read(&ring, 7, 0, 0, 0, 256) == NULL);
 }
 
-static void restart(void)
+static void restart_checks_running_response(void)
 {
     struct rnic_respres *res;
 
@@ -98,4 +98,5 @@ static void restart(void)
     EXPECT_EQ(res->len, 1024);
 }
 
-SUITE("transport.respres", TEST(r076_limit), TEST(r111_lookup), TEST(r115_atomic), TEST(restart))
+SUITE("transport.respres", TEST(r076_limit), TEST(r111_lookup), TEST(r115_atomic),
+      TEST(restart_checks_running_response))

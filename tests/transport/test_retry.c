@@ -36,7 +36,7 @@ static void r150_expires_at_t(void)
 }
 
 /* R150: 2T once it has fired, until there is progress; never more, nor more than the codes have. */
-static void r150_patient(void)
+static void r150_timeout_doubles_after_expiry(void)
 {
     struct rnic_retry retry;
 
@@ -113,7 +113,7 @@ static void r156_rnr_wait(void)
 }
 
 /* R157, R158: 7 is for ever, of this counter alone; the two do not touch each other. */
-static void r157_rnr_retry(void)
+static void r157_rnr_retry_seven_is_unlimited(void)
 {
     struct rnic_retry retry;
 
@@ -131,6 +131,6 @@ static void r157_rnr_retry(void)
         CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
 }
 
-SUITE("transport.retry", TEST(r149_timeout_codes), TEST(r150_expires_at_t), TEST(r150_patient),
-      TEST(r151_restarts_and_stops), TEST(r154_retry_cnt), TEST(r156_rnr_wait),
-      TEST(r157_rnr_retry))
+SUITE("transport.retry", TEST(r149_timeout_codes), TEST(r150_expires_at_t),
+      TEST(r150_timeout_doubles_after_expiry), TEST(r151_restarts_and_stops), TEST(r154_retry_cnt),
+      TEST(r156_rnr_wait), TEST(r157_rnr_retry_seven_is_unlimited))

@@ -13,7 +13,7 @@ static enum rnic_rq_post post(struct rnic_rq *rq, uint64_t wr_id, uint32_t sge_c
     return rnic_rq_post(rq, &wr);
 }
 
-static void fill_and_drain(void)
+static void full_queue_refuses_post(void)
 {
     struct rnic_rq rq;
     struct rnic_rwqe *wqe;
@@ -48,7 +48,7 @@ static void fill_and_drain(void)
 }
 
 /* As an SRQ will use it: given back in another order than taken. */
-static void out_of_order(void)
+static void wqes_return_in_any_order(void)
 {
     struct rnic_rq rq;
     struct rnic_rwqe *first;
@@ -67,7 +67,7 @@ static void out_of_order(void)
     rnic_rq_free(&rq);
 }
 
-static void none(void)
+static void queue_without_wqes_gives_none(void)
 {
     struct rnic_rq rq;
     struct rnic_rq zero = {0};
@@ -80,4 +80,5 @@ static void none(void)
     rnic_rq_free(&zero);
 }
 
-SUITE("transport.rq", TEST(fill_and_drain), TEST(out_of_order), TEST(none))
+SUITE("transport.rq", TEST(full_queue_refuses_post), TEST(wqes_return_in_any_order),
+      TEST(queue_without_wqes_gives_none))

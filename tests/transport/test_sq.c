@@ -51,7 +51,7 @@ static void r058_psn_ranges(void)
     rnic_sq_free(&sq);
 }
 
-static void refused_requests(void)
+static void invalid_requests_are_refused(void)
 {
     struct rnic_sge sge[5] = {{.len = 8}, {.len = 8}, {.len = 1u << 31}};
     struct rnic_send_wr wr;
@@ -92,7 +92,7 @@ static void refused_requests(void)
     rnic_sq_free(&sq);
 }
 
-static void full_and_round(void)
+static void full_queue_refuses_and_ring_wraps(void)
 {
     struct rnic_send_wr wr = send_wr(RNIC_WR_SEND, NULL, 0);
     struct rnic_sq sq;
@@ -115,7 +115,7 @@ static void full_and_round(void)
 }
 
 /* Every split of a message over SGEs, empty ones among them, gives the same bytes. */
-static void gather_and_scatter(void)
+static void any_sge_split_gives_same_bytes(void)
 {
     struct rnic_sge sge[4] = {{REQUESTER_VA + 10, 100, REQUESTER_KEY},
                               {REQUESTER_VA + 5000, 0, REQUESTER_KEY},
@@ -170,5 +170,6 @@ static void r136_inline(void)
     requester_free(&fake);
 }
 
-SUITE("transport.sq", TEST(r058_psn_ranges), TEST(refused_requests), TEST(full_and_round),
-      TEST(gather_and_scatter), TEST(r136_inline))
+SUITE("transport.sq", TEST(r058_psn_ranges), TEST(invalid_requests_are_refused),
+      TEST(full_queue_refuses_and_ring_wraps), TEST(any_sge_split_gives_same_bytes),
+      TEST(r136_inline))

@@ -55,7 +55,7 @@ static void finish(void)
 }
 
 /* SEND and WRITE, with and without immediate, across the PSN wrap; AckReq means nothing (R042). */
-static void good_messages(void)
+static void uc_messages_are_delivered(void)
 {
     struct roce_pkt pkt;
 
@@ -126,7 +126,7 @@ static void loss_costs_one_message(void)
 
 /* R163: the WQE that a broken SEND leaves is not completed by a WRITE without immediate, and serves
  * one with. */
-static void kept_wqe(void)
+static void broken_send_leaves_wqe_for_next(void)
 {
     init();
     responder_post(&fake, 1, 0, 1024);
@@ -140,7 +140,7 @@ static void kept_wqe(void)
 }
 
 /* R189, R190: it is flushed with the queue, first, or dropped with it. */
-static void kept_wqe_flushed(void)
+static void kept_wqe_is_flushed_first(void)
 {
     for (unsigned reset = 0; reset < 2; reset++) {
         init();
@@ -166,7 +166,7 @@ static void kept_wqe_flushed(void)
 
 /* R164: First and Only begin a message after a gap, behind the expected PSN, and in the middle of
  * another message, which is then broken without a gap. */
-static void first_resynchronises(void)
+static void first_packet_begins_message_anywhere(void)
 {
     static const uint32_t jumps[] = {0, 5, 0x7FFFFF, 0x800000, 0xFFFFFF};
 
@@ -187,7 +187,7 @@ static void first_resynchronises(void)
 }
 
 /* Middle and Last of nothing, or of the other operation, are dropped with what was open. */
-static void wrong_continuation(void)
+static void wrong_middle_or_last_is_dropped(void)
 {
     init();
     responder_post(&fake, 1, 0, 1024);
@@ -204,7 +204,7 @@ static void wrong_continuation(void)
 }
 
 /* R165: no WQE: that message is lost, all of it, and counted. */
-static void no_receive_wqe(void)
+static void send_without_wqe_is_dropped(void)
 {
     init();
     EXPECT_EQ(in(ROCE_OP_UC_SEND_FIRST, 0, 0, 256), RNIC_UC_DROP);
@@ -223,7 +223,7 @@ static void no_receive_wqe(void)
 }
 
 /* R079-R082, R165: lengths. The WQE of a SEND that is too long is kept. */
-static void bad_lengths(void)
+static void wrong_length_is_dropped(void)
 {
     static const struct {
         uint8_t opcode;
@@ -259,7 +259,7 @@ static void bad_lengths(void)
 }
 
 /* R083, R084, R075, R208, R085: keys, rights and range; the memory stays as it was. */
-static void bad_access(void)
+static void write_without_access_is_dropped(void)
 {
     struct rnic_responder_attr attr = responder_attr();
     uint8_t before[RESPONDER_MEM_LEN];
@@ -294,7 +294,7 @@ static void bad_access(void)
 }
 
 /* A receive WQE that names memory which may not be written: the fault is here. */
-static void bad_receive_wqe(void)
+static void unwritable_buffer_fails_the_qp(void)
 {
     const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};
     const struct rnic_recv_wr wr = {.wr_id = 7, .sge = &sge, .sge_cnt = 1};
@@ -313,6 +313,8 @@ static void bad_receive_wqe(void)
     responder_free(&fake);
 }
 
-SUITE("transport.uc", TEST(good_messages), TEST(loss_costs_one_message), TEST(kept_wqe),
-      TEST(kept_wqe_flushed), TEST(first_resynchronises), TEST(wrong_continuation),
-      TEST(no_receive_wqe), TEST(bad_lengths), TEST(bad_access), TEST(bad_receive_wqe))
+SUITE("transport.uc", TEST(uc_messages_are_delivered), TEST(loss_costs_one_message),
+      TEST(broken_send_leaves_wqe_for_next), TEST(kept_wqe_is_flushed_first),
+      TEST(first_packet_begins_message_anywhere), TEST(wrong_middle_or_last_is_dropped),
+      TEST(send_without_wqe_is_dropped), TEST(wrong_length_is_dropped),
+      TEST(write_without_access_is_dropped), TEST(unwritable_buffer_fails_the_qp))

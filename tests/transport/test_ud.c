@@ -151,7 +151,7 @@ static void r169_qkey(void)
 }
 
 /* Only SENDs exist; the rest is refused when it is posted, and so is an overfull queue. */
-static void opcodes_and_room(void)
+static void only_sends_are_accepted(void)
 {
     static const enum rnic_wr_opcode no[] = {
         RNIC_WR_WRITE,     RNIC_WR_WRITE_IMM, RNIC_WR_READ,     RNIC_WR_CMP_SWAP,
@@ -170,7 +170,7 @@ static void opcodes_and_room(void)
 }
 
 /* R136: inline data is that of the post; several SGEs are gathered. */
-static void data(void)
+static void inline_and_gathered_data_is_sent(void)
 {
     uint8_t bytes[64];
     struct rnic_sge sge = {.addr = (uintptr_t)bytes, .len = sizeof(bytes), .lkey = 0};
@@ -348,7 +348,7 @@ static void r172_layout(void)
 }
 
 /* The header and the payload over SGEs that cut both anywhere. */
-static void scattered(void)
+static void datagram_is_scattered_over_sges(void)
 {
     static const uint8_t payload[100] = {1, 2, 3, [99] = 99};
 
@@ -474,7 +474,7 @@ static void r171_mad_length(void)
 }
 
 /* A receive buffer that may not be written: in the header or in the payload. */
-static void receive_protection(void)
+static void unwritable_buffer_fails_the_qp(void)
 {
     static const uint8_t payload[20] = {0};
 
@@ -502,6 +502,7 @@ static void receive_protection(void)
 }
 
 SUITE("transport.ud", TEST(r168_one_packet_each), TEST(r168_too_long), TEST(r169_qkey),
-      TEST(opcodes_and_room), TEST(data), TEST(r192_protection), TEST(r191_drain),
-      TEST(r172_layout), TEST(scattered), TEST(r174_drops), TEST(r174_no_room_for_header),
-      TEST(r066_any_psn), TEST(r171_mad_length), TEST(receive_protection))
+      TEST(only_sends_are_accepted), TEST(inline_and_gathered_data_is_sent), TEST(r192_protection),
+      TEST(r191_drain), TEST(r172_layout), TEST(datagram_is_scattered_over_sges), TEST(r174_drops),
+      TEST(r174_no_room_for_header), TEST(r066_any_psn), TEST(r171_mad_length),
+      TEST(unwritable_buffer_fails_the_qp))

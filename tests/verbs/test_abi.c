@@ -52,7 +52,7 @@ static bool load(void)
     return ours && theirs;
 }
 
-static void words(void)
+static void strings_of_numbers_match_rdma_core(void)
 {
     static const char *const names[] = {"ibv_wc_status_str", "ibv_node_type_str",
                                         "ibv_port_state_str", "ibv_event_type_str"};
@@ -68,7 +68,7 @@ static void words(void)
     }
 }
 
-static void rates(void)
+static void rate_conversions_match_rdma_core(void)
 {
     static const char *const names[] = {"ibv_rate_to_mult", "mult_to_ibv_rate", "ibv_rate_to_mbps",
                                         "mbps_to_ibv_rate"};
@@ -89,7 +89,7 @@ static void rates(void)
 }
 
 /* Names under each version a program may ask for. */
-static void versions(void)
+static void every_symbol_has_its_version(void)
 {
     static const char *const nodes[] = {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57",
                                         "IBVERBS_PRIVATE_59", "IBVERBS_PRIVATE_64",
@@ -110,4 +110,5 @@ static void versions(void)
     CU_ASSERT(old(NULL) == NULL);
 }
 
-SUITE("verbs.abi", TEST(words), TEST(rates), TEST(versions))
+SUITE("verbs.abi", TEST(strings_of_numbers_match_rdma_core), TEST(rate_conversions_match_rdma_core),
+      TEST(every_symbol_has_its_version))

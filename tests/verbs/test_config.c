@@ -6,7 +6,7 @@
 
 static char error[CONFIG_TEXT_MAX + 128];
 
-static void parses_a_file(void)
+static void file_sets_options(void)
 {
     struct verbs_config config = {0};
     CU_ASSERT(config_parse(&config, "rnic.conf",
@@ -25,7 +25,7 @@ static void parses_a_file(void)
 }
 
 /* Each is refused, and the line is named. */
-static void refuses(void)
+static void invalid_values_are_refused(void)
 {
     static const char *const texts[] = {"seed = x",     "seed = -1", "seed = 1 2", "seed =",
                                         "colour = red", "ifaces",    "= 3",        "windows = 2"};
@@ -39,7 +39,7 @@ static void refuses(void)
     }
 }
 
-static void refuses_long_lines(void)
+static void long_lines_are_refused(void)
 {
     struct verbs_config config = {0};
     char text[4 * CONFIG_TEXT_MAX];
@@ -51,7 +51,7 @@ static void refuses_long_lines(void)
     }
 }
 
-static void environment_wins(void)
+static void environment_overrides_file(void)
 {
     struct verbs_config config;
     setenv("RNIC_CONFIG", "/dev/null", 1);
@@ -76,7 +76,7 @@ static void environment_wins(void)
     unsetenv("RNIC_SEED");
 }
 
-static void chooses_interfaces(void)
+static void patterns_select_interfaces(void)
 {
     static const struct {
         const char *ifaces, *name;
@@ -103,5 +103,6 @@ static void chooses_interfaces(void)
     }
 }
 
-SUITE("verbs.config", TEST(parses_a_file), TEST(refuses), TEST(refuses_long_lines),
-      TEST(environment_wins), TEST(chooses_interfaces))
+SUITE("verbs.config", TEST(file_sets_options), TEST(invalid_values_are_refused),
+      TEST(long_lines_are_refused), TEST(environment_overrides_file),
+      TEST(patterns_select_interfaces))

@@ -20,7 +20,7 @@ static void nonblocking(struct evq *evq)
     CU_ASSERT(fcntl(evq->fd, F_SETFL, fcntl(evq->fd, F_GETFL) | O_NONBLOCK) == 0);
 }
 
-static void keeps_order(void)
+static void events_come_in_order(void)
 {
     static char objects[1000];
     struct evq evq;
@@ -44,7 +44,7 @@ static void keeps_order(void)
     evq_free(&evq);
 }
 
-static void purges_one_object(void)
+static void purge_removes_one_objects_events(void)
 {
     int a = 0, b = 0;
     struct evq evq;
@@ -79,7 +79,7 @@ static void *take_all(void *arg)
 }
 
 /* Readers that wait, and a writer: nothing is lost, nothing comes twice. */
-static void wakes_waiters(void)
+static void push_wakes_waiters(void)
 {
     enum { READERS = 4, EVENTS = 20000 };
     pthread_t readers[READERS];
@@ -102,7 +102,7 @@ static void wakes_waiters(void)
 }
 
 /* The child has a queue of its own; the parent's event stays the parent's. */
-static void survives_fork(void)
+static void child_has_empty_queue(void)
 {
     struct evq evq;
     struct evq_entry entry;
@@ -129,7 +129,7 @@ static void survives_fork(void)
 
 /* What the program says of the descriptor holds in the child; a file of its own under that number
  * stays there. */
-static void keeps_flags_over_fork(void)
+static void child_keeps_descriptor_flags(void)
 {
     for (unsigned kind = 0; kind < 5; kind++) {
         struct evq evq;
@@ -161,5 +161,5 @@ static void keeps_flags_over_fork(void)
     }
 }
 
-SUITE("verbs.evq", TEST(keeps_order), TEST(purges_one_object), TEST(wakes_waiters),
-      TEST(survives_fork), TEST(keeps_flags_over_fork))
+SUITE("verbs.evq", TEST(events_come_in_order), TEST(purge_removes_one_objects_events),
+      TEST(push_wakes_waiters), TEST(child_has_empty_queue), TEST(child_keeps_descriptor_flags))

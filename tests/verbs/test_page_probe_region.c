@@ -14,7 +14,7 @@ static char *map(size_t len, int rights)
     return at;
 }
 
-static void common_memory(void)
+static void heap_stack_and_code_are_found(void)
 {
     static char data[100];
     char stack[100];
@@ -28,7 +28,7 @@ static void common_memory(void)
     free(heap);
 }
 
-static void no_memory(void)
+static void unmapped_memory_is_efault(void)
 {
     EXPECT_EQ(page_probe_region(NULL, 0, true), 0);
     EXPECT_EQ(page_probe_region(NULL, 1, false), EFAULT);
@@ -38,7 +38,7 @@ static void no_memory(void)
 }
 
 /* Pages with other rights split a mapping: each byte at an edge decides. */
-static void edges(void)
+static void region_ends_are_exact(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *at = map(8 * page, PROT_READ | PROT_WRITE);
@@ -58,7 +58,7 @@ static void edges(void)
 }
 
 /* Many mappings: their list is longer than the buffer it is read with. */
-static void many_mappings(void)
+static void region_over_many_mappings_is_found(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), cnt = 2000;
     char *at = map(cnt * page, PROT_READ);
@@ -71,5 +71,6 @@ static void many_mappings(void)
     munmap(at, cnt * page);
 }
 
-SUITE("verbs.page_probe_region", TEST(common_memory), TEST(no_memory), TEST(edges),
-      TEST(many_mappings))
+SUITE("verbs.page_probe_region", TEST(heap_stack_and_code_are_found),
+      TEST(unmapped_memory_is_efault), TEST(region_ends_are_exact),
+      TEST(region_over_many_mappings_is_found))

@@ -19,7 +19,7 @@ static char *map(size_t len, int rights)
 }
 
 /* What is there, what is not, and what may only be read. */
-static void rights(void)
+static void access_without_right_fails(void)
 {
     char *at = map(4 * PAGE, PROT_READ | PROT_WRITE);
     page_probe_install();
@@ -43,7 +43,7 @@ static void rights(void)
 }
 
 /* A file that became shorter: SIGBUS. */
-static void shorter_file(void)
+static void page_of_truncated_file_fails(void)
 {
     FILE *file = tmpfile();
     CU_ASSERT_FATAL(file != NULL && ftruncate(fileno(file), (off_t)PAGE) == 0);
@@ -93,7 +93,7 @@ static int end_of(const struct sigaction *is, bool errs)
     return status;
 }
 
-static void others(void)
+static void other_faults_reach_the_program(void)
 {
     const struct sigaction dies = {.sa_handler = SIG_DFL}, ignores = {.sa_handler = SIG_IGN},
                            own = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO},
@@ -140,7 +140,7 @@ static char *map_three(void) /* to be written, nothing, to be read */
 }
 
 /* A thread that blocks all signals, as threads of servers do. */
-static void blocked(void)
+static void blocked_signals_use_system_call(void)
 {
     pthread_t thread;
     char *at = map_three();
@@ -189,7 +189,7 @@ static int end_of_later(const struct sigaction *own, unsigned cnt)
 
 /* It installs a handler later: that gets the program's faults, and what it found before is called
  * by it as it was. */
-static void installed_later(void)
+static void later_handler_is_replaced_again(void)
 {
     const struct sigaction own = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO},
                            calls = {.sa_sigaction = call_found, .sa_flags = SA_SIGINFO},
@@ -222,7 +222,7 @@ static void other_5(int sig)
 }
 
 /* More handlers than can be taken: the last has its signals, and the kernel is asked. */
-static void many_later(void)
+static void fifth_handler_uses_system_call(void)
 {
     static void (*const handlers[])(int) = {other_1, other_2, other_3, other_4, other_5};
     char *at = map_three();
@@ -258,7 +258,7 @@ static void *count(void *user)
 }
 
 /* Nothing that another thread writes meanwhile is lost. */
-static void meanwhile(void)
+static void bytes_written_meanwhile_are_kept(void)
 {
     pthread_t thread;
     void *cnt;
@@ -273,5 +273,7 @@ static void meanwhile(void)
     EXPECT_EQ(counter, (uint64_t)(uintptr_t)cnt);
 }
 
-SUITE("verbs.page_probe_touch", TEST(rights), TEST(shorter_file), TEST(others), TEST(blocked),
-      TEST(installed_later), TEST(many_later), TEST(meanwhile))
+SUITE("verbs.page_probe_touch", TEST(access_without_right_fails),
+      TEST(page_of_truncated_file_fails), TEST(other_faults_reach_the_program),
+      TEST(blocked_signals_use_system_call), TEST(later_handler_is_replaced_again),
+      TEST(fifth_handler_uses_system_call), TEST(bytes_written_meanwhile_are_kept))

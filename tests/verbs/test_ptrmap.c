@@ -8,7 +8,7 @@
 #define KEYS 2000u
 
 /* Against a flat array: objects that come and go, as they lie in memory side by side. */
-static void against_model(void)
+static void map_matches_linear_model(void)
 {
     static char keys[KEYS], values[KEYS];
     static bool there[KEYS];
@@ -38,4 +38,4 @@ static void against_model(void)
     ptrmap_free(&map);
 }
 
-SUITE("verbs.ptrmap", TEST(against_model))
+SUITE("verbs.ptrmap", TEST(map_matches_linear_model))

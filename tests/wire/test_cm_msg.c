@@ -115,7 +115,7 @@ static const uint8_t linux_req[ROCE_MAD_SIZE] = {
 
 /* The values are those tshark 4.0 shows for the same frame, except for flow label and packet rate:
  * it makes 0x002ae and 0x2a of the bytes 2a e8 20 00, which table 106 reads as 0x2ae82 and 0. */
-static void req_of_linux(void)
+static void linux_req_is_parsed(void)
 {
     static const uint8_t left[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
     static const uint8_t left_ip[16] = {[12] = 192, 0, 2, 1}, right_ip[16] = {[12] = 192, 0, 2, 2};
@@ -159,7 +159,7 @@ static void req_of_linux(void)
 
 /* The answers of the same peers: REP and DREQ of cm-connect-disconnect.pcap (frames 2 and 4), REJ
  * of cm-reject.pcap (frame 2); values as tshark 4.0 shows them. */
-static void answers_of_linux(void)
+static void linux_responses_are_parsed(void)
 {
     /* clang-format off */
     static const uint8_t rep[ROCE_MAD_SIZE] = {
@@ -363,7 +363,7 @@ static void rdmaip_header_in_private_data(void)
 }
 
 SUITE("wire.cm_msg", TEST(messages_are_those_of_the_tables), TEST(build_is_the_inverse_of_parse),
-      TEST(members_are_where_the_description_says), TEST(req_of_linux), TEST(answers_of_linux),
-      TEST(wrong_mads_are_told_apart), TEST(cut_at_every_length), TEST(build_says_what_it_cannot),
-      TEST(message_of_a_packet), TEST(service_ids_of_the_rdma_ip_cm),
-      TEST(rdmaip_header_in_private_data))
+      TEST(members_are_where_the_description_says), TEST(linux_req_is_parsed),
+      TEST(linux_responses_are_parsed), TEST(wrong_mads_are_told_apart), TEST(cut_at_every_length),
+      TEST(build_says_what_it_cannot), TEST(message_of_a_packet),
+      TEST(service_ids_of_the_rdma_ip_cm), TEST(rdmaip_header_in_private_data))

@@ -7,7 +7,7 @@
 
 static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
 
-static void same_bytes(void)
+static void template_gives_same_bytes_as_model(void)
 {
     static const uint8_t payload[4096] = {1, 2, 3};
     struct rng rng = rng_of(5);
@@ -34,7 +34,7 @@ static void same_bytes(void)
     }
 }
 
-static void refused(void)
+static void unsupported_models_are_refused(void)
 {
     struct rng rng = rng_of(6);
     struct roce_pkt pkt;
@@ -47,7 +47,7 @@ static void refused(void)
 }
 
 /* R013: what differs is the UDP source port, and RoCEv1 has none. */
-static void source_port(void)
+static void source_port_can_be_changed(void)
 {
     struct rng rng = rng_of(7);
 
@@ -69,4 +69,5 @@ static void source_port(void)
     }
 }
 
-SUITE("wire.header_template", TEST(same_bytes), TEST(refused), TEST(source_port))
+SUITE("wire.header_template", TEST(template_gives_same_bytes_as_model),
+      TEST(unsupported_models_are_refused), TEST(source_port_can_be_changed))

@@ -407,7 +407,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     again = dev->seen[msg.kind];
     if (!is_explained(dev, msg.kind) ||
         (again && !has_timer(msg.kind) && !asked_again(dev, at, msg.kind))) {
-        dev->end->stopped = "the capture lacks a message before it";
+        dev->end->stopped = "an earlier message was not captured";
         return 0;
     }
     ours = make_expected_mad(dev, &msg, again);
@@ -416,7 +416,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     dev->end->compared++;
     if (!ours) {
         field_diff_add(&d, "message", roce_cm_name(msg.kind), "none");
-        dev->end->stopped = "our CM went another way";
+        dev->end->stopped = "our CM sends another message";
         return report_message(dev, dev->x->pkt[at], &d, "our CM does not send it");
     }
     ours->used = true;
@@ -468,7 +468,8 @@ static int replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
         rc = play_end(dev);
     }
     if (!dev->end->skip && dev->end->compared == 0)
-        dev->end->skip = dev->end->stopped ? dev->end->stopped : "the capture has no message of it";
+        dev->end->skip =
+            dev->end->stopped ? dev->end->stopped : "the capture has no message of this end";
     dev->end->verdict = dev->end->diff_cnt ? VERDICT_FAIL
                         : dev->end->skip   ? VERDICT_SKIPPED
                                            : VERDICT_PASS;

@@ -70,7 +70,7 @@ static struct rx_result next_uc(struct expected_delivery *d, const struct roce_p
         d->rkey = pkt->reth.rkey;
         d->total = pkt->reth.dma_len;
     } else if (!d->open || d->kind != pkt->op->kind) {
-        return dropped(d, "the message has lost a packet, or its beginning is not in the capture "
+        return dropped(d, "the message lost a packet, or its first packet was not captured "
                           "(UC-RSP-163)");
     }
     if (!length_fits(d, pkt))

@@ -25,7 +25,7 @@ static void measure(const struct dgram_message_reader *src, struct dgram_message
         m->psn_cnt = roce_psn_cnt(first->reth.dma_len, mtu);
         if (m->len > RNIC_MESSAGE_MAX || seen > m->psn_cnt || ended != (seen == m->psn_cnt) ||
             (ended && (uint64_t)(seen - 1) * mtu + p->payload_len != m->len))
-            m->unpostable = "its packets have lengths that no conformant sender sends";
+            m->unpostable = "its packets have lengths that a conformant sender never uses";
         return;
     }
     if (ended) {
@@ -38,7 +38,7 @@ static void measure(const struct dgram_message_reader *src, struct dgram_message
     if (m->psn_cnt <= seen)
         m->unpostable = "a message begins inside it";
     if (m->len > src->trace->bytes + mtu)
-        m->unpostable = "too much of it is missing";
+        m->unpostable = "too many of its packets are missing";
 }
 
 static bool is_message(const struct dgram_message_reader *src, const struct roce_opcode *op)
@@ -86,7 +86,7 @@ static struct dgram_message read_from(const struct dgram_message_reader *src, si
             (roce_opcode_ends(op) ? p->payload_len > src->stream->mtu ||
                                         (op->pos == ROCE_POS_LAST && p->payload_len == 0)
                                   : p->payload_len != src->stream->mtu))
-            m.unpostable = "its packets have lengths that no conformant sender sends";
+            m.unpostable = "its packets have lengths that a conformant sender never uses";
     }
     if (!m.unpostable)
         measure(src, &m, &first, last, next);

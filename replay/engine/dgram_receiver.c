@@ -210,7 +210,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
     if (pkt->payload_len && (!place || memcmp(place, pkt->payload, pkt->payload_len) != 0))
         field_diff_add(d, "data", "as captured", "other bytes in memory");
     if (!want->write && place && place[pkt->payload_len] != FILL)
-        field_diff_add(d, "data", "nothing after the message", "bytes after it");
+        field_diff_add(d, "data", "buffer unchanged after the message",
+                       "bytes written after the message");
     if (r->delivery.stream->svc == ROCE_SVC_UD)
         compare_area(r->buf, pkt, d);
 }
@@ -262,7 +263,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
     struct dgram_receiver *r = &rx->receiver[a->stream];
-    struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "it is damaged"};
+    struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "the packet is damaged"};
     struct field_diffs d = {.cnt = 0};
     uint8_t frame[ROCE_FRAME_MAX];
     const struct roce_pkt *pkt = a->parsed;
@@ -318,7 +319,7 @@ static int find_hosts(struct dgram_receivers *rx)
             continue;
         rx->receiver[i].host = dgram_hosts_find(&rx->hosts, rx->streams->trace, s);
         if (!rx->receiver[i].host)
-            s->skip = "more addresses than replay stands in for";
+            s->skip = "more receiver addresses than replay can play";
         else if (dgram_host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
             return -1;
     }

@@ -104,9 +104,9 @@ static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct fiel
 
 static const char *damage_reason(const struct response_cmp *cmp, uint32_t event, const char *other)
 {
-    return cmp->dir->setup.event[event].damaged
-               ? "the answer is damaged, yet the requester never asked again, so it took it"
-               : other;
+    return cmp->dir->setup.event[event].damaged ? "the response is damaged, but the requester did "
+                                                  "not retransmit: it accepted the response"
+                                                : other;
 }
 
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
@@ -154,6 +154,6 @@ void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, c
                           ? s->event[e->event].pkt
                           : s->event[s->event[event].request].pkt);
     if (w)
-        snprintf(buf, cap, "frame %u wrote the bytes that our RNIC has there",
+        snprintf(buf, cap, "our RNIC returns the bytes that frame %u wrote",
                  s->trace->pkt[w->pkt].frame);
 }

@@ -236,7 +236,7 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     }
     cmp->went_back = INT64_MIN;
     cmp->go_back = event;
-    return report_request_diff(cmp, event, &d, "our RNIC goes back to another request");
+    return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
 }
 
 /* What was recorded with what ours sent at that PSN, if it did. */
@@ -306,7 +306,7 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     if (!ours) {
         memset(&d, 0, sizeof(d));
         field_diff_add(&d, "request", roce_opcode(p->opcode)->name, "none");
-        return report_request_diff(cmp, event, &d, "our RNIC never sends it");
+        return report_request_diff(cmp, event, &d, "our RNIC does not send this request");
     }
     ours->matched = true;
     if (at->damaged) {
@@ -370,7 +370,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
     if (d.cnt)
         expected->over = true; /* once is enough */
     return report_request_diff(cmp, event, &d,
-                               "our RNIC completes other work requests after this answer");
+                               "our RNIC completes other work requests after this response");
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
@@ -385,9 +385,9 @@ static int compare_data(struct request_cmp *cmp)
     if (!a->wrong_data)
         return 0;
     status_text(text, sizeof(text), a->wrong_wr, "other bytes in memory");
-    field_diff_add(&d, "data", "as the answers brought it", text);
+    field_diff_add(&d, "data", "the bytes of the responses", text);
     return report_request_diff(cmp, a->wrs.wr[a->wrong_wr].event, &d,
-                               "what our RNIC stored is not what the answers had");
+                               "our RNIC stored other bytes than the responses had");
 }
 
 static void count_ours(struct request_cmp *cmp)

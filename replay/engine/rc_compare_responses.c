@@ -79,7 +79,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours)
         return classify_diff(cmp, event, ours, &d,
                              rc_match_is_nak(p->opcode, p->syndrome)
-                                 ? "our RNIC refuses this request differently"
+                                 ? "our RNIC sends a different NAK to this request"
                                  : "our RNIC answers this request differently");
     ours = rc_match_at(cmp, event, false, false, &d);
     if (ours && d.cnt > 0)
@@ -87,9 +87,9 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     ours = rc_match_recent(cmp, event, &d);
     if (ours && d.cnt > 0 && d.cnt <= 2)
         return classify_diff(cmp, event, ours, &d,
-                             "our RNIC has no such answer; this is the closest");
+                             "our RNIC does not send this response; the closest one differs");
     diff_no_response(cmp, event, &d);
-    return classify_diff(cmp, event, NULL, &d, "our RNIC gives no such answer");
+    return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
 
 /* The step forward that took our RNIC past PSN `rel`, or NULL. */
@@ -410,8 +410,9 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
     free(by_psn);
     if (res->compared == res->inconclusive && res->diff_frames == 0) {
         res->verdict = VERDICT_SKIPPED;
-        res->skip = res->inconclusive ? "what the capture lacks leaves no answer to judge"
-                                      : "no answer in the capture can be compared";
+        res->skip = res->inconclusive
+                        ? "all responses are inconclusive, because packets were not captured"
+                        : "no captured response can be compared";
     }
     return rc;
 }

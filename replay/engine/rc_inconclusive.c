@@ -310,30 +310,30 @@ const char *inconclusive_reason(const struct response_case *c)
     if (is_refused_later(c))
         return NULL;
     if (lacks_requests(c))
-        return "lacks requests of this connection that were executed";
+        return "lacks requests of this connection that the responder executed";
     if (answers_uncaptured_request(setup_of(c), c->event, c->high))
-        return "lacks the request that this answers";
+        return "lacks the request of this response";
     if (is_behind(c))
-        return "lacks a request before the one that this answers";
+        return "lacks a request before the one of this response";
     if (naks_captured(c))
-        return "lacks the repetition of the request that this asks for";
+        return "lacks the retransmission that this NAK asks for";
     if (refuses_unseen(c))
-        return "lacks the request that this refuses";
+        return "lacks the request of this NAK";
     if (naks_unseen(c))
-        return "lacks the request that came too early";
+        return "lacks the out-of-order request of this NAK";
     if (naks_lost(c))
-        return "lacks the request that came too early";
+        return "lacks the out-of-order request of this NAK";
     if (answers_unseen(c))
-        return "lacks the request that this answers";
+        return "lacks the request of this response";
     if (follows_lost_data(c))
-        return "lacks the data before this";
+        return "lacks the READ response before this ACK";
     if (answers_restart(c))
-        return "lacks the repeated READ that this answers";
+        return "lacks the retransmitted READ of this response";
     if (counts_what_arrived(c))
-        return "does not show which of the repeated requests arrived";
+        return "does not show which of the retransmitted requests arrived";
     if (may_be_divided(c))
-        return "shows no packet that tells the path MTU";
+        return "has no packet that shows the path MTU";
     if (may_be_tail(c))
-        return "may have begun after the READ that this continues";
+        return "may have begun after the READ of this response";
     return NULL;
 }

@@ -98,7 +98,7 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
         strict_text(d.expected, sizeof(d.expected), want);
     if (is)
         strict_text(d.actual, sizeof(d.actual), is);
-    snprintf(d.reason, sizeof(d.reason), "strictly the same packets in the same order are wanted");
+    snprintf(d.reason, sizeof(d.reason), "--strict requires the same packets in the same order");
     return d;
 }
 

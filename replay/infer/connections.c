@@ -435,7 +435,7 @@ static bool add_skipped_flow(struct connections *connections, uint32_t flow, uin
 static const char *reason_of(const struct trace_flow *flow, bool responses)
 {
     if (flow->good == 0)
-        return "damaged frames that fit no connection";
+        return "damaged frames that belong to no connection";
     switch (flow->svc) {
     case ROCE_SVC_RC:
     case ROCE_SVC_XRC:
@@ -443,7 +443,7 @@ static const char *reason_of(const struct trace_flow *flow, bool responses)
                          : "requests whose responses were not captured: nothing to compare";
     case ROCE_SVC_RD: return "RD or NVIDIA's DC: services that our RNIC does not implement";
     case ROCE_SVC_CNP: return "congestion notification: nothing to compare";
-    default: return "a manufacturer's opcodes: their meaning is unknown";
+    default: return "vendor-specific opcodes";
     }
 }
 

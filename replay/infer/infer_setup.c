@@ -381,7 +381,7 @@ static const char *unplayable(const struct inferred_setup *s)
         flow->encap != ROCE_ENCAP_V2_IP6)
         return "native InfiniBand: our RNIC speaks RoCE only";
     if (flow->dest_qp < 2 || flow->dest_qp == ROCE_QP_MULTICAST)
-        return "its destination QP is not one that RC can use";
+        return "its destination QP number is reserved";
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct trace_packet *p = event_packet(s, i);
 
@@ -398,10 +398,10 @@ static const char *unplayable(const struct inferred_setup *s)
         }
     }
     if (!any_good && answered)
-        return "every request has a wrong ICRC and was answered all the same: captured before the "
+        return "every request has a wrong ICRC but got a response: captured before the "
                "ICRC was computed";
     if (asked > READ_FREE && asked / READ_RATIO > s->trace->bytes)
-        return "its READs ask for far more data than the capture holds";
+        return "its READs request far more data than the capture has";
     return NULL;
 }
 
@@ -430,7 +430,7 @@ static const char *incomplete(struct inferred_setup *s, int64_t gap)
         return "no message begins in the capture";
     if (gap != GAP_NONE && misses_request(s, gap)) {
         s->gap = gap;
-        return "the capture lacks a request that the responder acknowledged";
+        return "a request that the responder acknowledged was not captured";
     }
     return NULL;
 }

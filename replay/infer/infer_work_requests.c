@@ -168,12 +168,12 @@ static const char *unpostable(const struct work_requests *w)
         case ROCE_KIND_FLUSH:
         case ROCE_KIND_ATOMIC_WRITE:
             if (!a19_postable(w, &w->wr[i]))
-                return "it has a FLUSH or ATOMIC WRITE that no requester can be made to post";
+                return "it has a FLUSH or ATOMIC WRITE that cannot be posted";
             break;
-        default: return "it has an operation that our requester is not made to post";
+        default: return "it has an operation that our requester cannot post";
         }
         if (!lengths_fit(w, &w->wr[i]))
-            return "its packets have lengths that no conformant requester sends";
+            return "its packets have lengths that a conformant requester never uses";
     }
     return w->cnt ? NULL : "no message begins in the capture";
 }
@@ -236,7 +236,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
     if (rc >= 0) {
         w->skip = unpostable(w);
         if (!w->skip && too_many_fetches(w))
-            w->skip = "it has more READs and atomics unanswered at a time than our requester may";
+            w->skip = "it has more READs and atomics in flight than our requester allows";
         find_posts(w);
         /* So that a packet follows the last one seen. */
         if (w->cnt && w->wr[w->cnt - 1].open && w->wr[w->cnt - 1].kind == ROCE_KIND_SEND)

@@ -123,13 +123,13 @@ const char *shadow_map(struct shadow_memory *memory)
         if (region->span == 0)
             region->span = MEMORY_PAGE;
         if (region->span > MEMORY_SPAN_MAX - span)
-            return "its accesses lie too far apart to hold the memory between them";
+            return "its memory accesses span more address space than replay can reserve";
         span += region->span;
         region->image = reserve_pages(region->span);
         region->state = reserve_pages(region->span);
         region->touched = reserve_pages(pages_of(region));
         if (!region->image || !region->state || !region->touched)
-            return "the system does not give the memory its regions span";
+            return "no memory for its regions";
     }
     return NULL;
 }

@@ -66,7 +66,7 @@ static enum roce_cm kind_of(const struct cm_replay_dev *dev, size_t i)
     return msg.kind;
 }
 
-/* Whether a message of kind `answer` answers one of kind `kind`. */
+/* Returns whether a message of kind `answer` answers one of kind `kind`. */
 static bool answers_request(enum roce_cm answer, enum roce_cm kind)
 {
     switch (kind) {
@@ -79,7 +79,7 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* What our end sends again is not answered yet: answers captured before that never came. */
+/* What our end retransmits is not answered yet: answers captured before that never came. */
 static void find_lost(struct cm_replay_dev *dev)
 {
     const struct cm_exchange *x = dev->x;
@@ -118,7 +118,7 @@ static void find_lost(struct cm_replay_dev *dev)
 /* ---- our CM ------------------------------------------------------------------------------------
  */
 
-/* The service that was asked for was not there (R232). */
+/* The service that was requested was not there (R232). */
 static bool has_no_listener(const struct cm_replay_dev *dev)
 {
     for (size_t i = 0; i < dev->x->cnt; i++) {
@@ -354,8 +354,8 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 /* ---- a message of our end ----------------------------------------------------------------------
  */
 
-/* Whether the capture has, since our latest of this kind, what makes our end send it again without
- * a timer. */
+/* Returns whether the capture has, since our latest of this kind, what makes our end send it again
+ * without a timer. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

@@ -37,7 +37,7 @@ static struct rx_result next_datagram(struct expected_delivery *d, const struct 
         .outcome = RX_COMPLETED, .off = GRH_AREA_LEN, .byte_len = GRH_AREA_LEN + pkt->payload_len};
 }
 
-/* Whether the packet's length fits its place (R165). */
+/* Returns whether the packet's length fits its place (R165). */
 static bool length_fits(const struct expected_delivery *d, const struct roce_pkt *pkt)
 {
     uint32_t len = pkt->payload_len;

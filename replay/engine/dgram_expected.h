@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delivery: what a receiver of UC or UD has to make of each packet, read off the packets by the
- * rules alone (R049, R163-R166, R170-R174), with no RNIC in it.
+ * Expected delivery: what a receiver of UC or UD must do with each packet, by the rules of the
+ * specification alone (R049, R163-R166, R170-R174). No RNIC is involved.
+ *
+ * Call expected_delivery_init() once, then expected_delivery_next() for each undamaged packet.
  */
 #ifndef REPLAY_ENGINE_DGRAM_EXPECTED_H
 #define REPLAY_ENGINE_DGRAM_EXPECTED_H
@@ -17,33 +19,33 @@ struct expected_delivery {
     uint32_t epsn;
     bool open;
     enum roce_kind kind;
-    uint64_t va; /* of a WRITE */
+    uint64_t va; /* remote address of a WRITE */
     uint32_t rkey;
-    uint64_t total; /* its length */
+    uint64_t total; /* bytes of the WRITE */
     uint64_t off;   /* bytes of the message so far */
 };
 
 enum rx_outcome {
-    RX_DROPPED,    /* it leaves no trace */
-    RX_STORED,     /* its bytes are stored, the message goes on */
-    RX_WRITE_DONE, /* ... and the message ends, without a completion: WRITE */
-    RX_COMPLETED,  /* ... with a completion */
+    RX_DROPPED,    /* dropped silently */
+    RX_STORED,     /* payload stored, the message continues */
+    RX_WRITE_DONE, /* last packet of a WRITE: stored, no completion */
+    RX_COMPLETED,  /* last packet of a message with a completion */
 };
 
-/* What becomes of one packet. */
+/* Result for one packet. */
 struct rx_result {
     enum rx_outcome outcome;
-    bool write; /* the bytes go to `va` of `rkey`, else to offset `off` of the receive buffer */
+    bool write; /* the payload goes to `va` of `rkey`, else to offset `off` of the receive buffer */
     uint32_t rkey;
     uint64_t va;
     uint64_t off;
-    uint32_t byte_len;       /* of the completion */
-    const char *why_dropped; /* DROPPED: why */
+    uint32_t byte_len;       /* byte count of the completion */
+    const char *why_dropped; /* reason, if RX_DROPPED */
 };
 
 void expected_delivery_init(struct expected_delivery *delivery, const struct dgram_stream *stream);
 
-/* The next packet that comes in undamaged. */
+/* Returns what must happen with the next undamaged packet. */
 struct rx_result expected_delivery_next(struct expected_delivery *delivery,
                                         const struct roce_pkt *pkt);
 

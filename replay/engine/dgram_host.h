@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hosts: our RNICs in place of the addresses to which packets of UC and UD go, each with the memory
- * that all its QPs share.
+ * Datagram hosts: one RNIC of ours for each address that receives UC or UD packets, with the
+ * memory that all its QPs share.
  */
 #ifndef REPLAY_ENGINE_DGRAM_HOST_H
 #define REPLAY_ENGINE_DGRAM_HOST_H
@@ -10,7 +10,7 @@
 #include "infer/shadow_memory.h"
 #include "engine/dgram_stream.h"
 
-/* Addresses that are stood in for. */
+/* Limit of addresses. */
 #define DGRAM_HOSTS_MAX 256u
 
 /* One address with its RNIC. */
@@ -36,7 +36,7 @@ struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trac
                                     const struct dgram_stream *stream);
 void dgram_hosts_close(struct dgram_hosts *hosts);
 
-/* Its memory grows by what the WRITEs of the stream go to. 0, or -1 without memory. */
+/* Its memory grows by what the WRITEs of the stream go to. Returns 0, or -1 without memory. */
 int dgram_host_claim(struct dgram_host *host, const struct trace *trace,
                      const struct dgram_stream *stream);
 

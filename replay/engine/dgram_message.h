@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Message: what a sender of UC or UD must have posted, read off its packets, as far as the capture
- * has them.
+ * Datagram message: reads off the packets of a UC or UD sender which messages it must have posted,
+ * as far as the packets were captured.
  */
 #ifndef REPLAY_ENGINE_DGRAM_MESSAGE_H
 #define REPLAY_ENGINE_DGRAM_MESSAGE_H
@@ -9,29 +9,30 @@
 #include "engine/dgram_stream.h"
 
 struct dgram_message {
-    size_t from, to;  /* its packets: stream.pkt[from .. to), with others between them that are
-                       * damaged or repeated */
-    uint32_t psn;     /* of its first packet */
-    uint32_t psn_cnt; /* packets it has */
+    size_t from, to;  /* its packets: stream.pkt[from .. to), except damaged and duplicated ones */
+    uint32_t psn;     /* PSN of its first packet */
+    uint32_t psn_cnt; /* number of packets */
     uint64_t len;
-    const char *unpostable; /* why it cannot be posted, or NULL */
+    const char *unpostable; /* reason why it cannot be posted, or NULL */
 };
 
-/* The packets of a stream of the sender's role, read one message after the other. */
+/* Reads the packets of a sender's stream, message by message. */
 struct dgram_message_reader {
     const struct trace *trace;
-    struct dgram_stream *stream; /* `damaged`, `repeated` and `not_posted` are counted there */
-    size_t at;                   /* packets before are read */
+    struct dgram_stream
+        *stream; /* its counters `damaged`, `wire_duplicates` and `not_posted` are updated */
+    size_t at;   /* index of the next packet to read */
 };
 
-/* The next message that can be posted; false if there is none. */
+/* Reads the next message that can be posted. Returns false at the end. */
 bool dgram_message_next(struct dgram_message_reader *source, struct dgram_message *message);
 
-/* Its bytes, to be freed: zeros where the capture has none. NULL without memory. */
+/* Returns the bytes of a message, with zeros for packets that were not captured, or NULL without
+ * memory. The caller frees them. */
 uint8_t *dgram_message_bytes(const struct dgram_message_reader *source,
                              const struct dgram_message *message);
 
-/* The wire shows packet `i` of the stream again. */
+/* Returns whether packet `i` of the stream is a duplicate made by the network. */
 bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *source, size_t i);
 
 static inline const struct trace_packet *

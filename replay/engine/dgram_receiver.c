@@ -351,7 +351,7 @@ void dgram_receivers_del(struct dgram_receivers *rx)
     free(rx);
 }
 
-/* Whether the stream is played; its host and its QP are there then. */
+/* Returns whether the stream is played; its host and its QP are there then. */
 static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
@@ -421,8 +421,8 @@ static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt 
     return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
 }
 
-/* Whether a datagram reaches the QP of the stream, whatever was done to it: each is received or
- * dropped for itself, by rules that dgram_expected.h knows. */
+/* Returns whether a datagram reaches the QP of the stream, whatever was done to it: each is
+ * received or dropped for itself, by rules that dgram_expected.h knows. */
 static bool reaches(const struct dgram_receiver *r, const struct dgram_stream *s,
                     const struct roce_pkt *pkt)
 {

@@ -20,7 +20,7 @@ struct dgram_sender {
     struct rnic_cq *cq;
     struct rnic_qp *qp;
     uint16_t pkey;     /* of `qp` */
-    uint32_t qkey;     /* likewise */
+    uint32_t qkey;     /* also */
     uint32_t next_psn; /* of the next packet of `qp` */
     rnic_time now;
     const struct dgram_sender_device *device; /* or NULL: our RNIC */

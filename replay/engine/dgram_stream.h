@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Streams: the packets of the services without answers, UC and UD, and the end of them that our
- * RNIC can stand for. Each is played twice: into a QP of ours in place of the receiver, and out of
- * a QP of ours in place of the sender. The directions of a UC connection are independent of each
- * other, and nothing on the wire says which belong together.
+ * Datagram streams: the packets of the services without responses, UC and UD. Each stream is
+ * replayed twice: into a QP of ours in place of the receiver, and from a QP of ours in place of
+ * the sender. The two directions of a UC connection are independent, and no packet shows which
+ * belong together.
  *
- *   receiver, UC   what goes from one host to one QP
- *   receiver, UD   what goes to one QP or multicast group, whoever sends
- *   sender, UC     what goes from one host to one QP: the source QP is not on the wire
- *   sender, UD     what comes from one QP, wherever it goes
+ *   receiver, UC   packets from one host to one QP
+ *   receiver, UD   packets from any sender to one QP or multicast group
+ *   sender, UC     packets from one host to one QP: the source QP is not in the packets
+ *   sender, UD     packets from one QP to any receiver
+ *
+ *   1. dgram_streams_find()                           finds the streams of both roles
+ *   2. dgram_receivers_play(), dgram_senders_play()   replay them
+ *   3. dgram_streams_judge()                          sets the verdicts
  */
 #ifndef REPLAY_ENGINE_DGRAM_STREAM_H
 #define REPLAY_ENGINE_DGRAM_STREAM_H
@@ -16,7 +20,7 @@
 #include "engine/rc_compare_responses.h"
 #include "engine/field_diff.h"
 
-/* More are skipped: each becomes a QP. */
+/* Limit of streams, because each becomes a QP. Further ones are skipped. */
 #define DGRAM_STREAMS_MAX 4096u
 
 enum dgram_role { DGRAM_RECEIVER, DGRAM_SENDER };
@@ -25,33 +29,34 @@ struct dgram_stream {
     enum dgram_role role;
     enum roce_svc svc; /* UC or UD */
     enum roce_encap encap;
-    uint8_t addr[16]; /* receiver: whom the packets go to; sender: whom they come from */
-    uint8_t peer[16]; /* the other end; of UD, in the first packet */
-    uint32_t qpn;     /* receiver: the destination QP; sender: UD the source QP, UC the peer's */
-    bool multicast;   /* receiver: of a group */
-    uint32_t *pkt;    /* indices into trace.pkt, in capture order */
+    uint8_t addr[16]; /* receiver: destination address; sender: source address */
+    uint8_t peer[16]; /* address of the other end; of UD, the one in the first packet */
+    uint32_t qpn;   /* receiver: the destination QP; sender: the source QP of UD, the destination QP
+                       of UC */
+    bool multicast; /* receiver: a multicast group */
+    uint32_t *pkt;  /* indices into trace.pkt, in capture order */
     size_t cnt;
     size_t cap;
-    const char *skip; /* why it is not replayed, or NULL */
+    const char *skip; /* reason why it is not replayed, or NULL */
 
-    /* Derived. */
+    /* Inferred. */
     uint16_t pkey;
     uint32_t qkey; /* UD */
     uint32_t mtu;  /* UC: path MTU */
 
-    /* Found. */
+    /* Results. */
     enum verdict verdict;
     uint32_t compared;        /* packets */
-    uint32_t messages;        /* receiver: completed or whole; sender: posted */
-    uint64_t bytes;           /* in these */
+    uint32_t messages;        /* receiver: complete messages; sender: posted messages */
+    uint64_t bytes;           /* payload bytes of these messages */
     uint32_t dropped;         /* receiver: packets that a conformant receiver drops */
     uint32_t damaged;         /* packets damaged on the wire */
-    uint32_t not_captured;    /* sender: packets of ours that the capture lacks */
-    uint32_t wire_duplicates; /* sender: packets that the wire shows twice */
-    uint32_t not_posted;      /* sender: packets of messages that cannot be made from the capture */
-    uint32_t resumed;         /* sender: times that the capture lacks packets between messages */
+    uint32_t not_captured;    /* sender: packets of ours that were not captured */
+    uint32_t wire_duplicates; /* sender: packets that the network duplicated */
+    uint32_t not_posted;      /* sender: packets of messages that cannot be posted */
+    uint32_t resumed;         /* sender: gaps in the capture between messages */
     uint32_t diff_frames;     /* packets with a difference */
-    uint32_t known_frames;    /* ... that the peer's profile explains */
+    uint32_t known_frames;    /* packets whose difference is a known quirk of the peer */
 };
 
 struct dgram_streams {
@@ -59,28 +64,29 @@ struct dgram_streams {
     struct dgram_stream *stream;
     size_t cnt;
     size_t cap;
-    uint32_t *receiver; /* for each packet of the trace: its stream of that role, or KEYMAP_NONE */
-    struct diff *diff;  /* `run` is the index of the stream */
+    uint32_t *receiver; /* receiver stream of each packet of the trace, or KEYMAP_NONE */
+    struct diff *diff;  /* diff.dir is the index of the stream */
     size_t diff_cnt;
     size_t diff_cap;
 };
 
-/* Finds the streams of the roles asked for. 0, or -1 without memory.
- * dgram_streams_free() is wanted in both cases. */
+/* Finds the streams of the given roles. Returns 0, or -1 without memory. Call
+ * dgram_streams_free() in both cases. */
 int dgram_streams_find(struct dgram_streams *streams, const struct trace *trace, bool receivers,
                        bool senders);
 void dgram_streams_free(struct dgram_streams *streams);
 
-/* Lists the differences of packet `pkt` of the trace. 0, or -1 without memory. */
+/* Adds the differences of packet `pkt` of the trace. Returns 0, or -1 without memory. */
 int dgram_streams_report(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
                          const struct field_diffs *diffs, const char *reason);
 
-/* The same where `known` is the deviation that explains them, or NULL. */
+/* Adds differences that the quirk `known` explains (NULL: none). Returns 0, or -1 without
+ * memory. */
 int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
                                const struct field_diffs *diffs, const char *reason,
                                const struct peer_quirk *known);
 
-/* Sets the verdicts from what was found. */
+/* Sets the verdicts from the results. */
 void dgram_streams_judge(struct dgram_streams *streams);
 
 /* Returns "receiver" or "sender". */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Diff rule: which rule of rnic/rules.md an RC difference is about, for people who want to read on.
- * What the recorded end and ours disagree in says which; where several rules would fit, the one
- * that says what has to be sent.
+ * Diff rule: returns the rule of rnic/rules.md that a difference is about, for readers of a
+ * report. The differing field and the two values select the rule. If several rules fit, it is the
+ * one that says what must be sent.
  */
 #ifndef REPLAY_ENGINE_DIFF_RULE_H
 #define REPLAY_ENGINE_DIFF_RULE_H
@@ -10,8 +10,8 @@
 #include "engine/cm_exchange.h"
 #include "engine/dgram_stream.h"
 
-/* "RC-RSP-083", or NULL for a difference that none is about: of a connection, a stream, an
- * exchange. */
+/* Returns the id of the rule ("RC-RSP-083") of a difference in a connection, a datagram stream
+ * or a CM exchange, or NULL if there is none. */
 const char *diff_rule(const struct trace *trace, const struct diff *diff);
 const char *diff_rule_stream(const struct dgram_streams *streams, const struct diff *diff);
 const char *diff_rule_exchange(const struct cm_exchanges *xs, const struct diff *diff);

@@ -94,8 +94,8 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     field_diff_add(d, "payload", e, a);
 }
 
-/* Whether the MSN of a READ First is one that R103 and the rest of the capture allow. Ours has
- * counted the READ by then. */
+/* Returns whether the MSN of a READ First is one that R103 and the rest of the capture allow. Ours
+ * has counted the READ by then. */
 static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual)
 {
     int32_t off = roce_psn_diff(roce_psn_of(expected), roce_psn_of(actual));
@@ -103,7 +103,7 @@ static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual
     return style == 1 ? off == 0 || off == -1 : off == style;
 }
 
-/* Every obligation on the packet level: what was recorded against one of our answers. */
+/* Every obligation on the packet level: what was recorded against one of our responses. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fields: one recorded answer against one of ours, field by field: every obligation that stands in
- * the packet itself. Expected is what was recorded, actual is ours.
+ * Field diff: compares one recorded response with one of ours, field by field. Only fields that
+ * the specification prescribes are compared.
  */
 #ifndef REPLAY_ENGINE_FIELD_DIFF_H
 #define REPLAY_ENGINE_FIELD_DIFF_H
@@ -19,19 +19,19 @@ struct field_diff {
 struct field_diffs {
     struct field_diff at[FIELD_DIFFS_MAX];
     unsigned cnt;
-    bool payload;         /* the payloads differ ... */
-    uint32_t payload_off; /* ... first in this byte */
+    bool payload;         /* the payloads differ */
+    uint32_t payload_off; /* offset of the first differing byte */
 };
 
-/* Sets *d to all differences. `read_first_msn` as in struct inferred_setup. */
+/* Sets *d to all differences. `read_first_msn` is that of struct inferred_setup. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 
-/* The difference in `field`, or NULL. */
+/* Returns the difference in `field`, or NULL. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Adds a difference; of two opcodes or numbers only if they differ, a number written as "%x" or
- * "%u" says. */
+/* Adds a difference. The second and third variants compare first and add nothing if both values
+ * are equal; `fmt` contains "%x" or "%u". */
 void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
                     const char *actual);
 void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);

@@ -31,7 +31,7 @@ static bool our_nak(const struct response_case *c, enum roce_nak code)
            c->ours->syndrome == (ROCE_SYNDROME_NAK | code);
 }
 
-/* What kind of request has the PSN of the recorded answer. */
+/* What kind of request has the PSN of the recorded response. */
 static bool request_is(const struct response_case *c, enum roce_kind kind)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -99,8 +99,8 @@ static bool stale_duplicate_ack(const struct response_case *c)
     return true;
 }
 
-/* Whether a request after `rel` came between the latest copy of the request at `rel` and the step:
- * one that was in flight, which draws the NAK. */
+/* Returns whether a request after `rel` came between the latest copy of the request at `rel` and
+ * the event: one that was in flight, which draws the NAK. */
 static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     bool after = false;
@@ -115,8 +115,8 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
     return after;
 }
 
-/* The PSN of an RNR NAK, named again before its request was sent again. Where the capture lacks the
- * RNR NAK, ours gave it, from what the capture shows of others. */
+/* The PSN of an RNR NAK, named again before its request was retransmitted. Where the capture lacks
+ * the RNR NAK, ours gave it, from what the capture shows of others. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

@@ -9,10 +9,11 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* With so many answers in doubt, the rest of a side is, unseen: looking into each costs time. */
+/* With so many answers in doubt, the rest of a direction is, unseen: looking into each costs time.
+ */
 #define INCONCLUSIVE_MAX 4096u
 
-/* The request whose PSN an answer has: its latest copy before the answer, else its first. */
+/* The request whose PSN a response has: its latest copy before the response, else its first. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -27,7 +28,7 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* A recorded answer that differs: one line a field, one verdict for the frame. */
+/* A recorded response that differs: one line a field, one verdict for the frame. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)
@@ -89,7 +90,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     return 0;
 }
 
-/* A recorded answer whose ICRC is wrong and that the requester took all the same. */
+/* A recorded response whose ICRC is wrong and that the requester took anyway. */
 static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
 {
     struct roce_pkt pkt;

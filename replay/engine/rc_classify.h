@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Settle: what becomes of a recorded answer once it has been held against one of ours: it holds, or
- * it differs, is a known deviation of the peer, or is in doubt for what the capture lacks.
+ * Classify: the result for a recorded response after the comparison with one of ours. It matches,
+ * differs, is a known quirk of the peer, or is inconclusive because packets were not captured.
  */
 #ifndef REPLAY_ENGINE_RC_CLASSIFY_H
 #define REPLAY_ENGINE_RC_CLASSIFY_H
@@ -9,14 +9,16 @@
 #include "engine/field_diff.h"
 #include "engine/rc_compare_state.h"
 
-/* The difference of a recorded answer that nothing of ours is like. */
+/* Sets *d to the difference of a recorded response that no response of ours resembles. */
 void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d);
-/* Names the remote write that our RNIC took the contradicted bytes from. */
+/* Writes to `buf` which recorded WRITE stored the bytes that our RNIC returned and the recorded
+ * response contradicts. */
 void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
                  size_t cap);
 /*
- * The recorded answer of a step, held against `ours` (NULL: none), differs in `d`, or holds if that
- * is empty. `reason`: why it would not do, one sentence. 0, or -1 without memory.
+ * Notes the result for the recorded response of an event: it differs from `ours` (or NULL) in *d,
+ * or matches if *d is empty. `reason` is one sentence about the difference. Returns 0, or -1
+ * without memory.
  */
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason);

@@ -25,7 +25,7 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t completions; /* our completions by the step at hand */
+    size_t completions; /* our completions by the event at hand */
     uint32_t go_back;   /* step of the recorded requester's latest going back, or EVENT_NONE */
     size_t looked;      /* our requests looked at for `went_back` */
     int64_t next;       /* PSN after the latest of these */
@@ -73,7 +73,7 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* What depends on the answers that ours has got, and may be more than it got. */
+/* What depends on the responses that ours has got, and may be more than it got. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -195,7 +195,7 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Notes where ours has gone back by the end of `step`. */
+/* Notes where ours has gone back by the end of `event`. */
 static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -225,7 +225,7 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* Ours was given less than the recorded requester: the capture lacks an answer. */
+        /* Ours was given less than the recorded requester: the capture lacks a response. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -297,7 +297,7 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
     if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
-    /* Only the recorded one sends it again: when, is its own affair, but what is not (R153). */
+    /* Only the recorded one retransmits it: when, is its own affair, but what is not (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
@@ -326,7 +326,7 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* After an answer: as many work requests are complete as it says, with its status. */
+/* After a response: as many work requests are complete as it says, with its status. */
 static int compare_completions(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;

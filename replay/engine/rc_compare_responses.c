@@ -11,11 +11,12 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Answers that a responder has ready follow each other closer than this; a requester's timer, or a
- * NAK and what it draws, takes longer. */
+/* Responses that a responder has ready follow each other closer than this; a requester's timer, or
+ * a NAK and what it draws, takes longer. */
 #define TRAIN_NS 1000000u
 
-/* ---- kinds of answers --------------------------------------------------------------------------
+/* ---- kinds of responses
+ * --------------------------------------------------------------------------
  */
 
 /* READ responses, Atomic ACKs and NAKs: each has to be one of ours. */
@@ -34,8 +35,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        /* Still on its way from an earlier copy of the request, close behind the answers before it,
-         * and no answer to this one came yet. */
+        /* Still on its way from an earlier copy of the request, close behind the responses before
+         * it, and no response to this one came yet. */
         if (late && other.cnt == 0 && late->event < ours->event &&
             p->time - cmp->prev_response_time <= TRAIN_NS &&
             (cmp->latest == EVENT_NONE || late->event >= cmp->latest))
@@ -61,7 +62,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d, "");
     }
     /* The same answer twice although it was drawn out once: the wire duplicated it, or its request
-     * behind the capture point; the answer to that counts what was executed since. */
+     * behind the capture point; the response to that counts what was executed since. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -92,7 +93,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
 
-/* The step forward that took our RNIC past PSN `rel`, or NULL. */
+/* The event forward that took our RNIC past PSN `rel`, or NULL. */
 static const struct epsn_advance *progress_past(const struct response_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->advances;
@@ -123,8 +124,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Whether this PSN is a READ's or an atomic's, so that data answers it: only the ACK of a SEND or
- * WRITE that was repeated after it may name it. */
+/* Returns whether this PSN is a READ's or an atomic's, so that data answers it: only the ACK of a
+ * SEND or WRITE that was repeated after it may name it. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -155,7 +156,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "it acknowledges a request that our RNIC has not executed");
     }
-    /* The newest acknowledgement may be repeated without being asked for, to tell of credits
+    /* The newest acknowledgement may be repeated without being requested, to tell of credits
      * (9.7.7.2); then its PSN may be that of a READ which data has answered. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
@@ -194,7 +195,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", "%u", p->msn, msn);
         }
     }
-    /* Not asked for an ACK, ours may wait (R099, R110). */
+    /* Not requested an ACK, ours may wait (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
@@ -205,10 +206,11 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
                                : "our RNIC counts messages differently");
 }
 
-/* ---- a side ------------------------------------------------------------------------------------
+/* ---- a direction
+ * ------------------------------------------------------------------------------------
  */
 
-/* The step up to which packets may have been on the wire when this answer was captured. */
+/* The event up to which packets may have been on the wire when this response was captured. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -293,7 +295,7 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     /* It answers a request that the capture lacks, if all that it has are answered already and it
-     * counts that one. Else it is the answer to one of those, with a wrong PSN. */
+     * counts that one. Else it is the response to one of those, with a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
         cmp->res->unsolicited++;
@@ -326,7 +328,7 @@ static void count_ours(struct response_cmp *cmp)
     }
 }
 
-/* One look at a side. `doubt` as in struct response_cmp. */
+/* One look at a direction. `doubt` as in struct response_cmp. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
 {
@@ -361,7 +363,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
     return rc;
 }
 
-/* Forgets a look at a side: all of its differences are the last ones listed. */
+/* Forgets a look at a direction: all of its differences are the last ones listed. */
 static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
                            struct response_result *res, size_t diff_cnt)
 {

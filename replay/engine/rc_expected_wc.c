@@ -39,7 +39,7 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Data of a READ or an atomic: in its turn it brings the answer on, out of it none (R140). */
+/* Data of a READ or an atomic: in its turn it brings the response on, out of it none (R140). */
 static void take_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);

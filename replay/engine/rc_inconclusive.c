@@ -4,7 +4,8 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* How far around an answer its request is looked for: more than any window of packets in flight. */
+/* How far around a response its request is looked for: more than any window of packets in flight.
+ */
 #define LOOK_BACK 1024u
 
 static const struct inferred_setup *setup_of(const struct response_case *c)
@@ -17,7 +18,8 @@ static enum roce_kind kind_of(const struct response_case *c)
     return event_opcode(setup_of(c), c->event)->kind;
 }
 
-/* The side has requests without any copy in the capture, or shows one executed before its copy. */
+/* The direction has requests without any copy in the capture, or shows one executed before its
+ * copy. */
 static bool lacks_requests(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -46,15 +48,15 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     return done > 0 && done <= more;
 }
 
-/* Whether a copy of the request that ours waits for was captured and given to it, in time and with
- * all that it needs: then nothing is lacking, ours did not take it. */
+/* Returns whether a copy of the request that ours waits for was captured and given to it, in time
+ * and with all that it needs: then nothing is lacking, ours did not take it. */
 static bool has_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     uint32_t since = EVENT_NONE;
     size_t low = 0, high = c->dir->advance_cnt;
 
-    /* The last step before the answer that brought ours on. */
+    /* The last step before the response that brought ours on. */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -89,7 +91,7 @@ static bool is_behind(const struct response_case *c)
            request_table_msn_fits(s, c->event);
 }
 
-/* A sequence NAK for a request that was captured, but that no recorded answer had shown executed:
+/* A sequence NAK for a request that was captured, but that no recorded response had shown executed:
  * it was lost after it was captured, and so was its repetition. */
 static bool naks_captured(const struct response_case *c)
 {
@@ -123,8 +125,8 @@ static bool refuses_unseen(const struct response_case *c)
     return rel >= s->first;
 }
 
-/* Whether a request behind the expected one was captured and given to our RNIC, so that it has to
- * NAK the gap itself. */
+/* Returns whether a request behind the expected one was captured and given to our RNIC, so that it
+ * has to NAK the gap itself. */
 static bool gap_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -169,7 +171,7 @@ static bool naks_lost(const struct response_case *c)
     return false;
 }
 
-/* Data for a PSN that ours has not come to, and that no request captured before asks for. */
+/* Data for a PSN that ours has not come to, and that no request captured before requests. */
 static bool answers_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -249,7 +251,7 @@ static bool follows_lost_data(const struct response_case *c)
     return false;
 }
 
-/* Whether its MSN says for certain how many messages are complete (R103). */
+/* Returns whether its MSN says for certain how many messages are complete (R103). */
 static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event);
@@ -258,7 +260,7 @@ static bool counts_messages(const struct inferred_setup *s, uint32_t event)
            !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
 }
 
-/* The answer to a repeated READ or atomic counts what arrived before: as many messages as the
+/* The response to a repeated READ or atomic counts what arrived before: as many messages as the
  * answers around it, and as could be executed. Which copies of those arrived is not always in the
  * capture. */
 static bool counts_what_arrived(const struct response_case *c)
@@ -289,7 +291,7 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* It shows executed what a later answer refuses. A request is refused when it first comes, never
+/* It shows executed what a later response refuses. A request is refused when it first comes, never
  * when it is repeated (R117): no packet that the capture may lack explains both. */
 static bool is_refused_later(const struct response_case *c)
 {

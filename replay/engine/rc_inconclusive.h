@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Doubt: whether a difference may be the capture's fault. A capture lacks frames: it begins late,
- * ends early, drops some. A recorded answer that differs from ours then need not be wrong: it may
- * answer a request that was not captured. Such a difference is counted as inconclusive and does not
- * fail the run.
+ * Inconclusive: decides whether a difference may come from packets that were not captured. A
+ * capture begins late, ends early or drops frames, so a recorded response that differs from ours
+ * may belong to a request that was not captured. Such a difference is counted as inconclusive and
+ * does not fail the replay.
  *
- * What is firm is told from the packets. An answer that was altered stands in the place of a right
- * one, which is missing then, and contradicts itself: its PSN says one thing, its MSN another. An
- * answer to a request that the capture lacks agrees with itself and comes on top of all that ours
- * gave, or leaves other signs of the loss.
+ * The packets tell the cases apart. An altered response replaces the right one, which is then
+ * missing, and contradicts itself: its PSN and its MSN disagree. A response to a request that was
+ * not captured is consistent, and comes in addition to all responses of ours, or there are other
+ * signs of the loss.
  */
 #ifndef REPLAY_ENGINE_RC_INCONCLUSIVE_H
 #define REPLAY_ENGINE_RC_INCONCLUSIVE_H
 
 #include "engine/peer_quirks.h"
 
-/* Why the difference is not firm, in words that follow "the capture"; or NULL. */
+/* Returns the reason why a difference is inconclusive, worded to follow "the capture", or NULL
+ * if it is a real difference. */
 const char *inconclusive_reason(const struct response_case *c);
 
-/* Whether an answer may be to a request after PSN `high`, the last captured one, or to one in a
- * hole of the capture, of which requests behind it were captured before this answer or together
- * with it: a NAK of the next message, or one that counts more messages than were captured, as its
- * PSN does. */
+/* Returns whether a response may answer a request that was not captured: one after PSN `high`,
+ * the last captured one, or one in a gap before it. Examples are a NAK of the next message, or
+ * an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
 #endif

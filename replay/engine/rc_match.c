@@ -42,7 +42,7 @@ bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) != ROCE_SYN_ACK;
 }
 
-/* READ responses, Atomic ACKs, NAKs and ACKs are sought among their like. */
+/* READ responses, Atomic ACKs, NAKs and ACKs are searched for among their like. */
 static bool same_class(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
@@ -119,7 +119,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
     return false;
 }
 
-/* How many recorded answers to one READ request have this PSN. */
+/* How many recorded responses to one READ request have this PSN. */
 static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int64_t rel)
 {
     unsigned cnt = 0;

@@ -8,7 +8,7 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* Whether the capture has an answer with this PSN among the side's own. */
+/* Returns whether the capture has a response with this PSN among the direction's own. */
 static bool is_answered(const struct inferred_setup *s, int64_t rel)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++)
@@ -17,7 +17,7 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
-/* One of our answers, the same but for its destination QP or its opcode. */
+/* One of our responses, the same but for its destination QP or its opcode. */
 static struct tx_response *find_like(const struct response_comparison *all,
                                      struct rc_direction *dir, uint32_t idx, bool response,
                                      struct field_diffs *d)
@@ -41,9 +41,9 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* Nothing was derived from it, so that more may differ; but then it must be the one answer
-         * that is missing. Where another has been taken for ours, it must be the same, and alone:
-         * else its QP has a conversation of its own, in step with this one. */
+        /* Nothing was derived from it, so that more may differ; but then it must be the one
+         * response that is missing. Where another has been taken for ours, it must be the same, and
+         * alone: else its QP has a conversation of its own, in step with this one. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(response && d->cnt > 1 &&
@@ -53,7 +53,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* An acknowledgement that is alone, and right for this side at that moment in its PSN and its MSN.
+/* An acknowledgement that is alone, and right for this direction at that moment in its PSN and its
+ * MSN.
  */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {

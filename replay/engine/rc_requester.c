@@ -143,7 +143,7 @@ static int take_tx(struct requester_dev *dev)
     return 0;
 }
 
-/* Whether the bytes at `off` of a READ are those of a recorded answer that was taken. */
+/* Returns whether the bytes at `off` of a READ are those of a recorded response that was taken. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -164,7 +164,7 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
     return !any;
 }
 
-/* Whether the requester's memory has what the answers brought. */
+/* Returns whether the requester's memory has what the responses brought. */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {

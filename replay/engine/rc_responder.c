@@ -11,7 +11,7 @@
 #include "infer/request_table.h"
 #include "infer/setup_override.h"
 
-/* Payloads of answers that no recorded packet shows are kept up to this, for the report. */
+/* Payloads of responses that no recorded packet shows are kept up to this, for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
 /* A packet to play. */
@@ -70,7 +70,7 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* The side whose requester a frame goes to: the one being played, unless a timer of another QP
+/* The direction whose requester a frame goes to: the one being played, unless a timer of another QP
  * fired. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
@@ -113,7 +113,7 @@ static int take_responses(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_t
     return 0;
 }
 
-/* Our RNIC has executed the request: what it wrote, and which key it invalidated. */
+/* Our RNIC executed the request: what it wrote, and which key it invalidated. */
 static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event)
 {
     const struct inferred_setup *s = &dev->session->dir[dir_idx].setup;
@@ -212,7 +212,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.reth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* Used again after it was invalidated: the responder's user registered it anew. */
+        /* Used again after it was invalidated: the responder's user registered it again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
         dev->invalidated[region - memory->region] = 0;
@@ -256,8 +256,8 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
 /* ---- packets that wait -------------------------------------------------------------------------
  */
 
-/* Whether our RNIC would execute a packet now, although the order that the answers tell has those
- * of other connections before it. */
+/* Returns whether our RNIC would execute a packet now, although the order that the responses tell
+ * has those of other connections before it. */
 static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
     const struct dir_state *state = &dev->state[sched->dir];
@@ -366,7 +366,7 @@ static bool list_payloads(struct dir_state *state)
     return true;
 }
 
-/* All requests to a device, of all its sides, in capture order. */
+/* All requests to a device, of all its directions, in capture order. */
 static struct scheduled_packet *schedule_packets(const struct session *session, uint32_t host,
                                                  size_t *cnt)
 {

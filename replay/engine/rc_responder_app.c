@@ -84,8 +84,8 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
     return 0;
 }
 
-/* The first value of a counter that only FETCH_ADDs change is what most of their answers imply, so
- * that a wrong first answer does not make all others look wrong. */
+/* The first value of a counter that only FETCH_ADDs change is what most of their responses imply,
+ * so that a wrong first response does not make all others look wrong. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {
@@ -123,7 +123,7 @@ static uint64_t first_value(const struct inferred_setup *s, const struct request
         trace_parse(event_packet(s, x->event), &pkt);
         sum += pkt.atomiceth.swap_add;
     }
-    /* Without a majority others add to it too: the first answer is all there is. */
+    /* Without a majority others add to it too: the first response is all there is. */
     return 2 * seen[best].votes > votes ? seen[best].value : seen[0].value;
 }
 
@@ -140,8 +140,9 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
     return watch ? watch->store(watch->ctx, host, region->rkey, va, byte, initial) : 0;
 }
 
-/* What the answers to READ request `from` show of the bytes that the one at `step` asks for; the
- * two are copies, or one asks for the other's tail. Adds to *seen the bytes they show. 0 or -1. */
+/* What the responses to READ request `from` show of the bytes that the one at `event` requests; the
+ * two are copies, or one requests the other's tail. Adds to *seen the bytes they show. Returns 0,
+ * or -1 without memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -176,7 +177,7 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
     return 0;
 }
 
-/* What the recorded answers to a READ show was in memory then; where none shows it, what those to
+/* What the recorded responses to a READ show was in memory then; where none shows it, what those to
  * its later copies show, if nothing else is known of it. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,
@@ -226,7 +227,7 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
 
         if (!fresh || !e || e->first_response == EVENT_NONE || !shadow_covers(region, va, 8, 0))
             return 0;
-        /* Only a counter that nobody has seen gets the value that most answers imply. */
+        /* Only a counter that nobody has seen gets the value that most responses imply. */
         value = first_value(s, e);
         if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
             shared_memory_has_order(&dev->sharing, dir_idx, (uint32_t)(e - s->req))) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* stage.h - a responder address while it is played: our RNIC, its QPs and what they share. */
+/* Responder device: one responder address during the replay: our RNIC, its QPs and what they
+ * share. */
 #ifndef REPLAY_ENGINE_RC_RESPONDER_DEV_H
 #define REPLAY_ENGINE_RC_RESPONDER_DEV_H
 
@@ -14,23 +15,23 @@ struct recorded_payload {
 
 #define NOT_HELD SIZE_MAX
 
-/* A side while it is played. */
+/* State of one direction during the replay. */
 struct dir_state {
     struct rc_direction *dir;
     struct rnic_qp *qp;
-    bool over;                        /* its QPN belongs to a later connection */
-    uint32_t last;                    /* step played last */
+    bool over;                        /* its QPN was reused by a later connection */
+    uint32_t last;                    /* event played last */
     struct recorded_payload *payload; /* sorted by PSN, then capture order */
     size_t payload_cnt;
     size_t held; /* first of its packets that wait for others', see shared_memory.h; or NOT_HELD */
     size_t held_last;
 };
 
-/* An SRQ that XRC requests name. */
+/* A shared receive queue that XRC requests name. */
 struct responder_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
-    uint32_t spare; /* WQEs posted that no message took */
+    uint32_t spare; /* posted WQEs that are not consumed yet */
 };
 
 /* One responder address while it is played. */
@@ -57,13 +58,13 @@ struct rc_responder_dev {
     size_t held_cnt;
 };
 
-/* Makes the device of `any`'s address. NULL, or why it cannot be; cm_replay_dev_close() is wanted
- * in both cases. */
+/* Makes the device of `any`'s address. NULL, or why it cannot be; cm_replay_dev_close() is to be
+ * called in both cases. */
 const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_direction *any);
 void rc_responder_dev_close(struct rc_responder_dev *dev);
 
-/* The side's QP; created when its first packet comes, in place of an earlier one with its number.
- * NULL if it cannot be, see run->failed, or its time is over. */
+/* The direction's QP; created when its first packet comes, in place of an earlier one with its
+ * number. NULL if it cannot be, see run->failed, or its time is over. */
 struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, rnic_time now);
 
 #endif

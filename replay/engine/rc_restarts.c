@@ -2,7 +2,7 @@
 #include "engine/rc_restarts.h"
 #include "infer/request_table.h"
 
-/* How long an answer may be on its way from the capture point to the requester and what it draws
+/* How long a response may be on its way from the capture point to the requester and what it draws
  * back again: the same for the responder is `quickest` at least. The point may be nearer to that.
  */
 #define ON_WAY 2u
@@ -18,9 +18,9 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* The answers from `from` on, before `to`, that acknowledge PSN `rel`, which is sent again at `to`:
- * they never reached the requester; or they did afterwards, if they were on their way when it sent
- * that. */
+/* The responses from `from` on, before `to`, that acknowledge PSN `rel`, which is retransmitted at
+ * `to`: they never reached the requester; or they did afterwards, if they were on their way when it
+ * sent that. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -31,8 +31,8 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Whether a READ request before step `i` can have drawn this READ response: one whose answer has a
- * packet of this place at this PSN (R105). */
+/* Returns whether a READ request before step `i` can have drawn this READ response: one whose
+ * answer has a packet of this place at this PSN (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
     const struct inferred_setup *s = w->setup;
@@ -57,8 +57,8 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
     return false;
 }
 
-/* Whether a damaged request may be the one whose PSN it shows: its opcode and its length fit, and
- * at least half of its bytes. */
+/* Returns whether a damaged request may be the one whose PSN it shows: its opcode and its length
+ * fit, and at least half of its bytes. */
 static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 {
     const struct inferred_setup *s = w->setup;

@@ -64,7 +64,7 @@ static void *request(void *arg)
     return NULL;
 }
 
-/* Both ends. 0, or -1 and an error. */
+/* Both ends. Returns 0, or -1 and an error. */
 static int play_ends(struct replay *replay, const struct replay_options *options,
                      struct error *error)
 {

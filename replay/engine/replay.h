@@ -56,8 +56,8 @@ struct replay {
 int replay_open(struct replay *replay, const char *path, const struct replay_options *options,
                 struct error *error);
 
-/* All steps. Returns 0, or -1 and an error if the capture cannot be used; a capture with nothing to
- * replay gets the verdict SKIPPED. Call replay_free() in both cases. */
+/* All events. Returns 0, or -1 and an error if the capture cannot be used; a capture with nothing
+ * to replay gets the verdict SKIPPED. Call replay_free() in both cases. */
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct error *error);
 void replay_free(struct replay *replay);

@@ -102,7 +102,7 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Whether a recorded packet counts: played, and not damaged. */
+/* Returns whether a recorded packet counts: played, and not damaged. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

@@ -12,7 +12,7 @@
 #include "engine/rc_compare_requests.h"
 
 /* Adds the first packet that is not the same to the differences of each responder or requester.
- * 0, or -1 without memory. */
+ * Returns 0, or -1 without memory. */
 int strict_compare_responses(struct response_comparison *all);
 int strict_compare_requests(struct request_comparison *all);
 

@@ -64,7 +64,8 @@ void atomic_order_free(struct atomic_order *o)
     memset(o, 0, sizeof(*o));
 }
 
-/* ---- a step ------------------------------------------------------------------------------------
+/* ---- an event
+ * ------------------------------------------------------------------------------------
  */
 
 /* The word after a write of bytes. */
@@ -86,7 +87,7 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(&word->mask, mask, 8);
 }
 
-/* The word after an operation, if that finds what its answer says; else false. */
+/* The word after an operation, if that finds what its response says; else false. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
                         const struct shared_write *w)
 {
@@ -167,7 +168,7 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 /* ---- the search --------------------------------------------------------------------------------
  */
 
-/* Whether no other run has an operation left that must come first. */
+/* Returns whether no other run has an operation left that must come first. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
     const struct shared_write *w = o->write[o->head[run]];

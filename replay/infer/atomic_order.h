@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Order: in which order packets of several connections changed words of memory, as the answers to
+ * Order: in which order packets of several connections changed words of memory, as the responses to
  * atomics tell, for each has what the one before left. Sought depth first, in the order of the
  * capture.
  */
@@ -46,16 +46,16 @@ struct atomic_order {
 };
 
 /* The order has its words, whose values are unknown, and its operations, in any order; both arrays
- * were allocated and are freed with it. 0, or -1 without memory; atomic_order_free() is wanted in
- * both cases. */
+ * were allocated and are freed with it. Returns 0, or -1 without memory; atomic_order_free() is to
+ * be called in both cases. */
 int atomic_order_init(struct atomic_order *order, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
                       size_t cnt);
 void atomic_order_free(struct atomic_order *order);
 
-/* Whether there is an order that fits all answers and all that the capture shows: trial[n].run is
- * then the run whose next operation comes n-th. Steps spent are added to *effort; at `limit` it is
- * given up. */
+/* Returns whether there is an order that fits all responses and all that the capture shows:
+ * trial[n].run is then the direction whose next operation comes n-th. Steps spent are added to
+ * *effort; at `limit` it is given up. */
 bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

@@ -25,7 +25,7 @@ struct qp_use {
     struct roce_cm_rep rep;
 };
 
-/* The packets that become one direction: requests of one side, responses of the other. */
+/* The packets that become one direction: requests of one direction, responses of the other. */
 struct group {
     uint32_t conn_index;
     uint8_t side;                 /* the requester */
@@ -82,7 +82,7 @@ static void note_use(void *user, const struct roce_flow_use *use)
     }
 }
 
-/* Notes QPs that are connected to themselves: both directions have one side then. */
+/* Notes QPs that are connected to themselves: both directions have one direction then. */
 static void note_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct finder *f = user;

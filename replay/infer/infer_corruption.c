@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Whether a READ asks for the end of the READ before it once more (R112): its PSN is one that the
- * other takes, not one that was sent. */
+/* Returns whether a READ requests the end of the READ before it once more (R112): its PSN is one
+ * that the other takes, not one that was sent. */
 static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
     struct roce_reth last = *before;
@@ -52,7 +52,7 @@ void infer_corruption(struct inferred_setup *s)
         }
         if (event->rel > high) {
             high = event->rel;
-            rnr = INT64_MIN; /* it has been sent again, and all after it */
+            rnr = INT64_MIN; /* it has been retransmitted, and all after it */
         }
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -76,8 +76,8 @@ static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
     return roce_psn_cnt(pkt.reth.dma_len, s->mtu);
 }
 
-/* Whether good answers have shown all executed up to PSN `high`, and brought all that was asked
- * for; `data` has room for a byte for each PSN from 0 on. */
+/* Returns whether good answers have shown all executed up to PSN `high`, and brought all that was
+ * asked for; `data` has room for a byte for each PSN from 0 on. */
 static bool covers_all_data(const struct inferred_setup *s, int64_t high, uint8_t *data)
 {
     int64_t executed = INT64_MIN;

@@ -13,16 +13,16 @@
  * by default (67 ms for timeout 14). */
 #define OBEYED_NS 20000000u
 
-/* A silence is so many times as long as an answer takes. */
+/* A silence is so many times as long as a response takes. */
 #define SILENCE 8u
 
-/* Each look whether an answer is one that shows requests executed may take LOST_WINDOW steps. */
+/* Each look whether a response is one that shows requests executed may take LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* An answer may be so much, one part in this, quicker than the quickest that is certain. */
+/* A response may be so much, one part in this, quicker than the quickest that is certain. */
 #define JITTER 8u
 
-/* In place of a step: there are several copies. */
+/* In place of an event: there are several copies. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
 /* NAKs after which the responder's QP is in error. */
@@ -35,7 +35,7 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
-/* The NAK that ended the connection: no later answer shows that its request was executed. */
+/* The NAK that ended the connection: no later response shows that its request was executed. */
 static void find_refusal(struct inferred_setup *s)
 {
     int64_t later = INT64_MIN;
@@ -84,7 +84,7 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* What the requester made of an answer: the step with which it goes back next, or EVENT_NONE. */
+/* What the requester made of a response: the event with which it goes back next, or EVENT_NONE. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -97,14 +97,15 @@ static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64
     return EVENT_NONE;
 }
 
-/* Whether a request came soon enough after an answer to be the requester's reaction to it. */
+/* Returns whether a request came soon enough after a response to be the requester's reaction to it.
+ */
 static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
     return event_packet(s, request)->time - event_packet(s, answer)->time <= OBEYED_NS;
 }
 
-/* Whether the requester went back to the NAKed PSN after this NAK; or beyond it, where the capture
- * lacks the copies before that; or the capture ends before it could. */
+/* Returns whether the requester went back to the NAKed PSN after this NAK; or beyond it, where the
+ * capture lacks the copies before that; or the capture ends before it could. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -127,7 +128,7 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
     return true;
 }
 
-/* The first copy of a request after a step, or EVENT_NONE. */
+/* The first copy of a request after an event, or EVENT_NONE. */
 static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event < LOST_WINDOW; i++)
@@ -136,11 +137,11 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
     return EVENT_NONE;
 }
 
-/* The least time in which an answer came to a request that was captured once by then: the way from
+/* The least time in which a response came to a request that was captured once by then: the way from
  * here to the responder and back. 0 if there is none. */
 static bool find_quickest(struct inferred_setup *s)
 {
-    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* per entry */
+    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* per request packet */
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* data, ACKs */
 
     if (!copy)
@@ -171,8 +172,8 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Whether step `i` came soon after request `copy`, where no answer had come for much longer: all
- * that came from the responder before that had been answered. */
+/* Returns whether step `i` came soon after request `copy`, where no response had come for much
+ * longer: all that came from the responder before that had been answered. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_packet(s, copy)->time;
@@ -183,8 +184,9 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
     return false;
 }
 
-/* Whether step `i` answers a READ or an atomic that was repeated after step `from`, not sooner than
- * any answer can come, and its place in the answer is one whose MSN is certain (R103). */
+/* Returns whether step `i` answers a READ or an atomic that was repeated after step `from`, not
+ * sooner than any response can come, and its place in the response is one whose MSN is certain
+ * (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
 {
@@ -214,8 +216,8 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     return repeated && answers >= copies;
 }
 
-/* Whether an answer after step `from` shows `rel` executed that comes before its next copy, at step
- * `to`, or too soon after that to be drawn by it. */
+/* Returns whether a response after step `from` shows `rel` executed that comes before its next
+ * copy, at event `to`, or too soon after that to be drawn by it. */
 static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     for (uint32_t i = from + 1;
@@ -227,9 +229,9 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
 }
 
 /*
- * The answer to a repeated READ or atomic counts fewer messages than were captured before the
- * repetition: what it does not count was lost on its way from here, if it was sent again and
- * nothing in between shows it executed. The entry, or entry_cnt.
+ * The response to a repeated READ or atomic counts fewer messages than were captured before the
+ * repetition: what it does not count was lost on its way from here, if it was retransmitted and
+ * nothing in between shows it executed. The request packet, or entry_cnt.
  */
 static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
                         const uint32_t *executed, int64_t proved)
@@ -252,7 +254,7 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Whether what a NAK asks for is sent again sooner than an RNR NAK would allow. */
+/* Returns whether what a NAK requests is retransmitted sooner than an RNR NAK would allow. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
@@ -266,13 +268,14 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
  * requester then sent it again. */
 static bool find_lost(struct inferred_setup *s)
 {
-    uint32_t *executed = malloc((s->req_cnt + 1) * sizeof(*executed)); /* step, per entry */
+    uint32_t *executed =
+        malloc((s->req_cnt + 1) * sizeof(*executed)); /* step, per request packet */
     uint64_t effort = 0;
     uint32_t waiting =
         EVENT_NONE;          /* copy of the expected one that found no receive WQE, if it came */
-    size_t asked = SIZE_MAX; /* entry of which a copy was lost last */
+    size_t asked = SIZE_MAX; /* request packet of which a copy was lost last */
     int64_t proved = INT64_MIN;
-    size_t next = 0;      /* entry that the responder expects */
+    size_t next = 0;      /* request packet that the responder expects */
     bool stalled = false; /* a later one came instead */
 
     if (!executed)
@@ -341,8 +344,8 @@ static bool find_lost(struct inferred_setup *s)
     return true;
 }
 
-/* Whether a copy of the entry's request was captured so soon after the step that the two may just
- * have been turned round. */
+/* Returns whether a copy of the request packet's request was captured so soon after the event that
+ * the two may just have been turned round. */
 static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -355,10 +358,10 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
     return false;
 }
 
-/* Whether an answer shows executed what it says. It may have been altered: so its PSN and its MSN
- * have to agree, requests up to there to have been captured, its kind to be that of its request,
- * and the requester not to do the contrary: go back to what was acknowledged, or elsewhere than a
- * NAK says. */
+/* Returns whether a response shows executed what it says. It may have been altered: so its PSN and
+ * its MSN have to agree, requests up to there to have been captured, its kind to be that of its
+ * request, and the requester not to do the contrary: go back to what was acknowledged, or elsewhere
+ * than a NAK says. */
 static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
     const struct request_pkt *e = request_at(s, event_executed_to(s, event));
@@ -384,10 +387,10 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     return (s->event[back].rel == rel) == event_is_nak(s, event);
 }
 
-/* Answers that show executed what no captured copy of its request came before. */
+/* Responses that show executed what no captured copy of its request came before. */
 static bool find_ahead(struct inferred_setup *s)
 {
-    size_t next = 0; /* entry that the responder expects */
+    size_t next = 0; /* request packet that the responder expects */
     int64_t high = INT64_MIN;
     unsigned looks = 0;
 

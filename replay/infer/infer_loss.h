@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Evidence: what the recorded answers say happened at the responder: which NAK ended the
+ * Evidence: what the recorded responses say happened at the responder: which NAK ended the
  * connection, which requests found no receive WQE, and which never arrived.
  */
 #ifndef REPLAY_INFER_INFER_LOSS_H
@@ -8,8 +8,8 @@
 
 #include "infer/infer_setup.h"
 
-/* An answer may have been captured before its request: two directions, two queues. Longer than this
- * or further than so many packets no capture point turns them round. */
+/* A response may have been captured before its request: two directions, two queues. Longer than
+ * this or further than so many packets no capture point turns them round. */
 #define REORDER_MAX_NS      50000u
 #define REORDER_MAX_PACKETS 16u
 

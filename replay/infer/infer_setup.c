@@ -10,7 +10,7 @@
 #include "infer/match_responses.h"
 #include "infer/setup_override.h"
 
-/* READs that ask for much more than the capture holds cannot be compared, only exhaust us. */
+/* READs that request much more than the capture holds cannot be compared, only exhaust us. */
 #define READ_FREE  (UINT64_C(64) << 20)
 #define READ_RATIO 64
 
@@ -20,22 +20,23 @@
 /* How far before the first captured request a lost first one may be. */
 #define LOST_FIRST_MAX 4096
 
-/* How close below its wrap an MSN base is not believed on the word of one answer. */
+/* How close below its wrap an MSN base is not believed on the word of one response. */
 #define MSN_WRAP 0x10000u
 
 /* How many different MSN bases may compete. */
 #define BASES_MAX 64
 
-/* The PSN up to which an answer says that everything arrived, executed or refused. */
+/* The PSN up to which a response says that everything arrived, executed or refused. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
 }
 
-/* ---- steps -------------------------------------------------------------------------------------
+/* ---- events -------------------------------------------------------------------------------------
  */
 
-/* Whether an answer captured before the step shows that its request had been sent before. */
+/* Returns whether a response captured before the event shows that its request had been sent before.
+ */
 static bool answered_before(const struct inferred_setup *s, uint32_t event)
 {
     roce_psn psn = roce_psn_of(event_packet(s, event)->psn);
@@ -88,7 +89,7 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* The first request may have been lost before the capture: the responder then asks for it. */
+/* The first request may have been lost before the capture: the responder then requests it. */
 static void find_first(struct inferred_setup *s)
 {
     s->first = 0;
@@ -164,7 +165,7 @@ static void find_pkey(struct inferred_setup *s)
     uint16_t pkey = 0;
     uint32_t votes = 0;
 
-    /* The value most answers carry: they have the responder's own (R045). Majority vote. */
+    /* The value most responses carry: they have the responder's own (R045). Majority vote. */
     for (int want_response = 1; want_response >= 0 && votes == 0; want_response--) {
         for (uint32_t i = 0; i < s->event_cnt; i++) {
             if (s->event[i].response != (want_response == 1) || !s->event[i].usable)
@@ -226,7 +227,7 @@ static void find_msn(struct inferred_setup *s)
         s->msn = 0;
     if (s->recorded->cm.present)
         s->msn = 0; /* the capture saw the connection begin (R102) */
-    /* What counts messages of ours is no answer to earlier ones. */
+    /* What counts messages of ours is no response to earlier ones. */
     for (uint32_t i = 0; i < s->event_cnt; i++)
         if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
@@ -270,8 +271,8 @@ static unsigned access_of(const struct inferred_setup *s, const struct request_p
     }
 }
 
-/* The bytes an entry's RETH or AtomicETH asks for: the whole message at its first packet; none of a
- * FLUSH that means all of its region, whatever that is. */
+/* The bytes an request packet's RETH or AtomicETH requests: the whole message at its first packet;
+ * none of a FLUSH that means all of its region, whatever that is. */
 static uint64_t asked_len(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct roce_pkt pkt;
@@ -297,7 +298,7 @@ static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
         if (shadow_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }
-    /* A FLUSH of nothing needs its key all the same (A19). */
+    /* A FLUSH of nothing needs its key anyway (A19). */
     if (op->kind == ROCE_KIND_FLUSH && shadow_claim_key(memory, e->rkey, access) != 0)
         return -1;
     if (access && roce_opcode_starts(op))

@@ -25,7 +25,7 @@ struct waits {
     uint32_t cnt;
 };
 
-/* What is known while the steps are walked. */
+/* What is known while the events are walked. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
@@ -33,13 +33,13 @@ struct walk {
     int64_t acked, high, last; /* PSNs: answered, requested, requested last */
     int64_t rnr_rel;           /* of the latest RNR NAK */
     uint32_t rnr_cnt;          /* how many there were of it */
-    uint64_t start;            /* when the timer began, if answers begin it anew */
+    uint64_t start;            /* when the timer began, if answers begin it again */
     uint64_t sent;             /* ... if they do not */
     uint32_t request;          /* step of the latest, or EVENT_NONE */
-    uint64_t before;           /* the step before */
+    uint64_t before;           /* the event before */
     bool naked;                /* a NAK came since the latest request */
     bool rnr;                  /* ... for want of a receive WQE */
-    uint32_t tries;            /* restarts since an answer brought it on */
+    uint32_t tries;            /* restarts since a response brought it on */
     bool waited;               /* the latest of these by timer */
 };
 
@@ -52,8 +52,8 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
         w->most = at_least;
 }
 
-/* The wire shows a request again: with the same headers too, for one that is sent again as soon as
- * a timer may fire counts as a try. */
+/* The wire shows a request again: with the same headers too, for one that is retransmitted as soon
+ * as a timer may fire counts as a try. */
 static bool is_copy(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -93,7 +93,7 @@ static void on_restart(struct walk *w, int64_t rel, uint64_t time)
         return;
     }
     /* In the middle of other packets it may have gone back for missing data (R140). A timer sends
-     * the first that is not answered; others come late, or their answers were lost after here. */
+     * the first that is not answered; others come late, or their responses were lost after here. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
                       wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;
@@ -125,8 +125,8 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
         w->high = end;
 }
 
-/* Whether nothing more came of the requester, although it had long to send again, and what it sent
- * last is not answered. */
+/* Returns whether nothing more came of the requester, although it had long to retransmit, and what
+ * it sent last is not answered. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
     const struct inferred_setup *s = w->s;

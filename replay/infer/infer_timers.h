@@ -29,7 +29,7 @@ struct inferred_timers {
 };
 
 /* Fills in setup->timers, and with what it and the connection manager say timeout, retry_cnt and
- * rnr_retry. The steps are known. */
+ * rnr_retry. The events are known. */
 void infer_timers(struct inferred_setup *setup);
 
 #endif

@@ -44,7 +44,7 @@ static bool is_fetch(enum roce_kind kind)
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
 }
 
-/* PSNs that a READ takes: as many as its answer has packets. */
+/* PSNs that a READ takes: as many as its response has packets. */
 static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, s->mtu) : 1;
@@ -90,7 +90,7 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     return 1;
 }
 
-/* The first step before which a request may have been sent: an answer just before it may have
+/* The first step before which a request may have been sent: a response just before it may have
  * crossed it on the way to the requester. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
@@ -111,7 +111,7 @@ static void find_posts(struct work_requests *w)
         const struct pkt_event *event = &w->setup->event[i];
         const struct work_request *wr = work_request_at(w, event->rel);
 
-        /* An answer comes after its request, whether that was captured or not. */
+        /* A response comes after its request, whether that was captured or not. */
         if (wr && i <= wr->posted_by && !event->damaged)
             w->wr[wr - w->wr].posted_by = event->response ? i : race_start(w->setup, i);
     }
@@ -120,7 +120,8 @@ static void find_posts(struct work_requests *w)
             w->wr[i - 1].posted_by = w->wr[i].posted_by;
 }
 
-/* Whether its packets are cut as the specification cuts a message (R079, R080): ours are. */
+/* Returns whether its packets are cut as the specification cuts a message (R079, R080): ours are.
+ */
 static bool lengths_fit(const struct work_requests *w, const struct work_request *wr)
 {
     uint64_t sum = 0;
@@ -142,8 +143,8 @@ static bool lengths_fit(const struct work_requests *w, const struct work_request
     return wr->open ? wr->kind == ROCE_KIND_SEND || sum < wr->len : sum == wr->len;
 }
 
-/* Whether the verbs have words for it: 8 bytes, a type and a level that exist. The alignment of an
- * ATOMIC WRITE is for the responder to check. */
+/* Returns whether the verbs have words for it: 8 bytes, a type and a level that exist. The
+ * alignment of an ATOMIC WRITE is for the responder to check. */
 static bool a19_postable(const struct work_requests *w, const struct work_request *wr)
 {
     struct roce_pkt pkt;
@@ -178,8 +179,8 @@ static const char *unpostable(const struct work_requests *w)
     return w->cnt ? NULL : "no message begins in the capture";
 }
 
-/* Whether the recorded requester had more READs and atomics unanswered at a time than ours can
- * (R130). */
+/* Returns whether the recorded requester had more READs and atomics unanswered at a time than ours
+ * can (R130). */
 static bool too_many_fetches(const struct work_requests *w)
 {
     const struct inferred_setup *s = w->setup;
@@ -221,7 +222,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
         return -1;
     for (size_t i = 0; i < cnt && rc == 1; i++) {
         if (seen[i].rel < expect)
-            continue; /* sent again */
+            continue; /* retransmitted */
         if (seen[i].rel > expect) {
             w->after_gap = (uint32_t)(cnt - i);
             break;

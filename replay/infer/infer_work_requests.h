@@ -16,7 +16,7 @@ struct work_request {
     uint32_t part;      /* its packets: works.part[part .. part + part_cnt) */
     uint32_t part_cnt;
     bool open;    /* the capture ends before its last packet */
-    uint32_t len; /* bytes sent, or asked for by a READ; of an open SEND, those seen and 1 */
+    uint32_t len; /* bytes sent, or requested by a READ; of an open SEND, those seen and 1 */
     enum roce_kind kind;
 };
 
@@ -25,7 +25,7 @@ struct work_requests {
     struct work_request *wr;
     size_t cnt;
     size_t cap;
-    uint32_t *part; /* steps */
+    uint32_t *part; /* events */
     size_t part_cnt;
     size_t part_cap;
     int64_t end;        /* rel after the last PSN that is replayed */
@@ -33,8 +33,8 @@ struct work_requests {
     const char *skip;   /* why nothing can be posted, or NULL */
 };
 
-/* 0 with works->skip possibly set, or -1 without memory. work_requests_free() is wanted in both
- * cases. */
+/* 0 with works->skip possibly set, or -1 without memory. work_requests_free() is to be called in
+ * both cases. */
 int infer_work_requests(struct work_requests *wrs, const struct inferred_setup *setup);
 void work_requests_free(struct work_requests *wrs);
 

@@ -7,15 +7,15 @@
 
 /* What is needed to link answers to requests. */
 struct links {
-    uint32_t *latest; /* request, per entry */
+    uint32_t *latest; /* request, per request packet */
     uint32_t *before; /* earlier copy, per request */
     uint32_t *last;   /* answer, per request */
-    uint32_t *claim;  /* answer, per place in an answer that was claimed: */
+    uint32_t *claim;  /* answer, per place in a response that was claimed: */
     size_t claim_cap;
     struct keymap claims; /* struct claim */
 };
 
-/* A place in the answer to a READ request. */
+/* A place in the response to a READ request. */
 struct claim {
     int64_t rel;
     int64_t request;
@@ -44,8 +44,8 @@ static void links_free(struct links *l)
     keymap_free(&l->claims);
 }
 
-/* The latest copy of the READ, in time for the answer and with its PSN; where none is in time, the
- * latest with its PSN; EVENT_NONE if there is none. */
+/* The latest copy of the READ, in time for the response and with its PSN; where none is in time,
+ * the latest with its PSN; EVENT_NONE if there is none. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer)
 {
@@ -64,7 +64,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
     return any;
 }
 
-/* Whether the wire may have made two of one. */
+/* Returns whether the wire may have made two of one. */
 static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -73,8 +73,8 @@ static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
            memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
 }
 
-/* An answer takes its place. A responder answers in order: another that had this place came from
- * the copy before, unless that has such an answer too. False without memory. */
+/* A response takes its place. A responder answers in order: another that had this place came from
+ * the copy before, unless that has such a response too. False without memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Stores: the bytes that rc_responder.h puts into the responders' memory because recorded answers
+ * Stores: the bytes that rc_responder.h puts into the responders' memory because recorded responses
  * show them: what was there from the beginning, and what the responders' programs stored later,
  * before which request. For setup_dump_json.h.
  */
@@ -32,7 +32,7 @@ struct memory_log {
     size_t byte_cnt, byte_cap;
 };
 
-/* A byte is stored; 0, or -1 without memory. */
+/* A byte is stored; Returns 0, or -1 without memory. */
 int memory_log_byte(struct memory_log *log, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial);
 /* What was stored since the last call was stored for this request, played at frame `at`. */

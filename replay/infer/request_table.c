@@ -23,7 +23,7 @@ const struct request_pkt *request_at(const struct inferred_setup *s, int64_t rel
 {
     const struct request_pkt *e;
 
-    /* Of SENDs and WRITEs only, each PSN is an entry. */
+    /* Of SENDs and WRITEs only, each PSN is an request packet. */
     if (s->req_cnt && rel >= s->req[0].rel && rel - s->req[0].rel < (int64_t)s->req_cnt &&
         s->req[rel - s->req[0].rel].rel == rel)
         return &s->req[rel - s->req[0].rel];
@@ -55,11 +55,11 @@ static int seen_cmp(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* The message that is open while the entries are walked. */
+/* The message that is open while the request packets are walked. */
 struct open_msg {
     bool open;
     enum roce_kind kind;
-    uint32_t first; /* entry */
+    uint32_t first; /* request packet */
     uint64_t va;
     uint32_t rkey;
     uint64_t total; /* RETH DMALen */
@@ -81,7 +81,7 @@ static bool is_single(enum roce_kind kind)
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
 }
 
-/* Whether the length of a SEND or WRITE packet fits its place (R079, R080). */
+/* Returns whether the length of a SEND or WRITE packet fits its place (R079, R080). */
 static bool length_fits(const struct roce_opcode *op, const struct request_pkt *e, uint32_t mtu,
                         const struct open_msg *m)
 {
@@ -98,7 +98,7 @@ static bool length_fits(const struct roce_opcode *op, const struct request_pkt *
     return m->off + e->len < m->total;
 }
 
-/* Fills in an entry from its packet and the message it is part of. */
+/* Fills in an request packet from its packet and the message it is part of. */
 static void read_entry(const struct inferred_setup *s, struct request_pkt *e, uint32_t idx,
                        struct open_msg *m)
 {
@@ -169,7 +169,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
         struct request_pkt *e;
 
         if (seen[i].rel < expect)
-            continue; /* sent again, or the tail of a READ */
+            continue; /* retransmitted, or the tail of a READ */
         if (seen[i].rel > expect) {
             *gap = expect;
             break;

@@ -73,7 +73,7 @@ struct responder_host {
 };
 
 /* Callbacks for each action of a responder's program and for each request played, in order, so that
- * a remote device can repeat them. A callback returns 0, or -1 without memory. */
+ * a remote device can repeat them. A callback returns Returns 0, or -1 without memory. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);

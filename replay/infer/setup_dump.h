@@ -16,7 +16,7 @@ json_t *setup_dump_json(const struct session *session, const struct memory_log *
 /* The bit of enum rnic_access with this name in JSON, or 0. */
 unsigned setup_dump_access_bit(const char *name);
 
-/* Writes it to a file. 0, or -1 and an error. */
+/* Writes it to a file. Returns 0, or -1 and an error. */
 int setup_dump_write(const struct session *session, const struct memory_log *log, const char *path,
                      struct error *error);
 

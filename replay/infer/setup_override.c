@@ -91,7 +91,8 @@ static void apply_numbers(const struct dir_override *c, struct inferred_setup *s
         s->qpn = c->qpn;
 }
 
-/* The next entry from *from on with this PSN, in the order of the entries; or NULL. */
+/* The next request packet from *from on with this PSN, in the order of the request packets; or
+ * NULL. */
 static const struct request_pkt *next_entry(const struct inferred_setup *s, size_t *from,
                                             uint32_t psn)
 {
@@ -202,7 +203,7 @@ struct host_override *setup_override_host(struct setup_override *override,
     return NULL;
 }
 
-/* Whether the capture has a responder for the device. */
+/* Returns whether the capture has a responder for the device. */
 static bool is_there(const struct setup_override *override, const struct session *session,
                      size_t index)
 {

@@ -2,8 +2,8 @@
 /*
  * Given: what a --setup file says that the devices of a capture had, in place of what infer_setup.h
  * and shadow_memory.h make of the packets. The file has the form of --dump-setup (replay.md); what
- * it leaves out is derived. Bytes that it gives are an obligation: an answer that shows others is a
- * difference, unless the file says that the responder's program stored them.
+ * it leaves out is derived. Bytes that it gives are an obligation: a response that shows others is
+ * a difference, unless the file says that the responder's program stored them.
  */
 #ifndef REPLAY_INFER_SETUP_OVERRIDE_H
 #define REPLAY_INFER_SETUP_OVERRIDE_H
@@ -42,10 +42,10 @@ struct recv_override {
     uint32_t len;    /* bytes, or RECV_FULL */
 };
 
-/* A run of the drive. */
+/* A direction of the drive. */
 struct dir_override {
     size_t index;    /* in the file */
-    uint32_t number; /* of the run, from 1 */
+    uint32_t number; /* of the direction, from 1 */
     unsigned has;
     uint32_t mtu, pkey, rq_psn, msn, access, rnr_timer, receive_len, resources;
     bool mtu_fits; /* the path MTU is not known, but this one fits */
@@ -89,12 +89,12 @@ struct setup_override {
     size_t host_cnt, host_cap;
 };
 
-/* Reads a file: setup_override_read.c. 0, or -1 and an error that names the file, where in it, and
- * the value. setup_override_free() is wanted in both cases. */
+/* Reads a file: setup_override_read.c. Returns 0, or -1 and an error that names the file, where in
+ * it, and the value. setup_override_free() is to be called in both cases. */
 int setup_override_read(struct setup_override *override, const char *path, struct error *error);
 void setup_override_free(struct setup_override *override);
 
-/* What is given of a run, or NULL; `given` may be NULL. */
+/* What is given of a direction, or NULL; `given` may be NULL. */
 const struct dir_override *setup_override_dir(const struct setup_override *override, size_t run);
 
 /* While a setup is derived: what has to be known before requests are read, and before answers are.
@@ -102,7 +102,8 @@ const struct dir_override *setup_override_dir(const struct setup_override *overr
 void setup_override_packets(const struct dir_override *conn, struct inferred_setup *setup);
 void setup_override_responses(const struct dir_override *conn, struct inferred_setup *setup);
 
-/* All the rest, when all setups are derived and nothing is played. 0, or -1 and an error. */
+/* All the rest, when all setups are derived and nothing is played. Returns 0, or -1 and an error.
+ */
 int setup_override_apply(const struct setup_override *override, struct session *session,
                          struct error *error);
 

@@ -10,7 +10,7 @@ enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 /* How long explanations may be looked for in one capture; after that a contradiction stands. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* A buffer that was filled anew differs in at least this many bytes, and in most of them. */
+/* A buffer that was filled again differs in at least this many bytes, and in most of them. */
 #define REFILL_MIN 16
 
 void shadow_init(struct shadow_memory *memory)
@@ -189,7 +189,7 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Whether the value now seen was written by means of another key for the same memory. */
+/* Returns whether the value now seen was written by means of another key for the same memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {
@@ -204,8 +204,8 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
     return false;
 }
 
-/* Whether the responder's program filled the buffer anew: most bytes of it changed, after the last
- * remote write, and after something told the program that the write had come. */
+/* Returns whether the responder's program filled the buffer again: most bytes of it changed, after
+ * the last remote write, and after something told the program that the write had come. */
 static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
                      const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {

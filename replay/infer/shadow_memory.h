@@ -15,7 +15,7 @@
  *   given     the user says what it was: an obligation too
  *
  * An obligation ends where another explanation is in the capture: the same bytes written through
- * another key with just the value now seen, or a buffer that the responder's program filled anew
+ * another key with just the value now seen, or a buffer that the responder's program filled again
  * after a message told it that it may. Where another connection wrote the byte and an allowed order
  * of execution explains what a READ shows (shared_memory.h), it is there for that READ only.
  */
@@ -92,7 +92,7 @@ struct shadow_memory {
     size_t lent_cnt;
     size_t lent_cap;
     uint64_t pages;
-    uint64_t effort; /* steps spent on looking for explanations */
+    uint64_t effort; /* events spent on looking for explanations */
     /* For the report. */
     uint64_t initial;     /* bytes of the initial image that were derived */
     uint64_t host_stores; /* bytes that the responder's program stored */
@@ -102,12 +102,12 @@ struct shadow_memory {
 void shadow_init(struct shadow_memory *memory);
 void shadow_free(struct shadow_memory *memory); /* the RNIC that uses it must be gone */
 
-/* An access that the recorded responder accepted: widens the key's region. 0, or -1 without memory.
- * Nothing for `len` 0, where no key is checked (R085), nor for a range that wraps. */
+/* An access that the recorded responder accepted: widens the key's region. Returns 0, or -1 without
+ * memory. Nothing for `len` 0, where no key is checked (R085), nor for a range that wraps. */
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* An access that touches no byte, but needs the key; 0 or -1. */
+/* An access that touches no byte, but needs the key; Returns 0, or -1 without memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
 /* The key is invalidated by a SEND; a key nobody used gets a region of one page. */
@@ -119,7 +119,7 @@ const char *shadow_map(struct shadow_memory *memory);
 /* The region of a key, or NULL. */
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey);
 
-/* Whether the whole range lies in the region and it grants `access`. */
+/* Returns whether the whole range lies in the region and it grants `access`. */
 bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access);
 
 /* The user says that these bytes are at `va` of the region, which covers them. 0, or -1 if too much
@@ -136,14 +136,16 @@ void shadow_deregister(struct shadow_region *region);
 int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
-/* The READ was executed: puts back what shadow_observe() lent it. 0 or -1. */
+/* The READ was executed: puts back what shadow_observe() lent it. Returns 0, or -1 without memory.
+ */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). 0 or -1. */
+/* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). Returns 0, or -1
+ * without memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Whether a remote write put the byte at `va` there, which the region covers. */
+/* Returns whether a remote write put the byte at `va` there, which the region covers. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
 /* The capture lacks requests here, any of which may have written anywhere: what was written before

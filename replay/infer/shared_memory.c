@@ -19,7 +19,8 @@
 /* ---- what is written ---------------------------------------------------------------------------
  */
 
-/* The responses that first show each entry executed: `until` has room for one packet an entry. */
+/* The responses that first show each request packet executed: `until` has room for one packet an
+ * request packet. */
 static void find_until(const struct inferred_setup *s, uint32_t *until)
 {
     size_t next = 0;
@@ -42,7 +43,7 @@ static bool is_executed_unseen(const struct inferred_setup *s, const struct requ
     return false;
 }
 
-/* What an atomic found, as its answer says, and left. */
+/* What an atomic found, as its response says, and left. */
 static void read_atomic(const struct inferred_setup *s, const struct request_pkt *e,
                         struct shared_write *w)
 {
@@ -232,8 +233,8 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Whether all can be executed in the orders of their words: none waits for another that waits for
- * it, by way of several words. */
+/* Returns whether all can be executed in the orders of their words: none waits for another that
+ * waits for it, by way of several words. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* per run: its next turn */
@@ -348,7 +349,7 @@ void shared_memory_free(struct shared_memory *sh)
 /* ---- while it is played ------------------------------------------------------------------------
  */
 
-/* The first turn of an entry; turn_cnt or another's if it has none. */
+/* The first turn of an request packet; turn_cnt or another's if it has none. */
 static size_t turn_of(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     size_t low = 0, high = sh->turn_cnt;

@@ -11,7 +11,7 @@ static bool add_packet(struct recorded_direction *recorded, uint32_t pkt)
     return true;
 }
 
-/* The step with which a message begins after the gap, or step_cnt. */
+/* The event with which a message begins after the gap, or step_cnt. */
 static uint32_t next_message(const struct inferred_setup *s)
 {
     uint32_t i = 0;
@@ -41,7 +41,7 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* What is sent again is played in the rest, if at all, and so are its answers. */
+        /* What is retransmitted is played in the rest, if at all, and so are its responses. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Stretch: a part of a side whose requests the capture has without a gap. A capture that lacks a
- * request, which the responder executed all the same, says nothing firm from there on until a new
+ * Stretch: a part of a direction whose requests the capture has without a gap. A capture that lacks
+ * a request, which the responder executed anyway, says nothing firm from there on until a new
  * message begins; what follows is replayed like a capture that starts there. So one lost frame
  * costs one message, not the connection.
  */
@@ -11,12 +11,13 @@
 #include "infer/infer_setup.h"
 
 /* A side that lacks more requests than this is given up after so many stretches: each is derived
- * and played anew. */
+ * and played again. */
 #define STRETCHES_MAX 64u
 
-/* Parts the side of `setup` at its setup.gap. *head receives what comes before, *rest what comes
- * from the next message on; either may turn out empty (cnt 0), and never both together hold more
- * than the side. 0, or -1 without memory; recorded_direction_free() is wanted for both in any case.
+/* Parts the direction of `setup` at its setup.gap. *head receives what comes before, *rest what
+ * comes from the next message on; either may turn out empty (cnt 0), and never both together hold
+ * more than the direction. Returns 0, or -1 without memory; recorded_direction_free() is to be
+ * called for both in any case.
  */
 int split_at_gap(const struct inferred_setup *setup, struct recorded_direction *head,
                  struct recorded_direction *rest);

@@ -24,7 +24,8 @@ static uint32_t device_of(struct session *session, const struct trace_flow *flow
     return (uint32_t)session->host_cnt++;
 }
 
-/* A run for a side or a stretch of one; `part` is NULL or given over. -1 without memory. */
+/* A direction for a direction or a stretch of one; `part` is NULL or given over. -1 without memory.
+ */
 static int add_direction(struct session *session, const struct recorded_direction *recorded,
                          struct recorded_direction *part)
 {
@@ -57,7 +58,8 @@ static void drop_direction(struct session *session)
     free(dir->stretch);
 }
 
-/* Replaces the last run, whose requests have a gap, by runs of the stretches before and after it.
+/* Replaces the last run, whose requests have a gap, by directions of the stretches before and after
+ * it.
  */
 static int split_direction(struct session *session, const struct recorded_direction *recorded)
 {

@@ -80,7 +80,7 @@ struct trace {
 };
 
 /*
- * Reads a whole capture. 0, or -1 and an error. trace_free() is wanted in both cases.
+ * Reads a whole capture. Returns 0, or -1 and an error. trace_free() is to be called in both cases.
  *
  * An RNIC has one MAC address. Where the capture shows several for one IP address or GID (two
  * routers, a capture point behind one, a mirror port that writes a time into the frame), each
@@ -89,7 +89,8 @@ struct trace {
 int trace_read(struct trace *trace, const char *path, struct error *error);
 void trace_free(struct trace *trace);
 
-/* Puts the ICRC of a packet right, so that a conformant receiver takes it. 0, or -1 without memory.
+/* Puts the ICRC of a packet right, so that a conformant receiver takes it. Returns 0, or -1 without
+ * memory.
  */
 int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 
@@ -100,8 +101,8 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 /* Parses a packet again; it was readable once, so it is now. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
-/* Whether the wire shows `earlier` again as `later`: the same packet so soon after it that nobody
- * can have sent it anew. */
+/* Returns whether the wire shows `earlier` again as `later`: the same packet so soon after it that
+ * nobody can have sent it again. */
 bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet *later);
 
 /* The services whose requests are acknowledged. */
@@ -110,8 +111,8 @@ static inline bool trace_acknowledged(enum roce_svc svc)
     return svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC;
 }
 
-/* Whether a request of this kind is answered by READ responses: without data for FLUSH and ATOMIC
- * WRITE (annex A19). */
+/* Returns whether a request of this kind is answered by READ responses: without data for FLUSH and
+ * ATOMIC WRITE (annex A19). */
 static inline bool trace_draws_read_response(enum roce_kind kind)
 {
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE;

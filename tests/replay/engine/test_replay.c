@@ -460,7 +460,7 @@ static void what_cannot_be_replayed_is_skipped(void)
 
     talk_init(&t);
     talk_send(&t, ROCE_OP_UC_SEND_LAST, 7, 10, 1);
-    expect_skip(&t, "no whole message");
+    expect_skip(&t, "no complete message");
 
     talk_init(&t);
     talk_packet(&t, &pkt, ROCE_OP_RD_SEND_ONLY, 7, true);

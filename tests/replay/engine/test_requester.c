@@ -278,7 +278,7 @@ static void what_no_requester_sends_is_skipped(void)
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
     talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes too few */
     talk_ack(&t, 1, 0x61, 0);
-    expect_skip(&t, "lengths that no conformant requester sends");
+    expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
 /* Hardware has more packets in flight than our requester by default. */

@@ -136,7 +136,7 @@ bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 /* Returns rel of the last PSN that a response shows executed. */
 int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
 
-/* Returns whether a response came late enough after the request at event `request` to response it.
+/* Returns whether a response came late enough after the request at event `request` to answer it.
  */
 bool event_in_time(const struct inferred_setup *setup, uint32_t response, uint32_t request);
 

@@ -200,7 +200,7 @@ static void what_is_wrong_is_said_with_its_place(void)
     CHECKRUN_EXPECT("echo '[]' > $T/x.json; $R replay --setup $T/x.json $C/rc-read-sizes.pcap", 2,
                     "", "x.json: not a JSON object");
     CHECKRUN_EXPECT("$R replay --setup $T/x.json $C/rc-read-sizes.pcap $C/ipv6.pcap", 2, "",
-                    "--setup is for one capture");
+                    "--setup requires one capture");
 }
 
 SUITE("replay.setup", TEST(what_was_dumped_gives_the_same_report),

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Check: one capture, from its frames to a report: feeds the observer of rnic/flow and collects
- * what it says. Memory does not grow with the length of the capture.
+ * Check of one capture. cmd_check calls check_capture() for each capture, then prints the report.
+ *
+ *   1. parallel_reader parses the frames and computes ICRCs
+ *   2. the observer of rnic/flow judges each packet and reports findings and connections
+ *   3. finding_groups and check_report collect them; check_json and annotate write them at once
+ *   4. check_text and check_junit print the report
+ *
+ * Memory does not grow with the length of the capture. Errors name the file and, if known, the
+ * frame.
  */
 #ifndef REPLAY_CHECK_CHECK_H
 #define REPLAY_CHECK_CHECK_H

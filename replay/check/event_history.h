@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Story: the last events of each connection, to be told in words when it turns out that it failed.
- * Packets of one kind in a row are one event. Memory is fixed: a connection shares its place with
- * those whose numbers are equal modulo the number of places, and the latest has it.
+ * History of the last events of each connection, printed if the connection fails. Consecutive
+ * packets of one kind are one event. Memory is fixed: connections whose numbers are equal modulo
+ * the number of slots share a slot, and the latest one owns it.
  */
 #ifndef REPLAY_CHECK_EVENT_HISTORY_H
 #define REPLAY_CHECK_EVENT_HISTORY_H
@@ -29,11 +29,11 @@ struct event_history;
 struct event_history *event_history_new(void); /* NULL without memory */
 void event_history_del(struct event_history *history);
 
-/* Looks at a frame that the observer was fed. */
+/* Adds a packet and what the observer found in it. */
 void event_history_add(struct event_history *history, const struct roce_flow_in *in,
                        const struct roce_flow_result *result);
 
-/* The events of connection `stream`, oldest first, into `out`; how many. */
+/* The events of connection `stream`, oldest first, in `out`. Returns their number. */
 unsigned event_history_of(const struct event_history *history, uint32_t stream,
                           struct history_event out[HISTORY_EVENTS]);
 
@@ -41,7 +41,7 @@ unsigned event_history_of(const struct event_history *history, uint32_t stream,
 const struct history_event *event_history_request(const struct history_event *events, unsigned cnt,
                                                   unsigned side, uint32_t psn);
 
-/* One event in words, without frame numbers and times. */
+/* Adds one event as text, without frame numbers and times. */
 void history_event_text(struct strbuf *t, const struct history_event *event);
 
 #endif

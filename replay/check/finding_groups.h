@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tally: the findings of a capture, counted by connection and rule, with the first frames of each.
- * Memory has a limit, whatever is fed: counts of severities stay right, what is kept does not grow.
+ * Findings of a capture, grouped by connection and rule, with the first frames of each group.
+ * Memory is bounded: the counts stay exact, but at most a fixed number of groups and findings is
+ * kept.
  */
 #ifndef REPLAY_CHECK_FINDING_GROUPS_H
 #define REPLAY_CHECK_FINDING_GROUPS_H
 
 #include "flow/flow.h"
 
-#define FINDING_GROUP_FRAMES 6 /* as many as a line of a report can show */
+#define FINDING_GROUP_FRAMES 6 /* frames that a line of a report shows */
 
-/* Findings that differ in their frame only. */
+/* Findings that differ only in their frame. */
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
@@ -28,7 +29,7 @@ struct finding_groups {
     struct finding_group
         *group; /* in the order of their first finding, until finding_groups_sort() */
     uint32_t group_cnt, group_cap;
-    struct kept_finding *kept; /* every finding, if wanted */
+    struct kept_finding *kept; /* every finding, if `keep` is set */
     uint32_t kept_cnt, kept_cap;
     bool keep;
     uint64_t not_kept; /* findings without a group, for the limit or for lack of memory */

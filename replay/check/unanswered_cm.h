@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Asked: connections and QPs that somebody asked for by CM (REQ, SIDR_REQ) more than once, and that
- * nobody answered; and answers (REP) that wait for an RTU so. A program whose connection never came
- * about has no packets of its own that could tell.
+ * CM messages (REQ, SIDR_REQ, REP) that were retransmitted without an answer. They explain a
+ * connection that was never established and so has no data packets.
  */
 #ifndef REPLAY_CHECK_UNANSWERED_CM_H
 #define REPLAY_CHECK_UNANSWERED_CM_H
@@ -14,9 +13,9 @@
 #define UNANSWERED_CM_MAX 64u /* at a time */
 
 struct unanswered_cm_entry {
-    uint32_t tries; /* 0: nobody */
-    uint32_t id;    /* of the exchange, the asking side's */
-    uint32_t qpn;   /* of a REP: of its sender's QP */
+    uint32_t tries; /* transmissions, 0 for a free entry */
+    uint32_t id;    /* communication or request id of the sender */
+    uint32_t qpn;   /* of a REP: QPN of its sender */
     enum roce_cm kind;
     bool v1; /* RoCEv1 */
     uint32_t first_frame, last_frame;
@@ -30,20 +29,21 @@ struct unanswered_cm {
     unsigned reps; /* of these are REPs */
 };
 
-/* A CM message of that packet, which no receiver drops. */
+/* Adds a CM message, or removes the entry that it answers. The packet is one that receivers accept.
+ */
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* A packet of another kind: who sends it has its connection, with or without an RTU. */
+/* Notes a data packet: its sender has an established connection, so its REP needs no RTU. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
-/* Whether this one was asked for again and again, in vain. */
+/* Returns whether the message was retransmitted without an answer. */
 bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one);
 
-/* How many were. */
+/* Returns the number of messages without an answer. */
 uint32_t unanswered_cm_cnt(const struct unanswered_cm *list);
 
-/* In words, with times since `begin`. */
+/* Prints an entry as text, with times relative to `begin` (ns). */
 void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint64_t begin);
 
 #endif

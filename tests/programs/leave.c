@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Leave: a process that has polled what it waited for ends at once, and destroys nothing. Its peer
- * must get its completion all the same: an RNIC has acknowledged a message before the program can
- * know of it.
+ * Leave: a process ends right after it polled its last completion, and destroys nothing. Its peer
+ * must still get its completion: an RNIC acknowledges a message before the program learns of it.
  *
  *   leave [TIMES [exit|now|stop|exec]]  now: by _exit(), which runs nothing of the program's
  * libraries stop: the QP first goes to ERR, as by rdma_disconnect() exec: it becomes another

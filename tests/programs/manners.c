@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Manners: what programs do besides verbs: storms of signals, threads that are cancelled, another
- * root folder, all descriptors closed. Each case is a process of its own.
+ * Manners: programs that use the process in unusual ways: frequent signals, canceled threads,
+ * another root folder, all descriptors closed. Each case runs in a separate process.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -37,7 +37,7 @@ static void count(int sig)
     signals++;
 }
 
-/* A SIGALRM every half millisecond, for this thread. */
+/* Sends SIGALRM to this thread every half millisecond. */
 static void storm(int flags)
 {
     const struct sigaction action = {.sa_handler = count, .sa_flags = flags};
@@ -258,7 +258,7 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* No thread keeps a CPU busy. What was just done may go on for a while on a slow machine. */
+/* Returns whether no thread uses a CPU; earlier work may continue for a while on a slow machine. */
 static bool idle(double limit)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -298,8 +298,8 @@ static void refused_system_call_is_replaced(void)
     MUST(idle(0.03)); /* nothing is to be done */
 }
 
-/* It closes what it does not know, the device's descriptors with it: the device is lost, but no
- * call hangs and no thread keeps a CPU busy. */
+/* The program closed all descriptors, also the device's. The device is then lost, but no call hangs
+ * and no thread uses a CPU. */
 static void lose_device(void)
 {
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};
@@ -385,8 +385,8 @@ static int own_socket(int *far)
     return fd;
 }
 
-/* ... and has files of its own under their numbers then, into which nothing is written and which
- * nobody else closes. */
+/* The program opens its own files under the closed numbers. The device writes nothing to them and
+ * does not close them. */
 static void own_descriptors(int (*open_own)(int *far))
 {
     int far[40], its, fd = 0;

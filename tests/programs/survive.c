@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Survive: two programs write to each other without end, until one is gone; the other says with
- * which status it learned of that, sees its other requests flushed, and then closes everything.
+ * Survive: two programs write to each other until one is killed. The other prints the status of the
+ * first failed request, expects the others to be flushed, and then closes everything.
  *
  *   survive PORT [HOST]
  */

@@ -28,7 +28,8 @@ static struct roce_pkt atomic_write(uint32_t psn, uint64_t va, uint32_t rkey, ui
     return pktgen_write(&host.gen, ROCE_OP_RC_ATOMIC_WRITE, psn, va, rkey, dma_len, data, 8);
 }
 
-/* The answer of both: READ Response Only without data, with the MSN of the request. */
+/* Expects the response of both operations: READ Response Only without data, with the MSN of the
+ * request. */
 static void expect_done(uint32_t psn, uint32_t msn)
 {
     struct roce_pkt pkt = responder_out(&host);
@@ -54,7 +55,7 @@ static void atomic_write_is_executed(void)
 
     responder_init(&host);
     psn = first_psn();
-    /* AckReq means nothing: the response is owed all the same (R101). */
+    /* The response is sent with or without AckReq (R101). */
     EXPECT_EQ(responder_in(&host, atomic_write(psn, RESPONDER_VA + 16, RESPONDER_KEY, 8, data)),
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(memcmp(host.mem + 16, data, 8), 0);
@@ -65,7 +66,7 @@ static void atomic_write_is_executed(void)
     responder_free(&host);
 }
 
-/* R126, oA19-28: 8 bytes, and where 8 bytes lie. */
+/* R126, oA19-28: an ATOMIC WRITE needs exactly 8 aligned bytes. */
 static void bad_atomic_write_is_nakked(void)
 {
     static const uint8_t data[16] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -117,7 +118,7 @@ static void flush_is_executed(void)
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(responder_in(&host, flush(psn + 1, 3, 0, RESPONDER_VA + 1, RESPONDER_KEY, 1)),
               RNIC_RESP_ADVANCE);
-    /* Of level MR address and length mean nothing. */
+    /* Level MR ignores address and length. */
     EXPECT_EQ(responder_in(&host, flush(psn + 2, 2, 1, 0, RESPONDER_KEY, UINT32_MAX)),
               RNIC_RESP_ADVANCE);
     for (uint32_t i = 0; i < 3; i++)
@@ -133,7 +134,7 @@ static void bad_flush_is_nakked(void)
         uint32_t rkey;
         uint64_t off;
         uint32_t len;
-        unsigned denied; /* of the QP */
+        unsigned denied; /* right that the QP lacks */
         uint8_t nak;
     } rows[] = {
         {0, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* no placement type */
@@ -146,7 +147,8 @@ static void bad_flush_is_nakked(void)
         {1, 1, RESPONDER_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 0, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 1, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
-        {1, 0, RESPONDER_KEY + 0x100, 0, 0, 0, ROCE_NAK_REMOTE_ACCESS}, /* C9-88 is not of FLUSH */
+        {1, 0, RESPONDER_KEY + 0x100, 0, 0, 0,
+         ROCE_NAK_REMOTE_ACCESS}, /* C9-88 does not apply to FLUSH */
         {1, 0, RESPONDER_KEY, RESPONDER_MEM_LEN - 4, 8, 0, ROCE_NAK_REMOTE_ACCESS},
     };
 
@@ -167,8 +169,9 @@ static void bad_flush_is_nakked(void)
     }
 }
 
-/* R111-R116: answered again and not done again; with an address of 0, as Linux rxe repeats it
- * (D17); dropped when the PSN was another operation's or is too old. */
+/* R111-R116: a duplicate is answered again and not executed again, also with address 0, as Linux
+ * rxe retransmits it (D17). It is dropped if the PSN belonged to another operation or is too old.
+ */
 static void duplicate_is_answered_not_executed(void)
 {
     static const uint8_t one[8] = {1};
@@ -203,7 +206,7 @@ static void duplicate_is_answered_not_executed(void)
     responder_free(&host);
 }
 
-/* R076: they take responder resources as READs do. */
+/* R076: they use responder resources like READs. */
 static void r076_a19_uses_responder_resources(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -233,7 +236,7 @@ static struct rnic_send_wr flush_wr(uint64_t wr_id, unsigned type, enum rnic_flu
                                  .flush = {.len = len, .type = type, .level = level}};
 }
 
-/* What goes out, what comes back, what completes. */
+/* Checks request packets, responses and completions. */
 static void requests_are_sent_and_completed(void)
 {
     struct rnic_send_wr wr =
@@ -276,7 +279,8 @@ static void requests_are_sent_and_completed(void)
     requester_free(&fake);
 }
 
-/* R136, R153: inline data is that of the post, in the repetition too, whatever max_inline is. */
+/* R136, R153: inline data is copied at the post and unchanged in a retransmission, independent of
+ * max_inline. */
 static void inline_data_is_kept_for_retransmission(void)
 {
     uint8_t data[8] = {9, 8, 7, 6, 5, 4, 3, 2};
@@ -303,8 +307,8 @@ static void inline_data_is_kept_for_retransmission(void)
     requester_free(&fake);
 }
 
-/* R130, R131, R139: they count for max_rd_atomic, a fence waits for them, and an ACK is no answer.
- */
+/* R130, R131, R139: they count for max_rd_atomic, a fence waits for them, and an ACK does not
+ * complete them. */
 static void a19_counts_for_max_rd_atomic_and_fence(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -331,7 +335,7 @@ static void a19_counts_for_max_rd_atomic_and_fence(void)
     requester_free(&fake);
 }
 
-/* R141-R143: an answer of another kind or with data. */
+/* R141-R143: a response of another kind or with data. */
 static void bad_response_fails_the_request(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What responses do: R137-R148, R152, R155-R161, R198, R199 of rnic/rules.md. */
+/* Processing of responses: R137-R148, R152, R155-R161, R198, R199 of rnic/rules.md. */
 #include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -14,7 +14,7 @@
 
 static struct requester_fixture fake;
 
-/* Three SENDs of one packet each, sent: positions 0, 1, 2. */
+/* Sends three SENDs of one packet each: positions 0, 1, 2. */
 static void three_sends(void)
 {
     requester_init(&fake);
@@ -23,7 +23,7 @@ static void three_sends(void)
     EXPECT_EQ(requester_out_all(&fake), 3);
 }
 
-/* A READ of four packets (positions 0 .. 3) and a SEND (4), sent. */
+/* Sends a READ of four packets (positions 0 .. 3) and a SEND (4). */
 static void read_and_send(void)
 {
     requester_init(&fake);
@@ -44,7 +44,7 @@ static void expect_end(uint64_t wr_id, enum rnic_wc_status status)
     requester_free(&fake);
 }
 
-/* R138, R064: one ACK for all of them, in order. */
+/* R138, R064: one ACK completes all three, in order. */
 static void r138_coalesced_ack(void)
 {
     three_sends();
@@ -56,7 +56,8 @@ static void r138_coalesced_ack(void)
     requester_free(&fake);
 }
 
-/* R137, R144: PSNs never sent and PSNs answered before do nothing (rxe-6.1 D12, D7). */
+/* R137, R144: responses to PSNs never sent, or already answered, have no effect (rxe-6.1 D12, D7).
+ */
 static void r137_ghosts(void)
 {
     requester_init(&fake);
@@ -86,8 +87,8 @@ static void r137_ghosts(void)
     requester_free(&fake);
 }
 
-/* R063, R141, R145: a READ response tells of what is before it, and its bytes are where they
- * belong. */
+/* R063, R141, R145: a READ response acknowledges earlier requests, and its bytes are placed
+ * correctly. */
 static void r145_read_completes(void)
 {
     requester_init(&fake);
@@ -107,7 +108,7 @@ static void r145_read_completes(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xA1 + i / 256);
     EXPECT_EQ(fake.mem[4095], (uint8_t)(4095 * 5 + 4095 / 256));
     EXPECT_EQ(fake.mem[5096], (uint8_t)(5096 * 5 + 5096 / 256));
-    /* R086: nothing to read is one empty packet. */
+    /* R086: a READ of length 0 is answered by one empty packet. */
     requester_post(&fake, 3, RNIC_WR_READ, 0, 0);
     requester_out_all(&fake);
     EXPECT_EQ(requester_read(&fake, ONLY, 5, 0, 0), RNIC_COMP_PLACE_READ);
@@ -115,7 +116,7 @@ static void r145_read_completes(void)
     requester_free(&fake);
 }
 
-/* R122, R125: the value from before, once. */
+/* R122, R125: the original value is written once. */
 static void r125_atomic_completes(void)
 {
     uint64_t value;
@@ -130,8 +131,9 @@ static void r125_atomic_completes(void)
     requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].byte_len, 8);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_FETCH_ADD);
-    requester_pass(&fake,
-                   REQUESTER_T); /* the answer of the second is lost: the same packet again */
+    requester_pass(
+        &fake,
+        REQUESTER_T); /* the response to the second is lost: the same packet is retransmitted */
     requester_expect(&fake, ROCE_OP_RC_CMP_SWAP, 1);
     EXPECT_EQ(requester_atomic(&fake, 1, 5), RNIC_COMP_PLACE_ATOMIC);
     EXPECT_EQ(requester_atomic(&fake, 1, 6), RNIC_COMP_DUPLICATE);
@@ -143,7 +145,7 @@ static void r125_atomic_completes(void)
     requester_free(&fake);
 }
 
-/* R139: an ACK, a NAK or data of a later request, while a READ or atomic is unanswered. */
+/* R139: an ACK, a NAK or data of a later request, while a READ or atomic has no response. */
 static void r139_implied_nak(void)
 {
     for (unsigned how = 0; how < 4; how++) {
@@ -178,7 +180,8 @@ static void r139_implied_nak(void)
     }
 }
 
-/* R140, R112: a gap in READ responses asks for what is missing, from the first missing packet. */
+/* R140, R112: after a gap in READ responses the READ is retransmitted from the first missing
+ * packet. */
 static void r140_read_gap(void)
 {
     struct roce_pkt pkt;
@@ -203,7 +206,7 @@ static void r140_read_gap(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xB1 + i / 256);
     requester_free(&fake);
 
-    /* The old responses may come after all, and rxe goes on with Middle (rxe-6.1 D4). */
+    /* The first response may continue later, and rxe continues with Middle (rxe-6.1 D4). */
     read_and_send();
     requester_read(&fake, FIRST, 0, 1, 256);
     EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
@@ -226,11 +229,11 @@ static void r140_read_gap(void)
     requester_free(&fake);
 }
 
-/* R141: Middle and Last without First; First or Only where nobody asked for one. */
+/* R141: Middle and Last without First; First or Only in the middle. */
 static void r141_read_order(void)
 {
     static const struct {
-        unsigned before; /* good responses first */
+        unsigned before; /* good responses before the bad one */
         uint8_t opcode;
         uint32_t len;
     } rows[] = {{0, MIDDLE, 256}, {0, LAST, 232}, {1, FIRST, 256}, {3, ONLY, 232}};
@@ -246,7 +249,7 @@ static void r141_read_order(void)
     }
 }
 
-/* R142: shorter, longer, ended too early, not ended. */
+/* R142: READ responses that are too short, too long, end too early, or do not end. */
 static void r142_read_length(void)
 {
     static const struct {
@@ -266,13 +269,13 @@ static void r142_read_length(void)
     }
 }
 
-/* R143: data for one that wanted none, or another kind. */
+/* R143: data for a request without data, or of another kind. */
 static void r143_wrong_kind(void)
 {
     three_sends();
     EXPECT_EQ(requester_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
     expect_end(0, RNIC_WC_BAD_RESP_ERR);
-    three_sends(); /* what is before it is acknowledged (R145) */
+    three_sends(); /* earlier requests are acknowledged (R145) */
     EXPECT_EQ(requester_atomic(&fake, 1, 1), RNIC_COMP_BAD_RESPONSE);
     requester_expect_wc(&fake, 0, OK);
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
@@ -286,7 +289,7 @@ static void r143_wrong_kind(void)
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
 }
 
-/* R146: the WR with that PSN; those before are good, those behind are flushed. */
+/* R146: a fatal NAK fails the WR with its PSN; earlier ones succeed, later ones are flushed. */
 static void r146_fatal_naks(void)
 {
     static const enum rnic_wc_status status[] = {OK, RNIC_WC_REM_INV_REQ_ERR,
@@ -297,7 +300,7 @@ static void r146_fatal_naks(void)
         EXPECT_EQ(requester_aeth(&fake, 1, NAK(code), 1), RNIC_COMP_NAK_FATAL);
         requester_expect_wc(&fake, 0, OK);
         expect_end(1, status[code]);
-        /* For a READ whose data is under way: any of its packets. */
+        /* For a READ in progress the NAK may name any of its packets. */
         read_and_send();
         requester_read(&fake, FIRST, 0, 1, 256);
         EXPECT_EQ(requester_aeth(&fake, 2, NAK(code), 1), RNIC_COMP_NAK_FATAL);
@@ -306,7 +309,7 @@ static void r146_fatal_naks(void)
     EXPECT_EQ(fake.counters.req_remote_operational_errors, 1);
 }
 
-/* R147, R108: reserved syndromes are nothing, not even an ACK; so is a refusal with data. */
+/* R147, R108: reserved syndromes are ignored, also as ACK; so is a NAK in a READ response. */
 static void r147_reserved(void)
 {
     for (unsigned syndrome = 0; syndrome < 256; syndrome++) {
@@ -336,7 +339,8 @@ static void r148_bad_local_buffer(void)
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
 }
 
-/* R154: sequence and implied NAKs are bounded by retry_cnt too, if the timer fires in between. */
+/* R154: retry_cnt also limits retries for sequence and implied NAKs, if the timer expires in
+ * between. */
 static void r154_nak_retries(void)
 {
     three_sends();
@@ -346,16 +350,16 @@ static void r154_nak_retries(void)
         EXPECT_EQ(requester_out_all(&fake), i ? 0 : 3);
     }
     requester_pass(&fake, REQUESTER_T);
-    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE); /* about to be sent anyway */
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE); /* will be sent anyway */
     EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
     EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(fake.req.retry.retries_left, 0);
-    requester_pass(&fake, 2 * REQUESTER_T); /* it fired once, and there was no progress */
+    requester_pass(&fake, 2 * REQUESTER_T); /* it expired once without progress */
     expect_end(0, RNIC_WC_RETRY_EXC_ERR);
 }
 
-/* R155: each step forward gives all tries back. */
+/* R155: progress resets the retry counters. */
 static void r155_progress_reloads(void)
 {
     requester_init(&fake);
@@ -369,8 +373,8 @@ static void r155_progress_reloads(void)
     requester_free(&fake);
 }
 
-/* R156-R159: nothing is sent until the time is over, then from that PSN; after rnr_retry the error;
- * for a READ too. */
+/* R156-R159: nothing is sent until the RNR wait ends, then from that PSN. After rnr_retry waits the
+ * request fails. Same for a READ. */
 static void r156_rnr_nak(void)
 {
     three_sends();
@@ -400,8 +404,8 @@ static void r156_rnr_nak(void)
     requester_free(&fake);
 }
 
-/* R156: also where nothing was sent again yet since the timer fired, as when the rate is held down,
- * and where the NAK ends another wait. */
+/* R156: also when nothing was retransmitted since the timer expired (low rate), and when the NAK
+ * ends another wait. */
 static void r156_before_it_goes_again(void)
 {
     three_sends();
@@ -420,7 +424,7 @@ static void r156_before_it_goes_again(void)
     requester_free(&fake);
 }
 
-/* R157: 7 never ends. */
+/* R157: rnr_retry 7 has no limit. */
 static void r157_rnr_for_ever(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -440,7 +444,7 @@ static void r157_rnr_for_ever(void)
     requester_free(&fake);
 }
 
-/* What the RNR NAK was about was answered after all: the wait has no reason any more. */
+/* The request of the RNR NAK was answered after all: the wait ends. */
 static void rnr_wait_ends_with_progress(void)
 {
     three_sends();

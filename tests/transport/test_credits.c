@@ -31,14 +31,15 @@ static void expect_ack(uint32_t psn, uint32_t credits, uint32_t msn)
                           msn);
 }
 
-/* R105, R107: what is posted when the ACK leaves, beyond what its MSN counts. */
+/* R105, R107: the ACK carries the receive WQEs posted when it is sent, beyond the messages that its
+ * MSN counts. */
 static void ack_carries_free_receive_wqes(void)
 {
     init(ROCE_SVC_RC);
     for (unsigned i = 0; i < 8; i++)
         responder_post(&fake, i, 0, 64);
     send_only(0);
-    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* the table has no 7 */
+    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* there is no code for 7 */
     expect_ack(0, 7, 1);
     send_only(1);
     send_only(2);
@@ -50,7 +51,8 @@ static void ack_carries_free_receive_wqes(void)
     responder_free(&fake);
 }
 
-/* R107 with a READ answered late: its MSN is older than what was taken since, so it tells less. */
+/* R107 with a late READ response: its MSN is older than the last message, so it reports fewer
+ * credits. */
 static void late_read_response_has_fewer_credits(void)
 {
     struct roce_pkt pkt;
@@ -68,12 +70,13 @@ static void late_read_response_has_fewer_credits(void)
     responder_free(&fake);
 }
 
-/* R134: who was told of none hears of the next one, once, unasked; and nobody else does. */
+/* R134: after zero credits, the next posted WQE causes one unsolicited ACK; otherwise there is
+ * none. */
 static void r134_post_after_zero_credits_sends_ack(void)
 {
     init(ROCE_SVC_RC);
     rnic_responder_posted(&fake.resp);
-    responder_expect_nothing(&fake); /* nobody was told anything */
+    responder_expect_nothing(&fake); /* no ACK was sent before */
     responder_post(&fake, 0, 0, 64);
     send_only(0);
     expect_ack(0, 0, 1);
@@ -98,7 +101,7 @@ static void r134_post_after_zero_credits_sends_ack(void)
     responder_free(&fake);
 }
 
-/* R106: a NAK says nothing of credits, and an RNR NAK does not make the responder promise. */
+/* R106: a NAK carries no credits, and an RNR NAK reserves none. */
 static void naks_carry_no_credits(void)
 {
     init(ROCE_SVC_RC);
@@ -112,7 +115,7 @@ static void naks_carry_no_credits(void)
     responder_free(&fake);
 }
 
-/* R106: none from a queue that is shared. */
+/* R106: ACKs of a shared queue carry no credits. */
 static void srq_acks_carry_no_credits(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -150,7 +153,7 @@ static void expect_xrc(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t 
     EXPECT_EQ(pkt.aeth.msn, msn);
 }
 
-/* R179, R181: the WQEs of the SRQ named, answers of the XRC service, credit code 31. */
+/* R179, R181: WQEs of the named SRQ, responses of the XRC service, credit code 31. */
 static void xrc_send_uses_named_srq(void)
 {
     struct roce_pkt pkt;
@@ -177,7 +180,7 @@ static void xrc_send_uses_named_srq(void)
     responder_free(&fake);
 }
 
-/* R180: unknown; and one that changes within a message. */
+/* R180: an unknown SRQ number, and one that changes within a message. */
 static void wrong_xrc_srq_is_nakked(void)
 {
     init(ROCE_SVC_XRC);
@@ -197,7 +200,7 @@ static void wrong_xrc_srq_is_nakked(void)
     responder_free(&fake);
 }
 
-/* An SRQ in error: NAK 0x63, not "try again". */
+/* An SRQ in the error state causes NAK 0x63, not an RNR NAK. */
 static void xrc_srq_in_error_is_nak_63(void)
 {
     init(ROCE_SVC_XRC);

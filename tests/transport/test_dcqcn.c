@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * DCQCN against a second computation of it: the formulas of Zhu et al., SIGCOMM 2015, section 5.1
- * (equations 1 to 4), in floating point and step by step. R218 of rnic/rules.md.
- */
+/* Compares DCQCN with a second implementation: the formulas of Zhu et al., SIGCOMM 2015, section
+ * 5.1 (equations 1 to 4), in floating point and step by step. R218 of rnic/rules.md. */
 #include "transport/dcqcn.h"
 
 #include <math.h>
@@ -34,10 +32,10 @@ static struct rnic_dcqcn_attr paper(void)
     return attr;
 }
 
-/* Bits a second at `now`. */
+/* Returns bits per second at `now`. */
 static uint64_t rate_at(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
-    (void)rnic_dcqcn_next(dc, attr, now); /* makes up for the time until then */
+    (void)rnic_dcqcn_next(dc, attr, now); /* applies the timer events until then */
     return dc->limited ? dc->rate : attr->rpg_max_rate * UINT64_C(1000000);
 }
 
@@ -100,7 +98,7 @@ static void alpha_decays_without_cnps(void)
         rnic_dcqcn_cnp(&dc, &attr, 0);
         before = (double)rate_at(&dc, &attr, now);
         rnic_dcqcn_cnp(&dc, &attr, now);
-        if (before >= 40 * GBPS) { /* it was back at the full rate: alpha begins anew */
+        if (before >= 40 * GBPS) { /* the rate was back at the maximum, so alpha starts again */
             alpha = 1023.0 / 1024;
         } else {
             alpha *= pow(255.0 / 256, waits[i] - 1);
@@ -135,7 +133,7 @@ static void recovery_precedes_additive_increase(void)
     }
 }
 
-/* A pause of n timer events gives what n calls give. */
+/* One call after n timer events gives the same rate as n calls. */
 static void one_late_call_equals_many_calls(void)
 {
     struct rng rng = rng_of(5);
@@ -164,7 +162,7 @@ static void one_late_call_equals_many_calls(void)
     }
 }
 
-/* Bytes count as time does; both beyond F: hyper increase. */
+/* Increases by bytes count like those by timer; when both exceed F, the phase is hyper increase. */
 static void bytes_and_timer_lead_to_hyper_increase(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -189,7 +187,7 @@ static void bytes_and_timer_lead_to_hyper_increase(void)
     EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), RNIC_DCQCN_HYPER);
 }
 
-/* CA17-46: it comes back to the full rate, and then nothing is held back. */
+/* CA17-46: the rate returns to the maximum, and the limit ends. */
 static void returns_to_full_rate(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -252,7 +250,7 @@ static void vendor_parameters_change_cuts(void)
     CU_ASSERT(dc.target < 40000000000);
 }
 
-/* Packets leave at the rate, and no more than max_burst_sz at once after a pause. */
+/* Packets are sent at the rate; after a pause at most max_burst_sz bytes are sent at once. */
 static void packets_are_spaced_by_rate(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -277,7 +275,7 @@ static void packets_are_spaced_by_rate(void)
     CU_ASSERT(burst == 3 || burst == 4);
 }
 
-/* Any sequence stays within the two rates, and time never gives less than before. */
+/* For any sequence of calls the rate stays between the limits, and time never lowers it. */
 static void rate_stays_between_minimum_and_maximum(void)
 {
     struct rng rng = rng_of(9);

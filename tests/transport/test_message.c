@@ -3,7 +3,7 @@
 #include "support/suite.h"
 #include "transport/message.h"
 
-/* Every length at every alignment: all bytes arrive, and none beside them is touched. */
+/* Every length at every alignment: all bytes are written, and none around them. */
 static void write_puts_every_byte(void)
 {
     _Alignas(16) uint8_t to[96];

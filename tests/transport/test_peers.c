@@ -23,7 +23,8 @@ static const uint8_t data[RESPONDER_MTU];
 
 /* ---- responders ------------------------------------------------------------------------------ */
 
-/* R064, R099: every packet is acknowledged, asked for or not, and each ACK comes twice. */
+/* R064, R099: the peer acknowledges every packet, with or without AckReq, and sends each ACK twice.
+ */
 static void ack_for_each_packet_is_accepted(void)
 {
     requester_init(&req);
@@ -89,7 +90,7 @@ static void sends_complete_without_any_credit(void)
             newest = ((pkt.bth.psn - REQUESTER_PSN) & ROCE_PSN_MASK) + 1;
             msn += roce_opcode_ends(pkt.op);
         }
-        CU_ASSERT(newest > answered); /* it never stands still */
+        CU_ASSERT(newest > answered); /* there is always progress */
         answered = newest;
         requester_aeth(&req, answered - 1, ROCE_SYNDROME_ACK | 0, msn);
     }
@@ -100,8 +101,8 @@ static void sends_complete_without_any_credit(void)
     requester_free(&req);
 }
 
-/* R152, R161: the same NAK ten times over makes the requester go back once; after progress, the
- * next NAK counts again. */
+/* R152, R161: ten copies of one NAK make the requester go back once. After progress the next NAK
+ * counts again. */
 static void repeated_nak_goes_back_once(void)
 {
     requester_init(&req);
@@ -124,7 +125,7 @@ static void repeated_nak_goes_back_once(void)
     requester_free(&req);
 }
 
-/* R097, R156, R157: the longest wait there is, and a responder that is never ready. */
+/* R097, R156, R157: the longest RNR timer, and a responder that is never ready. */
 static void endless_rnr_ends_after_rnr_retry(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -159,7 +160,7 @@ static void read_responses_shuffled(void)
 
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct rng rng = rng_of(seed);
-        uint32_t asked[READS * PACKETS]; /* where an answer begins that was ever asked for */
+        uint32_t asked[READS * PACKETS]; /* start of each response that was requested */
         unsigned cnt = 0;
         struct rnic_requester_attr attr = requester_attr();
 
@@ -182,7 +183,7 @@ static void read_responses_shuffled(void)
                 if (known == cnt)
                     asked[cnt++] = pos;
             }
-            /* A packet of any answer that may ever have been sent. */
+            /* A packet of any response that may have been sent. */
             start = asked[rng_below(&rng, cnt)];
             end = (start / PACKETS + 1) * PACKETS;
             at = start + rng_below(&rng, end - start);
@@ -193,7 +194,7 @@ static void read_responses_shuffled(void)
                            at, (uint8_t)(0x10 + at), REQUESTER_MTU);
             if (rng_below(&rng, 40) == 0)
                 requester_pass(&req, rng_below(&rng, 3) * REQUESTER_T);
-            if (req.failed_cnt) /* patience may end; nothing else may */
+            if (req.failed_cnt) /* only the retries may be exhausted */
                 break;
         }
         if (req.failed_cnt) {
@@ -236,8 +237,8 @@ static void restart_at(uint32_t psn)
     responder_restart(&resp, &attr);
 }
 
-/* R099, R109, R110: nothing is said until something asks; then one ACK for all of it. What is
- * repeated without asking is not answered but for the newest. */
+/* R099, R109, R110: without AckReq there is no ACK; then one ACK covers all. Of duplicates without
+ * AckReq only the newest is acknowledged. */
 static void no_ack_without_ackreq(void)
 {
     restart_at(RESPONDER_PSN);
@@ -249,7 +250,7 @@ static void no_ack_without_ackreq(void)
     responder_expect_nothing(&resp);
     write_at(RESPONDER_PSN + 999, false);
     responder_expect_aeth(&resp, RESPONDER_PSN + 999, ACK, 1000);
-    /* A gap is told whether asked or not (R067). */
+    /* A gap causes a NAK with or without AckReq (R067). */
     EXPECT_EQ(write_at(RESPONDER_PSN + 1001, false), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&resp, RESPONDER_PSN + 1000, NAK(ROCE_NAK_PSN_SEQ), 1000);
     EXPECT_EQ(resp.counters.rx_write_requests, 1000);
@@ -299,7 +300,7 @@ static void ready_before_the_rnr_left(void)
     EXPECT_EQ(responder_in(&resp, send), RNIC_RESP_ACKNOWLEDGE);
     responder_expect_aeth(&resp, RESPONDER_PSN, ACK, 1);
     responder_expect_nothing(&resp);
-    EXPECT_EQ(resp.counters.resp_rnr_nak, 0); /* it never left */
+    EXPECT_EQ(resp.counters.resp_rnr_nak, 0); /* it was not sent */
     EXPECT_EQ(resp.counters.out_of_buffer, 1);
     responder_free(&resp);
 }

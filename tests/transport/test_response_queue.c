@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The queue of responses: order (R077), coalescing (R064, R069), bounds. */
+/* Response queue: order (R077), coalescing (R064, R069), limits. */
 #include <string.h>
 #include "support/rng.h"
 #include "support/suite.h"
@@ -26,12 +26,12 @@ static void later_ack_replaces_queued_ack(void)
     EXPECT_EQ(queue.cnt, 1);
     CU_ASSERT(rnic_response_queue_is_ack(&queue));
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
-    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* R069: a NAK says it too */
+    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* R069: a NAK acknowledges it, too */
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
     expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
-    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* an older ACK adds nothing */
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* an older ACK changes nothing */
     expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
-    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet came after all */
+    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet arrived */
     EXPECT_EQ(queue.cnt, 1);
     expect(0, 8, RNIC_RESPONSE_AETH, 0x1F);
     rnic_response_queue_put_resource(&queue, 0, 9, 4);
@@ -43,7 +43,7 @@ static void later_ack_replaces_queued_ack(void)
     expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* A NAK that is not wanted any more leaves the ACK that it contains, if there is one. */
+/* An obsolete NAK becomes the ACK that it contains, if there is one. */
 static void obsolete_nak_becomes_ack(void)
 {
     memset(&queue, 0, sizeof(queue));
@@ -81,12 +81,12 @@ static void same_resource_is_queued_once(void)
     rnic_response_queue_put_resource(&queue, 0, 2, 0);
     rnic_response_queue_put_aeth(&queue, 5, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 0, 6, 0);
-    EXPECT_EQ(queue.cnt, 2); /* the later ACK says both */
+    EXPECT_EQ(queue.cnt, 2); /* the later ACK covers both */
     expect(0, 5, RNIC_RESPONSE_AETH, 0x1F);
     expect(1, 6, 0, 0);
 }
 
-/* Whatever is done, the queue stays within its bound, sorted, with no two neighbouring ACKs. */
+/* After any calls the queue is within its limit and sorted, with no two adjacent ACKs. */
 static void random_calls_keep_queue_sorted_and_bounded(void)
 {
     struct rng rng = rng_seed();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Timers and retry counters by themselves: R149-R151, R154-R158 of rnic/rules.md. */
+/* Timers and retry counters: R149-R151, R154-R158 of rnic/rules.md. */
 #include "transport/retry.h"
 
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* R149: 4.096 us * 2^code; 0 is never. */
+/* R149: 4.096 us * 2^code; code 0 means never. */
 static void r149_timeout_codes(void)
 {
     struct rnic_retry retry;
@@ -17,11 +17,11 @@ static void r149_timeout_codes(void)
         EXPECT_EQ(retry.wait, code ? RNIC_RETRY_ACK : RNIC_RETRY_IDLE);
     }
     rnic_retry_init(&retry, 31, 7, 7);
-    rnic_retry_arm(&retry, UINT64_MAX - 5); /* the end of time is not passed */
+    rnic_retry_arm(&retry, UINT64_MAX - 5); /* the time does not overflow */
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R150: not before T, at T, and only once. */
+/* R150: the timer expires at T, not before, and once. */
 static void r150_expires_at_t(void)
 {
     struct rnic_retry retry;
@@ -35,7 +35,8 @@ static void r150_expires_at_t(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R150: 2T once it has fired, until there is progress; never more, nor more than the codes have. */
+/* R150: the timeout is 2T after an expiry, until there is progress, and never exceeds the largest
+ * code. */
 static void r150_timeout_doubles_after_expiry(void)
 {
     struct rnic_retry retry;
@@ -59,7 +60,7 @@ static void r150_timeout_doubles_after_expiry(void)
         EXPECT_EQ(retry.wait_code, code);
         EXPECT_EQ(retry.deadline, 5000 + t);
     }
-    /* An RNR wait is another one. */
+    /* An RNR wait is separate. */
     rnic_retry_init(&retry, 1, 7, 7);
     CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
     EXPECT_EQ(rnic_retry_expire(&retry, retry.deadline), RNIC_RETRY_RNR);
@@ -80,7 +81,7 @@ static void r151_restarts_and_stops(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R154, R155: retry_cnt tries more, 7 is seven, and progress gives them back. */
+/* R154, R155: retry_cnt retries (7 means seven); progress resets them. */
 static void r154_retry_cnt(void)
 {
     struct rnic_retry retry;
@@ -96,7 +97,7 @@ static void r154_retry_cnt(void)
     }
 }
 
-/* R097, R156: at least the time of the code, for all 32. */
+/* R097, R156: the wait is at least the time of the code, for all 32. */
 static void r156_rnr_wait(void)
 {
     struct rnic_retry retry;
@@ -105,14 +106,14 @@ static void r156_rnr_wait(void)
         rnic_retry_init(&retry, 14, 7, 7);
         CU_ASSERT(rnic_retry_rnr(&retry, code, 1000));
         EXPECT_EQ(retry.wait, RNIC_RETRY_RNR);
-        rnic_retry_disarm(&retry); /* that is for the other timer */
+        rnic_retry_disarm(&retry); /* this stops only the ACK timer */
         EXPECT_EQ(retry.deadline, 1000 + roce_rnr_ns(code));
         EXPECT_EQ(rnic_retry_expire(&retry, 999 + roce_rnr_ns(code)), RNIC_RETRY_IDLE);
         EXPECT_EQ(rnic_retry_expire(&retry, 1000 + roce_rnr_ns(code)), RNIC_RETRY_RNR);
     }
 }
 
-/* R157, R158: 7 is for ever, of this counter alone; the two do not touch each other. */
+/* R157, R158: rnr_retry 7 has no limit; the two counters are independent. */
 static void r157_rnr_retry_seven_is_unlimited(void)
 {
     struct rnic_retry retry;
@@ -123,7 +124,7 @@ static void r157_rnr_retry_seven_is_unlimited(void)
     CU_ASSERT(!rnic_retry_rnr(&retry, 1, 0));
     EXPECT_EQ(retry.retries_left, 2);
     rnic_retry_progress(&retry);
-    EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* what it waited for was answered */
+    EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* the request was answered */
     CU_ASSERT(rnic_retry_use_one(&retry));
     EXPECT_EQ(retry.rnr_left, 3);
     rnic_retry_init(&retry, 14, 0, RNIC_RNR_RETRY_FOREVER);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The receive queue: posting, taking, giving back, clearing. What is put into WQEs is tested in
- * test_responder_message.c. */
+/* Receive queue: posting, taking, returning, clearing. test_responder_message.c tests what is
+ * written to WQEs. */
 #include "support/suite.h"
 #include "transport/rq.h"
 

@@ -152,7 +152,7 @@ static void any_sge_split_gives_same_bytes(void)
     requester_free(&fake);
 }
 
-/* R136: the data of the moment of posting. */
+/* R136: inline data is copied when it is posted. */
 static void r136_inline(void)
 {
     uint8_t mine[20] = "inline data, really";

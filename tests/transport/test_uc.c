@@ -44,7 +44,7 @@ static void expect_wc(unsigned idx, uint64_t wr_id, uint32_t len)
     EXPECT_EQ(fake.wc[idx].byte_len, len);
 }
 
-/* Nothing was answered, nobody was told, the QP works on (R162, R165). */
+/* Expects no response, no event, and a working QP (R162, R165). */
 static void finish(void)
 {
     responder_expect_nothing(&fake);
@@ -186,7 +186,7 @@ static void first_packet_begins_message_anywhere(void)
     }
 }
 
-/* Middle and Last of nothing, or of the other operation, are dropped with what was open. */
+/* Middle and Last without a message, or of another operation, are dropped with the open message. */
 static void wrong_middle_or_last_is_dropped(void)
 {
     init();
@@ -203,7 +203,7 @@ static void wrong_middle_or_last_is_dropped(void)
     finish();
 }
 
-/* R165: no WQE: that message is lost, all of it, and counted. */
+/* R165: without a receive WQE the whole message is dropped and counted. */
 static void send_without_wqe_is_dropped(void)
 {
     init();
@@ -293,7 +293,7 @@ static void write_without_access_is_dropped(void)
     finish();
 }
 
-/* A receive WQE that names memory which may not be written: the fault is here. */
+/* A receive WQE whose memory may not be written: a local error. */
 static void unwritable_buffer_fails_the_qp(void)
 {
     const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};

@@ -124,7 +124,7 @@ static void r168_too_long(void)
     requester_free(&req);
 }
 
-/* R169: bit 31 asks for the QP's own. */
+/* R169: with bit 31 the QP's own Q_Key is sent. */
 static void r169_qkey(void)
 {
     static const struct {
@@ -150,7 +150,7 @@ static void r169_qkey(void)
     requester_free(&req);
 }
 
-/* Only SENDs exist; the rest is refused when it is posted, and so is an overfull queue. */
+/* Only SENDs exist; other operations, and posts to a full queue, are refused. */
 static void only_sends_are_accepted(void)
 {
     static const enum rnic_wr_opcode no[] = {
@@ -269,7 +269,7 @@ static struct roce_pkt datagram(uint8_t opcode, const void *payload, uint32_t le
     return pkt;
 }
 
-/* Builds it into *frame, so that the test may look at the bytes, and feeds it. */
+/* Builds the datagram in *frame, so that the test can read its bytes, and processes it. */
 static enum rnic_ud_fate feed(const struct roce_pkt *model, struct pktgen_frame *frame)
 {
     struct roce_pkt pkt;
@@ -347,7 +347,7 @@ static void r172_layout(void)
     }
 }
 
-/* The header and the payload over SGEs that cut both anywhere. */
+/* Header and payload are split over SGEs at any byte. */
 static void datagram_is_scattered_over_sges(void)
 {
     static const uint8_t payload[100] = {1, 2, 3, [99] = 99};
@@ -375,7 +375,7 @@ static void datagram_is_scattered_over_sges(void)
     }
 }
 
-/* R170, R174: each drop costs nothing: the WQE that was there takes the next datagram that fits. */
+/* R170, R174: a drop uses no receive WQE: the posted one takes the next datagram that fits. */
 static void r174_drops(void)
 {
     uint8_t payload[RESPONDER_MTU + 1] = {0};
@@ -430,7 +430,7 @@ static void r174_no_room_for_header(void)
     responder_free(&host);
 }
 
-/* R066: the PSN means nothing: none, any, the same again. */
+/* R066: any PSN is accepted, also a repeated one. */
 static void r066_any_psn(void)
 {
     static const uint32_t psns[] = {0, 0, 5, 4, 0xFFFFFF, 0x800000};
@@ -450,7 +450,7 @@ static void r066_any_psn(void)
     responder_free(&host);
 }
 
-/* R171: a MAD is 256 bytes, whatever the MTU. */
+/* R171: a MAD has 256 bytes at any MTU. */
 static void r171_mad_length(void)
 {
     const struct rnic_responder_attr attr = {.path_mtu = 4096, .pkey = 0xFFFF, .qkey = QKEY};

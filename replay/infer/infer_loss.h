@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Evidence: what the recorded responses say happened at the responder: which NAK ended the
- * connection, which requests found no receive WQE, and which never arrived.
+ * Infer loss: reads off the recorded responses which NAK ended the connection, which requests
+ * found no receive WQE, and which never reached the responder.
  */
 #ifndef REPLAY_INFER_INFER_LOSS_H
 #define REPLAY_INFER_INFER_LOSS_H
 
 #include "infer/infer_setup.h"
 
-/* A response may have been captured before its request: two directions, two queues. Longer than
- * this or further than so many packets no capture point turns them round. */
+/* Limits of reordering at a capture point: a response may be captured before its request,
+ * because the two directions use different queues. */
 #define REORDER_MAX_NS      50000u
 #define REORDER_MAX_PACKETS 16u
 
-/* Fills in setup.refused, .rnr_code, .rnr_naks, .ahead, .quickest; step.no_recv and .lost. Entries
- * and MSN base must be there. False without memory. */
+/* Sets fatal_nak, rnr_code, rnr_naks, executed_unseen and min_response_ns of the setup, and
+ * no_recv_wqe and lost of each event. Needs the request table and the MSN base. Returns false
+ * without memory. */
 bool infer_loss(struct inferred_setup *setup);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Sides: which of the two ends of a recorded conversation our RNIC stands for. */
+/* Roles: which end of a recorded conversation our RNIC replaces. */
 #ifndef REPLAY_INFER_ROLES_H
 #define REPLAY_INFER_ROLES_H
 
@@ -7,7 +7,7 @@ enum replay_role {
     REPLAY_RESPONDER = 1,
     REPLAY_REQUESTER = 2,
     REPLAY_BOTH = 3,
-    REPLAY_NEITHER = 4, /* derived and played, but nothing is compared: for closed.h */
+    REPLAY_NEITHER = 4, /* inferred and played, but not compared: for closed_loop.h */
 };
 
 #endif

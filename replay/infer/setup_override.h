@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Given: what a --setup file says that the devices of a capture had, in place of what infer_setup.h
- * and shadow_memory.h make of the packets. The file has the form of --dump-setup (replay.md); what
- * it leaves out is derived. Bytes that it gives are an obligation: a response that shows others is
- * a difference, unless the file says that the responder's program stored them.
+ * Setup override: values of a --setup file that replace inferred ones. The file has the format of
+ * --dump-setup (docs/replay.md); values that it omits are inferred. A response that contradicts
+ * bytes of the file is a difference, unless the file says that the responder's program stored
+ * other bytes.
  */
 #ifndef REPLAY_INFER_SETUP_OVERRIDE_H
 #define REPLAY_INFER_SETUP_OVERRIDE_H
@@ -14,7 +14,7 @@
 struct session;
 struct inferred_setup;
 
-/* What an object of the file has, by the members of the structs below. */
+/* Bits of the members that an object of the file has. */
 enum {
     OVERRIDE_MTU = 1 << 0,
     OVERRIDE_PKEY = 1 << 1,
@@ -38,17 +38,17 @@ enum {
 
 struct recv_override {
     uint32_t psn;
-    uint32_t absent; /* RNR NAKs before there was one */
-    uint32_t len;    /* bytes, or RECV_FULL */
+    uint32_t absent; /* number of RNR NAKs before it was posted */
+    uint32_t len;    /* length in bytes, or RECV_FULL */
 };
 
-/* A direction of the drive. */
+/* Values of one rc_direction. */
 struct dir_override {
-    size_t index;    /* in the file */
-    uint32_t number; /* of the direction, from 1 */
+    size_t index;    /* index in the file */
+    uint32_t number; /* number of the direction, from 1 */
     unsigned has;
     uint32_t mtu, pkey, rq_psn, msn, access, rnr_timer, receive_len, resources;
-    bool mtu_fits; /* the path MTU is not known, but this one fits */
+    bool mtu_fits; /* `mtu` is a guess: the smallest that fits */
     uint32_t sq_psn, timeout, retry_cnt, rnr_retry, rd_atomic;
     uint32_t peer_qpn, qpn;
     struct recv_override *receive;
@@ -71,7 +71,7 @@ struct region_override {
     bool invalidate;
     struct bytes_override *image, *store;
     size_t image_cnt, image_cap, store_cnt, store_cap;
-    size_t stored; /* how many of `store` were played */
+    size_t stored; /* stores already played */
 };
 
 struct host_override {
@@ -89,33 +89,34 @@ struct setup_override {
     size_t host_cnt, host_cap;
 };
 
-/* Reads a file: setup_override_read.c. Returns 0, or -1 and an error that names the file, where in
- * it, and the value. setup_override_free() is to be called in both cases. */
+/* Reads a file (setup_parse.c). Returns 0, or -1 and an error that names the file, the place and
+ * the value. Call setup_override_free() in both cases. */
 int setup_override_read(struct setup_override *override, const char *path, struct error *error);
 void setup_override_free(struct setup_override *override);
 
-/* What is given of a direction, or NULL; `given` may be NULL. */
+/* Returns the values of a direction, or NULL. `override` may be NULL. */
 const struct dir_override *setup_override_dir(const struct setup_override *override, size_t run);
 
-/* While a setup is derived: what has to be known before requests are read, and before answers are.
- * `conn` may be NULL. */
+/* Called by infer_setup(): set the values needed before the requests are read, and those needed
+ * before the responses are. `override` may be NULL. */
 void setup_override_packets(const struct dir_override *conn, struct inferred_setup *setup);
 void setup_override_responses(const struct dir_override *conn, struct inferred_setup *setup);
 
-/* All the rest, when all setups are derived and nothing is played. Returns 0, or -1 and an error.
- */
+/* Applies all other values, after all setups are inferred and before they are played. Returns 0,
+ * or -1 and an error. */
 int setup_override_apply(const struct setup_override *override, struct session *session,
                          struct error *error);
 
-/* The part of a device; NULL where nothing is given. */
+/* Returns the values of a host, or NULL. */
 struct host_override *setup_override_host(struct setup_override *override,
                                           const struct session *session, uint32_t host);
 
-/* The initial image, once the regions are mapped. 0, or -1 if too much memory is touched. */
+/* Stores the initial contents, after the regions are mapped. Returns 0, or -1 if too much memory
+ * is used. */
 int setup_override_image(const struct host_override *device, struct shadow_memory *memory);
 
-/* What the program had stored before the request of frame `request` is played at frame `at`. The
- * same. */
+/* Stores what the program stored before the request of frame `request` is played at frame `at`.
+ * Returns 0, or -1 if too much memory is used. */
 int setup_override_stores(struct host_override *device, struct shadow_memory *memory, uint32_t at,
                           uint32_t request);
 

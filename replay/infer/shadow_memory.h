@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory: what the replayed responder has registered, and what the capture says must be in it.
+ * Shadow memory: the memory regions of a replayed responder, and what the capture says about their
+ * contents.
  *
- * One region for each R_Key, as large as the accesses that the recorded responder accepted, with
- * the permissions these exercised. Its bytes live in `image`, which our RNIC reads and writes.
- * Beside each byte stands how its value is known:
+ * There is one region for each R_Key, as large as the accesses that the recorded responder
+ * accepted and with the permissions they need. Our RNIC reads and writes its `image`. Each byte
+ * has a state:
  *
- *   unknown   nobody has seen it: the first READ or atomic that shows it says what it was all along
- *   observed  a READ or an atomic showed it: another value later was stored by the responder's own
- *             program, and so we store it too
- *   written   a remote WRITE or atomic put it there: an obligation. A READ that shows another value
- *             is a difference, so nothing is stored and our RNIC will contradict the capture
+ *   unknown   never seen: the first READ or atomic that shows it gives its initial value
+ *   observed  shown by a READ or an atomic: if a later one shows another value, the responder's
+ *             program stored it, so we store it too
+ *   written   written by a remote WRITE or atomic. If a READ shows another value, nothing is
+ *             stored, so our RNIC contradicts the capture: a difference
+ *   given     set by the user: as written
  *
- *   given     the user says what it was: an obligation too
- *
- * An obligation ends where another explanation is in the capture: the same bytes written through
- * another key with just the value now seen, or a buffer that the responder's program filled again
- * after a message told it that it may. Where another connection wrote the byte and an allowed order
- * of execution explains what a READ shows (shared_memory.h), it is there for that READ only.
+ * A written byte may change without a difference in two cases: the same memory was written through
+ * another R_Key with the value now seen, or the responder's program refilled the buffer after a
+ * message allowed it to. If another connection wrote the byte and an allowed order of execution
+ * explains what a READ shows (shared_memory.h), the byte has that value for that READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -26,8 +26,8 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* What all regions of a responder may span together. The pages are only reserved; those touched are
- * counted against the second limit, so that a hostile capture cannot fill the machine. */
+/* Limits of the regions of one responder. Address space is only reserved; pages in use count
+ * against the second limit, so that a hostile capture cannot fill the memory. */
 #define MEMORY_SPAN_MAX  (UINT64_C(32) << 30)
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
 #define MEMORY_PAGE      4096u
@@ -35,7 +35,7 @@
 struct shadow_region {
     uint32_t rkey;
     uint64_t low;  /* first address */
-    uint64_t span; /* bytes; 0 until something was accessed */
+    uint64_t span; /* bytes; 0 before the first access */
     unsigned access;
     bool invalidate; /* a SEND with Invalidate names it */
     uint8_t *image;
@@ -52,22 +52,22 @@ struct shadow_write {
     uint32_t len;
     uint64_t va;
     const uint8_t *data; /* NULL: `value` */
-    bool unknown;        /* the capture lacks its bytes, so that they are no obligation */
+    bool unknown;        /* its bytes were not captured, so they cannot be contradicted */
     uint8_t value[8];
 };
 
-/* Who looks: for telling one connection's obligations from another's writes. */
+/* The READ or atomic for which memory is set, and its callbacks. */
 struct shadow_reader {
     uint32_t dir;
     uint32_t pkt;        /* index into trace.pkt of the request */
-    uint32_t app_active; /* latest packet before it from which the responder's program may have
-                          * learnt that it can use its buffers again; 0 if none */
+    uint32_t app_active; /* latest earlier packet that told the responder's program it may reuse its
+                            buffers; 0 if none */
     /* Returns whether another allowed order of execution has `value` at `va`; `blank`: the initial
      * value is unknown. NULL: no other direction writes there. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value, bool blank);
     void *explains_ctx;
-    bool unseen_only; /* what was seen or written before stays: it may have changed since */
-    /* NULL, or told of each byte that shadow_observe() puts into the image; -1 is no memory. */
+    bool unseen_only; /* keep bytes that were seen or written before */
+    /* NULL, or called for each byte that shadow_observe() stores; returns -1 without memory */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
                  bool initial);
     void *ctx;
@@ -77,7 +77,7 @@ struct shadow_reader {
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
-    uint8_t byte; /* what belongs there */
+    uint8_t byte; /* value to restore */
 };
 
 struct shadow_memory {
@@ -85,41 +85,42 @@ struct shadow_memory {
     struct shadow_region *region; /* numbered by `keys` */
     size_t region_cap;
     struct shadow_write *write;
-    size_t forgotten; /* writes that are no obligations any more */
+    size_t forgotten; /* writes that no longer count */
     size_t write_cnt;
     size_t write_cap;
     struct lent_byte *lent;
     size_t lent_cnt;
     size_t lent_cap;
     uint64_t pages;
-    uint64_t effort; /* events spent on looking for explanations */
-    /* For the report. */
+    uint64_t effort; /* steps spent on searching for explanations */
+    /* Figures for the report. */
     uint64_t initial;     /* bytes of the initial image that were derived */
     uint64_t host_stores; /* bytes that the responder's program stored */
-    uint64_t obligations; /* bytes read back that a remote write had put there */
+    uint64_t obligations; /* written bytes that were read back */
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* the RNIC that uses it must be gone */
+void shadow_free(struct shadow_memory *memory); /* delete the RNIC first */
 
-/* An access that the recorded responder accepted: widens the key's region. Returns 0, or -1 without
- * memory. Nothing for `len` 0, where no key is checked (R085), nor for a range that wraps. */
+/* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores `len`
+ * 0, which needs no valid R_Key (R085), and ranges that wrap. Returns 0, or -1 without memory. */
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* An access that touches no byte, but needs the key; Returns 0, or -1 without memory. */
+/* Adds an access of no bytes that needs a valid R_Key. Returns 0, or -1 without memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
-/* The key is invalidated by a SEND; a key nobody used gets a region of one page. */
+/* Notes that a SEND invalidates the R_Key; an unused R_Key gets a region of one page. Returns 0,
+ * or -1 without memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
-/* Reserves the images. NULL, or why it cannot be done. */
+/* Reserves the images. Returns NULL, or the reason why it cannot. */
 const char *shadow_map(struct shadow_memory *memory);
 
-/* The region of a key, or NULL. */
+/* Returns the region of an R_Key, or NULL. */
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey);
 
-/* Returns whether the whole range lies in the region and it grants `access`. */
+/* Returns whether the region contains the whole range and grants `access`. */
 bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access);
 
 /* The user says that these bytes are at `va` of the region, which covers them. 0, or -1 if too much

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Stretch: a part of a direction whose requests the capture has without a gap. A capture that lacks
- * a request, which the responder executed anyway, says nothing firm from there on until a new
- * message begins; what follows is replayed like a capture that starts there. So one lost frame
- * costs one message, not the connection.
+ * Split at gap: a stretch is a part of a direction whose requests were captured without a gap.
+ * After a request that was executed but not captured, nothing is certain until a new message
+ * begins. The rest is then replayed like a capture that starts there, so one lost frame costs one
+ * message, not the connection.
  */
 #ifndef REPLAY_INFER_SPLIT_AT_GAP_H
 #define REPLAY_INFER_SPLIT_AT_GAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs: what is to be played of a capture: a direction for each direction, or for each stretch of a
- * direction whose requests the capture has with gaps, and the devices that these need.
+ * Split runs: adds to a session what is played of a recorded direction: all of it, or each stretch
+ * without a gap (split_at_gap.h), and the responder host that it needs.
  */
 #ifndef REPLAY_INFER_SPLIT_RUNS_H
 #define REPLAY_INFER_SPLIT_RUNS_H

@@ -97,8 +97,8 @@ int uc_port_async_fd(struct uc_port *port)
     return port->context->async_fd;
 }
 
-/* Tells the ids of a removed device, as Linux does (core/cma.c, cma_remove_one); the program then
- * destroys them. */
+/* Posts DEVICE_REMOVAL to the ids of a removed device, as Linux does (core/cma.c, cma_remove_one);
+ * the program then destroys them. */
 static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {

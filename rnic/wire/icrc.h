@@ -12,7 +12,7 @@
  *   IPv4       8 bytes FF, IP with TOS, TTL, checksum = ones, UDP with checksum = FFFF, BTH
  *              byte 4, the rest
  *   IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH
- *              likewise
+ *              as above
  *
  * up to the byte before the ICRC itself. It is stored least significant byte first.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Capture points: what looks like a fault where packets are seen by several of them, or far from
- * who sent them; and the fault itself, which is found all the same.
+ * Tests captures from several capture points, or far from the sender: they may look like a fault,
+ * and real faults are still reported.
  */
 #include <stdlib.h>
 #include "cases.h"
@@ -10,9 +10,8 @@
 
 static struct verdict v;
 
-/* The capture begins with the second message of a connection, or with its first: a READ that counts
- * from its last response on (C9-148) has in its first the MSN of a READ that counts from that on.
- */
+/* A READ may count in the MSN from its last response on (C9-148). Its first response then has the
+ * MSN of a READ that counts from its first on. */
 static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
@@ -37,8 +36,8 @@ static void read_that_counts_late_is_no_error(void)
     }
 }
 
-/* A gap, the acknowledgement of what was sent before it again, and the NAK: seen at two points,
- * where the second comes when the first has seen all three. Or the responder does say it twice. */
+/* A gap, a repeated acknowledgement and the NAK are captured at two points, the second after the
+ * first has seen all three: a copy. Without copies, the responder sent the NAK twice. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -72,8 +71,8 @@ static void nak_captured_twice_is_a_copy(void)
     }
 }
 
-/* Two gaps and their NAKs pass the first point before the first NAK passes the second: it is stale
- * there, and a copy. Seen at one point only, it is a responder that looks back. */
+/* Two gaps and their NAKs pass the first point before the first NAK passes the second, where it is
+ * a stale copy. At one point only, the responder sent it. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -115,8 +114,8 @@ static void nak_captured_late_is_a_copy(void)
     }
 }
 
-/* A second NAK of its own for one gap is no less of an ERROR where other packets were seen twice,
- * and no more of one where these are not in the capture. */
+/* A second NAK for one gap stays an ERROR if other packets were copied, and stays weaker if those
+ * are not in the capture. */
 static void second_nak_is_an_error_despite_copies(void)
 {
     for (uint32_t head = 0; head < 5; head += 4) {
@@ -146,8 +145,8 @@ static void second_nak_is_an_error_despite_copies(void)
     }
 }
 
-/* A SEND finds no receive and is sent again `again` after it was sent before, `waited` after the
- * RNR NAK of 1.28 ms was seen. */
+/* A SEND draws an RNR NAK of 1.28 ms and is sent again: `again` after the first transmission,
+ * `waited` after the NAK was captured. */
 static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
 {
     struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -163,8 +162,8 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* How long the requester waited: the RNR NAK was seen at a point whose clock is late, the clock of
- * one direction ticks seldom, or it did not wait. */
+/* The wait after an RNR NAK: the clock of its capture point is late, one clock is coarse, or the
+ * requester did not wait. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
@@ -173,7 +172,7 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
     } rows[] = {
         {1290000, 1400000, 1, ROCE_SEV_NOTE},
         {900000, 1330000, 1, ROCE_SEV_NOTE},       /* the other clock may be late */
-        {900000, 1330000, 1000000, ROCE_SEV_NOTE}, /* within its tick */
+        {900000, 1330000, 1000000, ROCE_SEV_NOTE}, /* within the clock resolution */
         {900000, 1000000, 1, ROCE_SEV_ERROR},
     };
 
@@ -195,8 +194,8 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
     }
 }
 
-/* A READ's answer is lost behind the capture point: the RNR NAK after it makes the requester go
- * back at once (R139), of which the READ itself is lost before. */
+/* A READ response is lost behind the capture point: the next response, an RNR NAK, makes the
+ * requester go back at once (R139), and the retransmitted READ is lost before the capture point. */
 static void lost_read_response_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -213,8 +212,8 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* The same, with more between the READ and what finds no receive: all is sent again at once from
- * the READ on, which is answered meanwhile. */
+/* The same with more packets between the READ and the RNR NAK: all from the READ on is
+ * retransmitted at once. */
 static void earlier_read_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -240,7 +239,7 @@ static void earlier_read_explains_the_go_back(void)
             flowgen_put(&g, 0, &p[i]);
         if (read)
             flowgen_read_resp(&g, 1, p[0].bth.psn, 64, 0, 0);
-        flowgen_put(&g, 0, &p[11]); /* those before were acknowledged */
+        flowgen_put(&g, 0, &p[11]); /* earlier ones were acknowledged */
         g.conn.msn[0]++;
         judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_NOTE : ROCE_SEV_ERROR);

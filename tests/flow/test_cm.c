@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * CM exchanges: which message answers which, what they tell of the connection, and which exchange a
- * message belongs to.
- */
+/* Tests CM exchanges: which message answers which, and which exchange a message belongs to. */
 #include "cases.h"
 #include "judge.h"
 #include "support/suite.h"
@@ -17,7 +14,7 @@ static void end(struct flowgen *g)
     judge_end(g, &v);
 }
 
-/* MRA, RTU, DREQ or DREP by `side`. */
+/* Sends an MRA, RTU, DREQ or DREP from `side`. */
 static void put(struct flowgen *g, int side, enum roce_cm kind)
 {
     struct roce_cm_msg m;
@@ -33,10 +30,11 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
     flowgen_cm(g, side, &m);
 }
 
-/* From REQ to DREP, where either side may be the one that disconnects. */
+/* From REQ to DREP; either side may disconnect. */
 static void messages_of_an_exchange_are_linked(void)
 {
-    static const uint32_t answers[] = {0, 1, 1, 3, 3, 0, 6}; /* of each message; 0 none */
+    static const uint32_t answers[] = {0, 1, 1, 3,
+                                       3, 0, 6}; /* message that each one answers; 0 none */
 
     for (int side = 0; side < 2; side++) {
         const struct roce_conn_summary *c = &v.conn[1]; /* QP1 is the first */
@@ -80,7 +78,7 @@ static void messages_of_an_exchange_are_linked(void)
     }
 }
 
-/* A REP offers no more than its REQ allows; what it contradicts is the REQ. */
+/* A REP must not offer more than the REQ allows. The finding refers to the REQ. */
 static void rep_above_the_offered_depths_is_reported(void)
 {
     static const struct {
@@ -120,7 +118,7 @@ static void rep_above_the_offered_depths_is_reported(void)
     }
 }
 
-/* Both hosts begin an exchange, by chance with the same id. */
+/* Both hosts begin an exchange, by chance with the same communication id. */
 static void equal_ids_of_two_hosts_are_told_apart(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
@@ -153,7 +151,7 @@ static void equal_ids_of_two_hosts_are_told_apart(void)
     }
 }
 
-/* A QP of which the capture has a pair is connected with another one. */
+/* CM connects a QP of a captured pair to another QP. */
 static void qp_of_an_older_pair_gets_a_new_connection(void)
 {
     for (int side = 0; side < 2; side++) {
@@ -171,7 +169,7 @@ static void qp_of_an_older_pair_gets_a_new_connection(void)
         end(&g);
         EXPECT_EQ(judge_errors(&v, "a QP of another pair"), 0);
         EXPECT_EQ(v.conn_cnt, 3);
-        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* it ended when CM told */
+        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* it ended with the CM exchange */
         EXPECT_EQ(v.conn[0].facts.qp_uses, 1);
         EXPECT_EQ(v.conn[2].side[0].qpn, two.qpn[0]);
         EXPECT_EQ(v.conn[2].side[1].qpn, two.qpn[1]);

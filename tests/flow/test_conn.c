@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Which packets belong together.
- */
+/* Tests which packets are one connection, and what its summary says. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -59,7 +57,8 @@ static void many_connections_with_random_psns(void)
     }
 }
 
-/* Directions are seen apart first; roce_flow_owner() knows in the end who sent each packet. */
+/* The two directions are numbered apart until they are paired; roce_flow_owner() gives the final
+ * owner. */
 static void every_packet_has_a_final_owner(void)
 {
     static struct roce_flow_result results[64];
@@ -91,7 +90,7 @@ static void every_packet_has_a_final_owner(void)
     flowgen_free(&g);
 }
 
-/* Every QP starts at PSN 0, as many programs do; the source ports are Linux's. */
+/* Every QP starts at PSN 0, as with many programs; the source ports are those of Linux. */
 static void equal_psns_are_paired_by_source_port(void)
 {
     struct flowgen_conn c[8];
@@ -124,7 +123,7 @@ static void equal_psns_are_paired_by_source_port(void)
         EXPECT_EQ(v.conn[i].side[0].qpn + 0x7FF00, v.conn[i].side[1].qpn);
 }
 
-/* Without any sign nothing is joined that may not belong together. */
+/* Directions without evidence are not paired. */
 static void equal_psns_without_evidence_stay_unpaired(void)
 {
     struct flowgen_conn c[4];
@@ -174,8 +173,8 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].facts.complete);
 }
 
-/* Annex A14: the REP names a target where an EE context would stand. Another one of the same host
- * right after it is not its QPN again. */
+/* Annex A14: the REP names the XRC target in place of an EE context. Another target of the same
+ * host right after it is not a reuse of its QPN. */
 static void cm_names_an_xrc_target(void)
 {
     struct flowgen g;
@@ -197,7 +196,7 @@ static void cm_names_an_xrc_target(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_TIMEWAIT));
 }
 
-/* Nothing was sent: it stands where the connection manager named it. */
+/* A connection without packets has the frame numbers of its CM messages. */
 static void cm_connection_without_packets_is_reported(void)
 {
     struct flowgen g;
@@ -217,7 +216,7 @@ static void rejected_connection_is_reported_once(void)
     struct roce_cm_msg m;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* the QP had another life before */
+    flowgen_send(&g, 0, 64); /* an earlier use of the QP */
     m = flowgen_cm_req(&g);
     flowgen_cm(&g, 0, &m);
     roce_cm_msg_init(&m, ROCE_CM_REJ, g.tid);
@@ -225,9 +224,9 @@ static void rejected_connection_is_reported_once(void)
     m.rej.message = 0;
     m.rej.reason = 28;
     flowgen_cm(&g, 1, &m); /* 4 */
-    flowgen_cm(&g, 1, &m); /* once more: said once */
+    flowgen_cm(&g, 1, &m); /* a copy: reported once */
     run(&g);
-    EXPECT_EQ(v.conn_cnt, 3); /* told at once: the first */
+    EXPECT_EQ(v.conn_cnt, 3); /* the rejected connection is reported first */
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_REJECTED);
     EXPECT_EQ(v.conn[0].facts.end_frame, 4);
     EXPECT_EQ(v.conn[0].facts.cm.rej_reason, 28);
@@ -262,7 +261,7 @@ static void reuse_announced_by_cm_is_a_second_use(void)
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
-/* ... and nobody tells: what CM agreed on ended with the DREQ. */
+/* The DREQ ended what CM agreed on, and nothing announces the reuse. */
 static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
@@ -274,7 +273,7 @@ static void reuse_after_a_dreq_is_detected(void)
     flowgen_wait(&g, 1000000000);
     g.conn = flowgen_conn_of(1, 0x5000, 0x9000);
     g.mtu = 4096;
-    flowgen_send(&g, 0, 2000); /* a packet */
+    flowgen_send(&g, 0, 2000); /* one packet */
     flowgen_send(&g, 0, 5000);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2);
@@ -345,9 +344,9 @@ static void two_qps_of_one_address_are_paired(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 4);
 }
 
-/* No CM, ports that say nothing, PSNs from 0: the first answer is a sequence or RNR NAK, and the
- * requester goes back before three answers have shown whose it is. It goes back; nothing is late.
- */
+/* No CM, unrelated source ports, PSNs from 0: the first response is a sequence or RNR NAK. The
+ * requester goes back before three responses have paired the directions. It is a go-back, not out
+ * of order. */
 static void nak_before_pairing_explains_the_go_back(void)
 {
     static const struct {
@@ -364,7 +363,7 @@ static void nak_before_pairing_explains_the_go_back(void)
         g.conn = flowgen_conn_of(1, 0, 0);
         for (unsigned k = 0; k < 4; k++) {
             p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-            if (k != 1 || i == 1) /* its PSN does not get through, or has no receive WQE */
+            if (k != 1 || i == 1) /* the packet is lost, or finds no receive */
                 flowgen_put(&g, 0, &p[k]);
         }
         flowgen_ack(&g, 1, p[1].bth.psn, rows[i].syndrome);
@@ -381,7 +380,7 @@ static void nak_before_pairing_explains_the_go_back(void)
     }
 }
 
-/* Of what is sent again one packet is lost before it gets to the capture: still one go-back. */
+/* One retransmitted packet is lost before the capture point: it is still one go-back. */
 static void go_back_with_a_hole_counts_once(void)
 {
     struct roce_pkt p[5];
@@ -408,8 +407,8 @@ static void go_back_with_a_hole_counts_once(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
 }
 
-/* No CM, ports that say nothing, PSNs from 0, few packets: what is alone between two hosts is found
- * to belong together by its MSN, and every answer counts. */
+/* No CM, unrelated source ports, PSNs from 0, few packets: the only connection between two hosts is
+ * paired by its MSN. */
 static void short_connection_is_paired_by_msn(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -434,8 +433,8 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* The same of devices whose source ports differ both ways: after two answers that count, or in the
- * end, although only one of the two asks anything. */
+/* The same with different source ports in both directions: paired after two responses that fit the
+ * MSN, or at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {
@@ -460,7 +459,7 @@ static void short_connection_with_two_ports_is_paired(void)
     }
 }
 
-/* Only one direction was captured: what it says of itself is told. */
+/* Only the direction with the NAKs was captured: they are reported. */
 static void naks_without_requests_are_reported(void)
 {
     struct judge_spoil one = {.one_side = true, .side = 1};
@@ -478,12 +477,12 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_SEQ_NAK], 1);
     EXPECT_EQ(v.totals.rules[ROCE_RULE_FATAL_NAK], 1);
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
-    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* whose requests are not in the capture */
+    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* the side whose requests are not in the capture */
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
-/* Two QPs that start alike: which answers belong to which shows after some. What passed before is
- * not said to be missing. */
+/* Two QPs start alike and are paired after some responses. Earlier packets are not reported as
+ * missing. */
 static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];
@@ -505,8 +504,7 @@ static void packets_before_pairing_are_not_missing(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 0);
 }
 
-/* A summary says what showed that two directions are one connection, and whether that is a guess.
- */
+/* The summary names the evidence of a pair, and whether the pair is a guess. */
 static void summary_names_the_evidence_of_a_pair(void)
 {
     static const struct {
@@ -547,7 +545,7 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC answers nothing: two directions that are alone between their hosts are one connection. */
+/* UC has no responses: two directions alone between their hosts are one connection. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

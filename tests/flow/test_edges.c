@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Edges: conditions of the checks of responses that no other talk needs: each of these differs if
- * one of them is taken away.
- */
+/* Tests single conditions of the response checks: each test fails if one condition is removed. */
 #include <string.h>
 #include "cases.h"
 #include "judge.h"
@@ -26,7 +23,7 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* NAK codes: what RC may say, what belongs to another service, what is reserved. */
+/* NAK codes: valid for RC, of another service, reserved. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -49,8 +46,7 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
-/* Credits that rise are an update, wherever the MSN stands; the first, and those that fall, are
- * none. */
+/* A rising credit count is an update at any MSN. The first one, and a falling one, is not. */
 static void rising_credits_are_an_update(void)
 {
     static const struct {
@@ -93,7 +89,7 @@ static void credits_wrap_with_the_msn(void)
     }
 }
 
-/* Credits that the requester does not know of yet, or knew of before they were captured. */
+/* Credits that the requester has not received yet, or received before they were captured. */
 static void credits_in_flight_are_not_used(void)
 {
     enum how { KNOWN, JUST_GIVEN, SEEN_LATE };
@@ -120,7 +116,7 @@ static void credits_in_flight_are_not_used(void)
     }
 }
 
-/* The capture begins inside of the first message, or with it: only then its PSN is the first. */
+/* Only if the capture begins with the first message, its PSN is the first. */
 static void first_psn_needs_the_first_packet(void)
 {
     for (unsigned inside = 0; inside < 2; inside++) {
@@ -136,8 +132,8 @@ static void first_psn_needs_the_first_packet(void)
     }
 }
 
-/* An RNR NAK, and a sequence NAK after it: of the refused packet before it comes again, when it
- * did, or of another. */
+/* A sequence NAK after an RNR NAK: before or after the refused packet is retransmitted, or for
+ * another packet. */
 static void sequence_nak_after_an_rnr_nak_is_reported(void)
 {
     static const struct {
@@ -168,8 +164,7 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
     }
 }
 
-/* RNR NAKs inside of messages: of a SEND, of a WRITE whose last packet needs a receive, and of the
- * PSNs of a READ. */
+/* RNR NAKs inside messages: of a SEND, of a WRITE with immediate, and at a PSN of a READ. */
 static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
@@ -197,8 +192,8 @@ static void rnr_nak_inside_a_message_is_reported(void)
     }
 }
 
-/* An RNR NAK of a PSN inside of a READ is that of something not captured; a NAK of a PSN before all
- * that was captured is of that. */
+/* An RNR NAK at a PSN inside a READ, or a NAK before all captured PSNs, answers a request that was
+ * not captured. */
 static void nak_of_an_uncaptured_request_is_accepted(void)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -217,8 +212,8 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
-/* A sequence NAK said twice: what Linux is known to do needs an RNR NAK, or a request that may have
- * drawn one which was not captured; where responses were copied, it may be a copy. */
+/* A sequence NAK is sent twice. The known deviation of Linux needs an RNR NAK before it. If
+ * responses were copied, the second may be a copy. */
 static void second_sequence_nak_is_reported(void)
 {
     static const struct {
@@ -265,13 +260,13 @@ static void second_sequence_nak_is_reported(void)
             if (v.finding[k].rule == ROCE_RULE_NAK_TWICE)
                 f = &v.finding[k];
         CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs are no copies */
+        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs are not copies */
         EXPECT_EQ(f->known != NULL, rows[i].known);
     }
 }
 
-/* The MSN of a READ's first response is the number of messages seen, so that no other came before;
- * or it has gone half round since. */
+/* The MSN of a READ's first response equals the messages captured, so that none came before; or it
+ * has wrapped half way. */
 static void msn_of_a_first_read_shows_the_start(void)
 {
     static const uint32_t before[] = {0, 0x900000};
@@ -287,7 +282,7 @@ static void msn_of_a_first_read_shows_the_start(void)
         p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn, 1024);
         flowgen_put(&g, 1, &p);
         p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, read.bth.psn + 1, 1024);
-        p.aeth.msn -= before[i] == 0; /* what is wrong where it counts from the begin */
+        p.aeth.msn -= before[i] == 0; /* wrong if the MSN counts from the start */
         flowgen_put(&g, 1, &p);
         flowgen_send(&g, 0, 64);
         end(&g);
@@ -295,7 +290,7 @@ static void msn_of_a_first_read_shows_the_start(void)
     }
 }
 
-/* An MSN of more messages than were sent: for certain only where nothing else explains it. */
+/* An MSN above the number of messages sent is an ERROR only if nothing else explains it. */
 static void msn_above_the_messages_sent_is_reported(void)
 {
     enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };
@@ -308,7 +303,7 @@ static void msn_above_the_messages_sent_is_reported(void)
 
         flowgen_begin(&g);
         if (how == LATE)
-            g.conn.msn[0] = 40; /* the capture begins late: it is learned what the MSN is */
+            g.conn.msn[0] = 40; /* the capture begins late: the MSN is learned */
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         if (how == HOLE) {
@@ -339,9 +334,8 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* An MSN that counts a message more than its PSN, but no more than were sent: an RNR NAK leaves it
- * as it was, an ACK has that of its PSN as a rule, and of a READ or of what was acknowledged before
- * it may be that of today. */
+/* The MSN counts one message more than its PSN, but not more than were sent. An RNR NAK must not
+ * change it; an ACK, a READ response or a replayed response may carry the current one. */
 static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };
@@ -376,8 +370,7 @@ static void msn_ahead_of_its_psn_is_reported(void)
     }
 }
 
-/* Without credits one packet may be sent to probe: no message of several, no second one; a WRITE
- * needs none. */
+/* Without credits one single-packet SEND may be sent as a probe; a WRITE needs no credit. */
 static void one_probe_without_credits_is_allowed(void)
 {
     static const struct {
@@ -405,7 +398,7 @@ static void one_probe_without_credits_is_allowed(void)
     }
 }
 
-/* What was on its way when a request was refused still passes; what comes later was sent after. */
+/* Requests in flight at the time of the NAK are accepted; later ones are reported. */
 static void request_after_a_fatal_nak_is_reported(void)
 {
     for (unsigned late = 0; late < 2; late++) {

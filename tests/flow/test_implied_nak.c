@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READs that were passed over: which of them are told as completed. What the requester asks for
- * next tells which answers it took, though it asked for them again before.
+ * Tests READs with an implied NAK: which of them complete. The next request of the requester shows
+ * which responses it used, although it had sent those READs again.
  */
 #include <stdio.h>
 #include "cases.h"
@@ -17,7 +17,7 @@ static uint64_t completed(void)
     return v.conn[0].side[0].oper[ROCE_OPER_READ].completed;
 }
 
-/* READ `n` from its PSN `from` on. */
+/* Sends READ `n` from its PSN `from` on. */
 static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
 {
     uint32_t next = g->conn.psn[0];
@@ -26,7 +26,7 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     g->conn.psn[0] = (base + n * PSNS + from) & ROCE_PSN_MASK;
     p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (PSNS - from) * g->mtu);
     p.reth.va += (uint64_t)(n * PSNS + from) * g->mtu;
-    if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) < 0x800000) /* it was there already */
+    if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) < 0x800000) /* was there already */
         g->conn.psn[0] = next;
     flowgen_put(g, 0, &p);
 }
@@ -42,7 +42,8 @@ static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
     flowgen_put(g, 1, &p);
 }
 
-/* "B2": READ B is asked for, from its PSN 2 on; "b2": the response of that PSN; "." a pause. */
+/* Sends what `s` describes: "B2" READ B from its PSN 2 on, "b2" the response of that PSN, "." a
+ * pause. */
 static void talk(struct flowgen *g, const char *s)
 {
     uint32_t base = g->conn.psn[0];
@@ -96,8 +97,8 @@ static void reads_after_an_implied_nak_complete(void)
     }
 }
 
-/* A response of the first was not captured, and the requester does not go back again: those that it
- * asked for with it are completed, however many follow. */
+/* A response to the first READ was not captured, and the requester does not go back again: all
+ * READs sent with it complete. */
 static void reads_repeated_together_complete(void)
 {
     for (unsigned reads = 0; reads < 2; reads++) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Fairness: what the network or the capture did is not held against a device.
- */
+/* Tests that effects of the network and of the capture cause no errors. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -28,10 +26,11 @@ static void flip(struct flowgen *g, size_t off, uint8_t bits)
     g->bytes[g->frame[g->frame_cnt - 1].off + off] ^= bits;
 }
 
-/* ---- late answers ---------------------------------------------------------------------------- */
+/* ---- late responses -----------------------------------------------------------------------------
+ */
 
-/* A READ of four packets is asked for again from its second one (R112) while its first answer is
- * still on the way: late, that comes after the repetition, and after its answer. */
+/* A READ of four packets is restarted at its second PSN (R112) while its first response is in
+ * flight: the late response comes after the restart and after its response. */
 static void late_response_to_a_restarted_read_is_no_error(void)
 {
     static const uint8_t orders[][2] = {{0, 1}, {1, 0}};
@@ -70,8 +69,8 @@ static void late_response_to_a_restarted_read_is_no_error(void)
     }
 }
 
-/* The capture begins with the tail of a READ asked for again: the answer to the whole of it, still
- * on the way, starts with a Middle there. */
+/* The capture begins with the restarted tail of a READ. The response to the whole READ is still in
+ * flight and has a Middle at that PSN. */
 static void response_to_an_uncaptured_read_is_no_error(void)
 {
     struct flowgen g;
@@ -80,7 +79,7 @@ static void response_to_an_uncaptured_read_is_no_error(void)
 
     flowgen_begin(&g);
     flowgen_send(&g, 0, 2048);
-    g.conn.psn[0] += 8; /* something is not in the capture */
+    g.conn.psn[0] += 8; /* these requests are not in the capture */
     psn = g.conn.psn[0];
     g.conn.psn[0] += 1;
     read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3072);
@@ -90,14 +89,14 @@ static void response_to_an_uncaptured_read_is_no_error(void)
     end(&g, NULL, "answers to a READ not captured");
 }
 
-/* The capture begins when three messages, done long since, are sent again: each answer has the MSN
- * of the last (R102), and nothing is wrong with those that follow. */
+/* The capture begins with the retransmission of three completed messages. Each response has the MSN
+ * of the last (R102); the following ones are correct too. */
 static void msn_of_replayed_responses_is_no_error(void)
 {
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.msn[0] = 40; /* what the peer has done; its acknowledgements were lost */
+    g.conn.msn[0] = 40; /* completed before; the acknowledgements were lost */
     for (unsigned i = 0; i < 3; i++) {
         struct roce_pkt req = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         struct roce_pkt ack;
@@ -113,7 +112,7 @@ static void msn_of_replayed_responses_is_no_error(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_MSN));
 }
 
-/* ... while an MSN that goes back is found once messages have shown how it counts. */
+/* An MSN that goes back is an error once several messages have confirmed the MSN. */
 static void msn_that_goes_back_is_an_error(void)
 {
     struct flowgen g;
@@ -131,8 +130,8 @@ static void msn_that_goes_back_is_an_error(void)
 
 /* ---- damaged packets ------------------------------------------------------------------------- */
 
-/* Every bit of a BTH turned over on the way. With its ICRC looked at the packet says nothing but
- * that it is damaged; without, nobody can tell a damaged packet from a wrong one. */
+/* Each bit of a BTH is inverted. With its ICRC checked, the packet is only reported as damaged.
+ * Without, a violation is not proven. */
 static void any_damaged_bth_bit_is_no_violation(void)
 {
     for (unsigned no_icrc = 0; no_icrc < 2; no_icrc++) {
@@ -148,13 +147,13 @@ static void any_damaged_bth_bit_is_no_violation(void)
             flip(&g, 14 + 20 + 8 + bit / 8, (uint8_t)(1u << bit % 8));
             flowgen_send(&g, 0, 64);
             end(&g, &spoil, no_icrc ? "damaged, ICRC not looked at" : "damaged");
-            if (!no_icrc && bit / 8 != 4) /* which is not covered */
+            if (!no_icrc && bit / 8 != 4) /* byte 4 is not covered */
                 EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 1);
         }
     }
 }
 
-/* The same wrong transport version: by the sender, damaged, and who knows. */
+/* A wrong transport version: sent so, damaged, or not known which. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
@@ -187,10 +186,11 @@ static void wrong_version_is_an_error_only_if_undamaged(void)
     }
 }
 
-/* ---- whose answer ---------------------------------------------------------------------------- */
+/* ---- ambiguous responses ------------------------------------------------------------------------
+ */
 
-/* QP pairs that start at the same PSN, with no CM and ports that say nothing: the answers of one
- * may be taken for those of another. */
+/* QP pairs with equal PSNs, without CM and with unrelated source ports: a response may be assigned
+ * to the wrong pair. */
 static void twin_connections_cause_no_errors(void)
 {
     struct rng rng = rng_seed();
@@ -217,9 +217,9 @@ static void twin_connections_cause_no_errors(void)
 
 /* ---- guessed pairs --------------------------------------------------------------------------- */
 
-/* RoCEv1 has no UDP source port, and other devices one that tells nothing: QPs between two hosts
- * whose PSNs overlap can only be paired by guessing. `half`: of the first the answers are not in
- * the capture, of the second the requests, so that the wrong two are the only ones. */
+/* RoCEv1 has no UDP source port: QPs between two hosts whose PSNs overlap can only be paired by
+ * guessing. `half`: responses to the first and requests of the second are not captured, so that
+ * only the wrong pair is possible. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];
@@ -242,10 +242,10 @@ static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool hal
         size_t first = g.frame_cnt;
 
         g.conn = conn[i];
-        if (half && n < 80) { /* in step, as two QPs of one program are */
+        if (half && n < 80) { /* in step, as two QPs of one program */
             g.conn = conn[i = n & 1];
             flowgen_write(&g, 0, 64);
-        } else if (half) { /* requests of one side alone: the other's are not to be seen */
+        } else if (half) { /* requests of one side only */
             switch (rng_below(rng, kinds)) {
             case 0: flowgen_write(&g, 0, 1 + rng_below(rng, 3000)); break;
             case 1: flowgen_send(&g, 0, rng_below(rng, 3000)); break;
@@ -278,11 +278,11 @@ static void guessed_pairs_cause_no_errors(void)
         }
 }
 
-/* ---- what the capture does not tell ------------------------------------------------------------
+/* ---- missing facts ------------------------------------------------------------------------------
  */
 
-/* A READ answered by one packet took one PSN, though no packet showed the path MTU: it was
- * answered, and what comes after it implies no NAK (R139). */
+/* The READ has one response packet and so takes one PSN, though no packet showed the path MTU.
+ * Later responses imply no NAK (R139). */
 static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
@@ -296,7 +296,7 @@ static void one_packet_read_needs_no_mtu(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 1);
 }
 
-/* Capture points whose clock ticks seldom, or is set back: the requester waited long enough. */
+/* The clock of the capture point is coarse, or is set back: the requester waited long enough. */
 static void coarse_clocks_cause_no_errors(void)
 {
     static const uint64_t ticks[] = {1000000, 10000000, 1000000000};
@@ -325,7 +325,7 @@ static void coarse_clocks_cause_no_errors(void)
     }
 }
 
-/* No CM told the limits: those of the attributes' bits hold (R154, R193), seven and 255. */
+/* Without CM the limits are those of the attributes (R154, R193): seven and 255. */
 static void limits_without_cm_are_the_attribute_limits(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -355,11 +355,11 @@ static void limits_without_cm_are_the_attribute_limits(void)
     }
 }
 
-/* ---- what the capture changed -----------------------------------------------------------------
+/* ---- changed by the capture ---------------------------------------------------------------------
  */
 
-/* Where the capture point rewrote the UDP source port, no ICRC fits, and every packet was received
- * all the same: the flow is followed, the sources are not accused. */
+/* The capture point rewrote the UDP source port, so no ICRC matches, but every packet was received:
+ * the connection is followed, and the hosts are not reported. */
 static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
@@ -372,8 +372,8 @@ static void host_without_a_right_icrc_is_believed(void)
     for (size_t i = 0; i < g.frame_cnt; i++)
         roce_be_put(g.bytes + g.frame[i].off + 34, 2, ROCE_UDP_PORT);
     end(&g, NULL, "source ports rewritten");
-    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* said once, below */
-    EXPECT_EQ(v.totals.dropped, 6);                   /* until it is clear, three of each side */
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* reported once, below */
+    EXPECT_EQ(v.totals.dropped, 6);                   /* the first three packets of each side */
     EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_NEVER_GOOD], 2);
     EXPECT_EQ(finding(ROCE_RULE_ICRC_NEVER_GOOD)->severity, ROCE_SEV_WARN);
     EXPECT_EQ(judge_found(&v, ROCE_RULE_SPORT_RANGE), false);
@@ -381,8 +381,7 @@ static void host_without_a_right_icrc_is_believed(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), false);
 }
 
-/* One right ICRC shows that the capture has them as they were: from then on a wrong one is damage.
- */
+/* One right ICRC shows that the capture is unchanged: a wrong one is damage from then on. */
 static void one_right_icrc_makes_wrong_ones_damage(void)
 {
     struct flowgen g;
@@ -399,7 +398,8 @@ static void one_right_icrc_makes_wrong_ones_damage(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* The first packets of a host are damaged: each is said, once the next one shows it, or the end. */
+/* The first packets of a host are damaged: they are reported once a right ICRC, or the end of the
+ * capture, shows that. */
 static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {
@@ -419,7 +419,7 @@ static void damaged_first_packets_are_reported_later(void)
     }
 }
 
-/* LIDs mean nothing on RoCE (R226) and QP 0 does not exist there (R046); InfiniBand has both. */
+/* LIDs (R226) and QP 0 (R046) do not exist on RoCE, but on InfiniBand. */
 static void native_infiniband_may_use_lids_and_qp0(void)
 {
     static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
@@ -455,7 +455,7 @@ static void native_infiniband_may_use_lids_and_qp0(void)
     flowgen_free(&g);
 }
 
-/* What a side does wrong by itself is an ERROR whoever its partner is. */
+/* A violation of one side alone is an ERROR even in a guessed pair. */
 static void one_sided_error_needs_no_pair(void)
 {
     struct flowgen g;
@@ -475,7 +475,7 @@ static void one_sided_error_needs_no_pair(void)
     EXPECT_EQ(v.conn_cnt, 1);
 }
 
-/* Frame `n` once more: copied by the network, or sent again as another packet. */
+/* Appends frame `n` again, as a copy or as a retransmission. */
 static void once_more(struct flowgen *g, size_t n, bool copied)
 {
     struct flowgen_frame f = g->frame[n];
@@ -490,8 +490,8 @@ static void once_more(struct flowgen *g, size_t n, bool copied)
     flowgen_put(g, f.side, &p);
 }
 
-/* A network that copies packets, and is late with some copies: that of a NAK comes behind another
- * response, those of requests while they are sent again. */
+/* A network copies packets and delays some copies: of a NAK behind another response, of requests
+ * during a retransmission. */
 static void late_copies_cause_no_errors(void)
 {
     static const uint8_t naks[] = {ROCE_SYNDROME_NAK, ROCE_SYNDROME_RNR | 12};
@@ -509,7 +509,7 @@ static void late_copies_cause_no_errors(void)
         flowgen_read_resp(&g, 1, read.bth.psn, 2048, 0, 1);
         first = g.frame_cnt;
         psn = flowgen_message(&g, 0, ROCE_KIND_SEND, 3072);
-        g.conn.msn[0]--; /* it was not done yet */
+        g.conn.msn[0]--; /* it was not completed yet */
         nak = g.frame_cnt;
         flowgen_ack(&g, 1, psn, naks[i]);
         once_more(&g, first - 1, true);

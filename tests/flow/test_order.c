@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A request packet in its message: what would have been right in its place, and what a responder
- * accepts though it has to refuse it.
+ * Tests request packets in their message: the opcode that a finding expects, and violations that a
+ * responder accepts.
  */
 #include <string.h>
 #include "cases.h"
@@ -26,7 +26,7 @@ static struct roce_pkt put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p;
 }
 
-/* After a message that ended, or inside of one: the opcode that is expected. */
+/* The expected opcode after a message that ended, and inside a message. */
 static void finding_names_the_expected_opcode(void)
 {
     static const struct {
@@ -63,7 +63,7 @@ static void finding_names_the_expected_opcode(void)
     }
 }
 
-/* A DMA length of more than 2^31 (R081): found in the request, and once more in the ACK. */
+/* A DMA length above 2^31 (R081) is reported for the request, and again for the ACK. */
 static void accepted_excess_length_is_reported(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -87,7 +87,7 @@ static void accepted_excess_length_is_reported(void)
     }
 }
 
-/* The capture begins inside of a message: how long its last packet may be is not known. */
+/* The capture begins inside a message: the allowed length of its last packet is not known. */
 static void lone_last_packet_has_no_length_error(void)
 {
     struct judge_spoil late = {.head = 1};
@@ -103,8 +103,8 @@ static void lone_last_packet_has_no_length_error(void)
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }
 
-/* A timeout of 268 ms is longer than a QP takes to be used anew: where CM set the connection up,
- * its messages would have told of that. Without CM, nothing would. */
+/* A timeout of 268 ms is longer than the time in which a QP can be reused. CM messages would
+ * announce a reuse; without CM nothing would. */
 static void long_timeout_with_cm_is_no_reuse(void)
 {
     for (int cm = 0; cm < 2; cm++) {

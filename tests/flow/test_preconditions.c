@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Premises: what a judgement takes for granted. Each talk breaks one of them and accuses nobody;
- * the next to it keeps it, and what is wrong there is found.
+ * Tests the preconditions of checks: each conversation violates one of them, and no error is
+ * reported. The one beside it satisfies the precondition, and the fault is reported.
  */
 #include <string.h>
 #include "cases.h"
@@ -10,7 +10,7 @@
 
 static struct verdict v;
 
-/* ---- CM: whose transaction it is ---------------------------------------------------------------
+/* ---- CM: transactions ---------------------------------------------------------------------------
  */
 
 static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
@@ -38,12 +38,12 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     } else if (kind == ROCE_CM_MRA) {
         m.mra.local_comm_id = g->conn.qpn[side];
         m.mra.remote_comm_id = g->conn.qpn[!side];
-        m.mra.message = tid == 9 ? 2 : 0; /* of a LAP, which is a transaction of its own */
+        m.mra.message = tid == 9 ? 2 : 0; /* of a LAP, which has its own transaction */
     }
     flowgen_cm(g, side, &m);
 }
 
-/* Messages as "kind, sender, transaction", and whether one answers with a wrong transaction. */
+/* Messages as "kind, sender, transaction", and whether one has a wrong transaction id. */
 static void wrong_cm_transaction_is_reported(void)
 {
     enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
@@ -57,15 +57,15 @@ static void wrong_cm_transaction_is_reported(void)
     } rows[] = {
         {{{REQ, 0, 1}, {REP, 1, 1}, {RTU, 0, 1}, {MRA, 1, 9}}, false},
         {{{REQ, 0, 1}, {MRA, 1, 2}}, true},
-        /* a REQ that comes again by another transaction */
+        /* a REQ that is sent again in another transaction */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
-        /* hosts behind one address at either end, with the same ids */
+        /* several hosts behind one address on both sides, with the same ids */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
-        /* another exchange with the same id, whose REQ is not in the capture */
+        /* another exchange with the same id, whose REQ was not captured */
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 5}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 6}}, false},
@@ -85,7 +85,7 @@ static void wrong_cm_transaction_is_reported(void)
     }
 }
 
-/* ClassPortInfo is asked for by Get, in the class of CM as in any. */
+/* ClassPortInfo is requested with method Get, in the CM class as in any other. */
 static void class_port_info_is_accepted(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -102,7 +102,7 @@ static void class_port_info_is_accepted(void)
     }
 }
 
-/* Of a MAD of another length that is said, and nothing of the versions it has. */
+/* A MAD of wrong length is reported for its length only, not for its versions. */
 static void mad_of_wrong_length_has_one_finding(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -121,7 +121,7 @@ static void mad_of_wrong_length_has_one_finding(void)
     }
 }
 
-/* QP 0xFFFFFF at the address of one host is wrong; no MAC follows from that address. */
+/* QP 0xFFFFFF at a unicast address is reported; no multicast MAC is derived from that address. */
 static void multicast_qp_of_a_unicast_address_is_reported(void)
 {
     struct flowgen g;
@@ -136,10 +136,10 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_MULTICAST_MAC), false);
 }
 
-/* ---- CM: what it told --------------------------------------------------------------------------
+/* ---- CM: agreed values --------------------------------------------------------------------------
  */
 
-/* The first request that the capture has comes long after CM: PSNs may have come round. */
+/* The first captured request comes long after CM: its PSNs may have wrapped. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -156,7 +156,7 @@ static void wrapped_first_psn_is_no_error(void)
     }
 }
 
-/* Credits to begin with: an ACK that nothing asked for names the PSN before the first. */
+/* An unsolicited ACK with initial credits has the PSN before the first one. */
 static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {
@@ -176,7 +176,7 @@ static void initial_credits_are_no_error(void)
     }
 }
 
-/* The REQ is captured after its REP, at a point of its own: what it agreed on is not known. */
+/* The REQ is captured after its REP, at another capture point: its values are not used. */
 static void req_captured_after_its_rep_is_not_used(void)
 {
     for (unsigned late = 0; late < 2; late++) {
@@ -203,7 +203,7 @@ static void req_captured_after_its_rep_is_not_used(void)
     }
 }
 
-/* The two ends agreed on another path MTU than that of CM: so it is said, and nothing else. */
+/* Both ends use another path MTU than the CM messages: that is the only finding. */
 static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
@@ -231,8 +231,8 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
             g->bytes[g->frame[i].off + g->frame[i].len - 1] ^= 0x55;
 }
 
-/* A host captures its own packets before its NIC sets their ICRCs. What it sends is taken, but of
- * answers, and of services that answer nothing, no acknowledgement shows that. */
+/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged;
+ * for responses and unacknowledged services nothing shows that they arrived. */
 static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
@@ -254,11 +254,11 @@ static void host_capturing_itself_is_no_error(void)
     }
 }
 
-/* ---- answers that were lost behind the capture point -------------------------------------------
+/* ---- responses lost behind the capture point ----------------------------------------------------
  */
 
-/* A NAK makes the requester go back, and then it goes back once more to the same PSN: where an
- * atomic is there its answer was lost, and each answer to what came later asks for it again. */
+/* A NAK makes the requester go back, then it goes back again to the same PSN. The response to an
+ * atomic there was lost, and each later response requests it again (R139). */
 static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {
@@ -284,8 +284,8 @@ static void second_go_back_for_an_atomic_is_no_error(void)
     }
 }
 
-/* A READ is asked for a third time, from its middle: a Middle with the PSN it begins with may be of
- * the answer to the second, of which the packet before was lost. */
+/* A READ is restarted twice from its middle: a Middle at its first PSN may belong to the response
+ * to the second transmission, whose packet before it was lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -316,8 +316,8 @@ static void late_middle_response_is_no_error(void)
 /* ---- pairs -------------------------------------------------------------------------------------
  */
 
-/* All QPs of a device use one source port, which is by chance that of a wrong pair's QPNs. The
- * right one is there too: that the ports fit is no proof. */
+/* All QPs of a device use one source port, which by chance matches the QPNs of a wrong pair:
+ * matching ports are no proof if the right pair is captured too. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
@@ -347,8 +347,8 @@ static void source_port_of_many_qps_is_no_proof(void)
 /* ---- UC ----------------------------------------------------------------------------------------
  */
 
-/* A UC QP is used again, soon and from the same PSN: it sends nothing again, so that another packet
- * of the same PSN begins that use. One that breaks the order of its message is found in both. */
+/* A UC QP is reused soon, from the same PSN. UC does not retransmit, so a different packet at the
+ * same PSN begins a new use. A wrong opcode order is reported in both uses. */
 static void uc_reuse_is_detected(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -362,7 +362,7 @@ static void uc_reuse_is_detected(void)
         flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
         g.conn.psn[0] = psn;
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* beyond what the first use sent */
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* more than the first use sent */
         if (wrong) {
             p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
             flowgen_put(&g, 0, &p);

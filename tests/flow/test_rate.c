@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The rate around CNPs: streams whose packets come at known times.
- */
+/* Tests the rate around CNPs with streams of known timing. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -12,7 +10,8 @@
 
 static struct roce_cnp_episode episode[EPISODES];
 static unsigned episode_cnt;
-static struct roce_endpoint_summary sides[2]; /* of the first connection; its pointers are dead */
+static struct roce_endpoint_summary
+    sides[2]; /* summaries of the first connection; their pointers are no longer valid */
 
 static void on_episode(void *user, const struct roce_cnp_episode *e)
 {
@@ -36,7 +35,7 @@ static void begin(void)
     flowgen_begin(&g);
 }
 
-/* Side 0 sends packets of 1024 bytes for `ns`, one each `step`; every 16th is acknowledged. */
+/* Sends packets of 1024 bytes from side 0 for `ns`, one each `step`; every 16th is acknowledged. */
 static void stream(uint64_t ns, uint64_t step)
 {
     uint64_t end = g.now + ns;
@@ -78,7 +77,7 @@ static void cnp(void)
     flowgen_put(&g, 1, &p);
 }
 
-/* The bytes of such a packet on the wire. */
+/* Bytes of such a packet on the wire. */
 #define FRAME (14 + 20 + 8 + 12 + 16 + 1024 + 4)
 
 static uint64_t rate(uint64_t step)
@@ -116,7 +115,7 @@ static void whole(void)
     flowgen_free(&g);
 }
 
-/* Within `percent` of what it should be. */
+/* Returns whether `v` is within `percent` of `want`. */
 static bool about(uint64_t v, uint64_t want, unsigned percent)
 {
     uint64_t off = v > want ? v - want : want - v;
@@ -127,7 +126,7 @@ static bool about(uint64_t v, uint64_t want, unsigned percent)
     return false;
 }
 
-/* At full rate, halved, a third, and up again: all of it is found, and when. */
+/* Full rate, half, a third, and full again: all rates and times are measured. */
 static void slowdown_and_recovery_are_measured(void)
 {
     begin();
@@ -135,7 +134,7 @@ static void slowdown_and_recovery_are_measured(void)
     mark();
     g.now += 3 * US;
     cnp();
-    stream(20 * US, 1 * US); /* it takes a while to arrive */
+    stream(20 * US, 1 * US); /* time until the CNP arrives */
     stream(500 * US, 2 * US);
     mark();
     g.now += 5 * US;
@@ -153,7 +152,7 @@ static void slowdown_and_recovery_are_measured(void)
     CU_ASSERT(about(episode[0].after, rate(1 * US), 10));
     CU_ASSERT(episode[0].slowed);
     EXPECT_EQ(episode[0].end, ROCE_CNP_RECOVERED);
-    /* The window that shows it is the first or the second at the full rate. */
+    /* Recovery is measured in the first or second window at full rate. */
     CU_ASSERT(episode[0].recovered_ns >= 3520 * US + 90 * US);
     CU_ASSERT(episode[0].recovered_ns <= 3525 * US + 250 * US);
     CU_ASSERT(episode[0].lowest_ns >= 525 * US && episode[0].lowest_ns <= 1530 * US);
@@ -169,7 +168,7 @@ static void slowdown_and_recovery_are_measured(void)
     EXPECT_EQ(sides[1].cnp_gap_ns.min, 525 * US);
 }
 
-/* Slow, and the capture ends. */
+/* The rate stays low until the capture ends. */
 static void slowdown_without_recovery_stays_open(void)
 {
     begin();
@@ -191,7 +190,7 @@ static void slowdown_without_recovery_stays_open(void)
     EXPECT_EQ(sides[1].cnp_delay_ns.cnt, 0);
 }
 
-/* The sender takes no notice; later it does. */
+/* The sender ignores CNPs at first, and obeys later ones. */
 static void sender_that_ignores_cnps_is_not_slowed(void)
 {
     begin();
@@ -211,7 +210,7 @@ static void sender_that_ignores_cnps_is_not_slowed(void)
     EXPECT_EQ(sides[0].cnp.before.cnt, 1);
 }
 
-/* The first packets are marked: everybody begins at once. */
+/* The first packets are already marked: there is no rate before. */
 static void first_packets_give_no_rate_before(void)
 {
     begin();
@@ -222,7 +221,7 @@ static void first_packets_give_no_rate_before(void)
     EXPECT_EQ(episode_cnt, 1);
     CU_ASSERT(about(episode[0].before, rate(1 * US), 10));
     CU_ASSERT(about(episode[0].lowest, rate(5 * US), 3));
-    begin(); /* too early to say */
+    begin(); /* too early for a rate */
     flowgen_write(&g, 0, 64);
     flowgen_wait(&g, 20 * MS);
     stream(5 * US, 1 * US);
@@ -234,7 +233,7 @@ static void first_packets_give_no_rate_before(void)
     EXPECT_EQ(sides[0].cnp.measured, 0);
 }
 
-/* A program that pauses between its bursts is not slowed by a CNP, nor is one that is done. */
+/* Pauses between bursts, or after the last one, are no slowdown by a CNP. */
 static void pauses_are_no_slowdown(void)
 {
     static const uint64_t pauses[] = {300 * US, 1 * MS, 5 * MS, 30 * MS};
@@ -265,7 +264,7 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* Of a capture that lacks packets less is said, and nothing wrong. */
+/* A capture with missing packets gives fewer rates, but no wrong ones. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -281,13 +280,13 @@ static void holes_give_no_rates(void)
         for (unsigned n = 0; n < episode_cnt && n < EPISODES; n++)
             CU_ASSERT(!episode[n].slowed);
         EXPECT_EQ(sides[0].cnp.before.cnt, 0);
-        look(&rng, 0, (int)(i & 1)); /* one direction: no pair, or no CNP */
+        look(&rng, 0, (int)(i & 1)); /* one direction only: no pair, or no CNP */
         EXPECT_EQ(episode_cnt, 0);
         flowgen_free(&g);
     }
 }
 
-/* Of a slowed stream, with a packet missing now and then, what is said is right. */
+/* With a packet missing now and then, the measured rates are right. */
 static void rates_with_few_holes_are_right(void)
 {
     struct rng rng = rng_seed();
@@ -312,7 +311,7 @@ static void rates_with_few_holes_are_right(void)
     CU_ASSERT(said > 0);
 }
 
-/* The mirror of two ports has every packet twice: the rate is that of once. */
+/* A mirror port captures each packet twice: the rate is counted once. */
 static void copies_do_not_double_the_rate(void)
 {
     begin();
@@ -337,7 +336,7 @@ static void copies_do_not_double_the_rate(void)
     CU_ASSERT(about(episode[0].lowest, rate(3 * US), 5));
 }
 
-/* The data of READs is slowed by the CNPs that the responder gets. */
+/* READ responses slow down by the CNPs that the responder receives. */
 static void read_responses_are_measured(void)
 {
     begin();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responses of READs and atomics: which opcode may stand where, what is missing, what came before,
- * and what of it the capture proves.
+ * Tests responses to READs and atomics: opcodes by position, missing and duplicate responses, and
+ * what the capture proves.
  */
 #include "cases.h"
 #include "judge.h"
 #include "support/suite.h"
 
-#define PSNS 4u /* of the READ */
+#define PSNS 4u /* PSNs of the READ */
 
 static struct verdict v;
 
@@ -34,14 +34,14 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
     flowgen_put(g, 1, &p);
 }
 
-/* One response of four that has the wrong opcode (R141). Where the packet before the READ was not
- * captured the READ may be the tail of a longer one, and this an answer to the whole of it. */
+/* One of four responses has a wrong opcode (R141). If the packet before the READ was not captured,
+ * the READ may be a restarted tail, and the response may belong to the whole READ. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
         uint32_t k;
         uint8_t opcode;
-        bool lone; /* the packet before the READ is missing */
+        bool lone; /* the packet before the READ is not captured */
         enum roce_rule rule;
         enum roce_severity severity;
     } rows[] = {
@@ -70,7 +70,7 @@ static void wrong_read_response_opcode_is_reported(void)
             (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         read = ask(&g);
         if (rows[i].k) {
-            flowgen_wait(&g, 2000000); /* that is slow, and nothing else */
+            flowgen_wait(&g, 2000000); /* a slow response, but not a violation */
             flowgen_read_resp(&g, 1, read.bth.psn, PSNS * g.mtu, 0, rows[i].k - 1);
         }
         answer(&g, rows[i].opcode, read.bth.psn + rows[i].k);
@@ -85,8 +85,8 @@ static void wrong_read_response_opcode_is_reported(void)
     }
 }
 
-/* The second of four is missing and the first comes again: what is expected is the second, whose
- * PSN may be 0. */
+/* The second of four responses is missing and the first is duplicated: the expected PSN is that of
+ * the second, which may be 0. */
 static void duplicate_response_names_the_expected_psn(void)
 {
     static const uint32_t first[] = {0x5000, ROCE_PSN_MASK};
@@ -116,7 +116,7 @@ static void duplicate_response_names_the_expected_psn(void)
     }
 }
 
-/* Whoever refused a request for good answers none after it, whatever its answer is. */
+/* A responder that sent a fatal NAK must not send any later response. */
 static void response_after_a_fatal_nak_is_reported(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_READ_REQUEST,

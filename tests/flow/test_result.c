@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * What each frame is told to mean: numbers, links, classes. And the summary of a connection.
- */
+/* Tests the result of each frame (numbers, links, flags) and the summary of a connection. */
 #include "judge.h"
 #include "support/suite.h"
 
@@ -92,7 +90,7 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
     EXPECT_EQ(r[3].msg_number, 1);
     EXPECT_EQ(r[4].msg_number, 2);
-    EXPECT_EQ(r[6].msg_number, 1); /* its own, however many were sent since */
+    EXPECT_EQ(r[6].msg_number, 1); /* its own number, however many messages were sent since */
     EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
@@ -100,7 +98,7 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 3);
 }
 
-/* The number of a message is that of its place, also of packets that come late. */
+/* An out-of-order packet gets the number of its own message. */
 static void out_of_order_packet_gets_its_message_number(void)
 {
     struct flowgen g;
@@ -135,7 +133,7 @@ static void out_of_order_packet_gets_its_message_number(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
-/* Without CM the first PSN is that of the first packet, or of what that had overtaken. */
+/* Without CM the first PSN is that of the first packet, or of a packet that it had overtaken. */
 static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;
@@ -151,14 +149,14 @@ static void overtaken_packet_has_the_first_psn(void)
     run(&g);
     EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
     CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* its MSN counts from there */
-    /* What was told of the first packet stays true: relative PSNs count from where they did. */
+    /* Relative PSNs keep counting from the first packet. */
     EXPECT_EQ(r[1].rel_psn, 0);
     EXPECT_EQ(r[2].rel_psn, ROCE_PSN_MASK);
     EXPECT_EQ(r[3].rel_psn, 0);
     CU_ASSERT_FALSE(r[3].flags & ROCE_AN_REL_PSN);
 }
 
-/* A message of which a packet is missing in the capture counts with what is there. */
+/* A message with a packet missing in the capture counts its captured bytes. */
 static void incomplete_message_counts_captured_bytes(void)
 {
     static const uint8_t op[] = {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE,
@@ -179,7 +177,7 @@ static void incomplete_message_counts_captured_bytes(void)
         flowgen_ack_all(&g, 1);
         flowgen_send(&g, 0, 32);
         run(&g);
-        if (missing == 3) /* its end is not known: the messages are two, not three */
+        if (missing == 3) /* the end of the message is missing: two messages, not three */
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes, 64 + 32);
         else
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes,
@@ -187,8 +185,8 @@ static void incomplete_message_counts_captured_bytes(void)
     }
 }
 
-/* Of several READs in flight the answer to the first is lost, so that its requester asks for all
- * from there on again. It is known still when it is, and all are completed. */
+/* The response to the first of several READs is lost, and the requester sends all from there on
+ * again. The window still has the first one, and all READs complete. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
@@ -230,8 +228,8 @@ static void summary_names_why_a_qp_failed(void)
     EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
 }
 
-/* The same request again and again, and nothing from the other side: in a capture of both
- * directions there was nothing. A request that follows shows that there was. */
+/* One request is repeated without any response: in a capture of both directions it was not
+ * answered. A later request shows that it was. */
 static void unanswered_request_ends_the_connection(void)
 {
     for (unsigned times = 2; times <= 4; times++)
@@ -260,7 +258,8 @@ static void unanswered_request_ends_the_connection(void)
         }
 }
 
-/* An RNR retry count is 6 at most, or none: the seventh repetition shows that it will go on. */
+/* The RNR retry count is at most 6, or unlimited: a seventh retransmission shows that the requester
+ * continues. */
 static void seventh_rnr_retry_means_no_limit(void)
 {
     for (unsigned repeats = 1; repeats <= 9; repeats++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Cases: for each rule that the observer judges, a conversation that breaks it (or shows what a
- * NOTE notes) and, with `wrong` false, one that differs only in that and does not.
+ * Cases: for each rule that the observer judges, a conversation that violates it (or shows what a
+ * NOTE reports). With `wrong` false, the conversation differs only in that and conforms.
  */
 #ifndef TEST_FLOW_CASES_H
 #define TEST_FLOW_CASES_H
@@ -23,7 +23,7 @@ struct rule_case {
 extern const struct rule_case cases_format[], cases_request[], cases_response[], cases_other[];
 extern const unsigned cases_format_cnt, cases_request_cnt, cases_response_cnt, cases_other_cnt;
 
-/* The case of a rule, of all these; NULL: it has none. */
+/* Returns the case of a rule, or NULL. */
 const struct rule_case *rule_case_of(enum roce_rule rule);
 
 #define ACK_31  (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Takes the latest frame back as a model that a test changes; `bytes` holds it meanwhile. */
+/* Removes the latest frame and returns it as a model that a test changes. `bytes` holds its data.
+ */
 static struct roce_pkt take_back(struct flowgen *g, uint8_t bytes[ROCE_FRAME_MAX])
 {
     struct flowgen_frame f = g->frame[--g->frame_cnt];
@@ -14,13 +15,13 @@ static struct roce_pkt take_back(struct flowgen *g, uint8_t bytes[ROCE_FRAME_MAX
     return p;
 }
 
-/* A byte of the latest frame. */
+/* Returns a pointer to a byte of the latest frame. */
 static uint8_t *byte(struct flowgen *g, size_t off)
 {
     return g->bytes + g->frame[g->frame_cnt - 1].off + off;
 }
 
-/* Gives the latest frame, changed by hand, the ICRC that its sender would have given it. */
+/* Sets the ICRC of the latest frame, after it was changed by hand, as its sender would. */
 static void sign(struct flowgen *g)
 {
     struct flowgen_frame *f = &g->frame[g->frame_cnt - 1];
@@ -156,7 +157,7 @@ CASE(ICRC_NEVER_GOOD)
         if (i < 8)
             p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         else
-            flowgen_wait(g, 70000000); /* nothing answers */
+            flowgen_wait(g, 70000000); /* no response comes */
         flowgen_put(g, 0, &p);
         if (wrong)
             *byte(g, BTH_OFF + 20) ^= 0x10;
@@ -321,7 +322,7 @@ CASE(PKEY_MATCH)
     flowgen_put(g, 1, &p);
     flowgen_message(g, 0, ROCE_KIND_SEND, 64);
     flowgen_put(g, 1, &p);
-    if (wrong) { /* both sides are constant, but not the same */
+    if (wrong) { /* both sides are constant, but differ */
         g->frame_cnt = 0;
         flowgen_message(g, 0, ROCE_KIND_SEND, 64);
         p = flowgen_resp(g, 1, ROCE_OP_RC_ACK, g->conn.psn[0] - 1, 0);

@@ -104,7 +104,7 @@ CASE(CE_NO_CNP)
 /* ---- CM ----------------------------------------------------------------------------------------
  */
 
-/* The MAD of a REQ with byte `off` set to `value`. */
+/* Sends a REQ whose MAD has byte `off` set to `value`. */
 static void odd_mad(struct flowgen *g, size_t off, uint8_t value)
 {
     struct roce_cm_msg m = flowgen_cm_req(g);
@@ -179,7 +179,7 @@ CASE(CM_REJECT)
         flowgen_connect(g);
 }
 
-/* A REQ whose RDMA-IP header was changed at `off` of the private data. */
+/* Sends a REQ whose RDMA-IP header is changed at `off` of the private data. */
 static void odd_header(struct flowgen *g, size_t off, uint8_t value, bool wrong)
 {
     struct roce_cm_msg m = flowgen_cm_req(g);

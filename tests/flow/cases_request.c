@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "cases.h"
 
-/* A request of side 0, put. */
+/* Appends a request of side 0 and returns it. */
 static struct roce_pkt put_req(struct flowgen *g, uint8_t opcode, uint32_t len)
 {
     struct roce_pkt p = flowgen_req(g, 0, opcode, len);
@@ -62,7 +62,7 @@ CASE(ACK_NO_FIRST)
 {
     flowgen_send(g, 0, 64);
     put_req(g, ROCE_OP_RC_SEND_LAST, 10);
-    if (!wrong) { /* nothing of it was wrong: only the NAK is missing in the other case */
+    if (!wrong) { /* the request is correct: only the NAK is missing in the other case */
         g->frame_cnt--;
         g->conn.psn[0]--;
         g->conn.msn[0]--;
@@ -156,7 +156,7 @@ CASE(RD_ATOMIC)
         put_req(g, ROCE_OP_RC_READ_REQUEST, 64);
 }
 
-/* An ACK with a credit code. */
+/* Sends an ACK with a credit code. */
 static void credit(struct flowgen *g, uint8_t code)
 {
     flowgen_ack(g, 1, g->conn.psn[0] - 1, ROCE_SYNDROME_ACK | code);
@@ -168,7 +168,7 @@ CASE(NO_CREDIT)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
-    flowgen_wait(g, 10000000); /* what was on its way has come */
+    flowgen_wait(g, 10000000); /* packets in flight have arrived */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -181,7 +181,7 @@ CASE(CREDITS)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
-    flowgen_wait(g, 10000000); /* what was on its way has come */
+    flowgen_wait(g, 10000000); /* packets in flight have arrived */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
@@ -213,7 +213,7 @@ CASE(FATAL_NAK)
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
-/* A request sent again `wait` later, then acknowledged. */
+/* Sends a request, again `wait` later if `again`, then acknowledges it. */
 static void repeat(struct flowgen *g, bool again, uint64_t wait)
 {
     struct roce_pkt p;
@@ -361,7 +361,7 @@ CASE(RETRY_EXHAUSTED)
         flowgen_ack_all(g, 1);
 }
 
-/* `cnt` RNR NAKs for one SEND, which is sent again `wait` after each. */
+/* Sends `cnt` RNR NAKs for one SEND, which is retransmitted `wait` after each. */
 static struct roce_pkt rnr(struct flowgen *g, int cnt, uint64_t wait)
 {
     struct roce_pkt p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);

@@ -12,7 +12,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     uint32_t at = v->finding_cnt;
 
     CU_ASSERT(finding->other_frame < finding->frame || !finding->other_frame); /* an earlier one */
-    if (at == JUDGE_FINDINGS) { /* an ERROR is worth a place */
+    if (at == JUDGE_FINDINGS) { /* an ERROR replaces the last one */
         if (finding->severity != ROCE_SEV_ERROR)
             return;
         at--;
@@ -98,11 +98,11 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
     return s->drop_permille == 0 || rng_below(s->rng, 1000) >= s->drop_permille;
 }
 
-/* ---- the other way -----------------------------------------------------------------------------
+/* ---- both ways ----------------------------------------------------------------------------------
  */
 
-/* The observer has a shorter way through runs of packets (flow/run.c), and writes no result where
- * nobody wants it. What it says of each, and what it leaves behind, has to be the same. */
+/* The observer has a fast path (flow/fast_path.c), and writes no result if the caller wants none.
+ * Findings, results and summaries have to be the same both ways. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -111,7 +111,7 @@ static bool same_finding(const struct roce_finding *a, const struct roce_finding
            a->actual == b->actual && a->other_frame == b->other_frame && a->known == b->known;
 }
 
-/* From member `from` up to member `to`, between which no bytes belong to nobody. */
+/* Compares from member `from` up to member `to`; there is no padding between them. */
 #define SAME(a, b, from, to)                                                                       \
     (memcmp(&(a)->from, &(b)->from,                                                                \
             offsetof(struct roce_endpoint_summary, to) -                                           \
@@ -255,7 +255,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     flow = observer(o, v);
     if (!flow)
         return;
-    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not of memory that is counted */
+    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not with counted memory */
     o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {

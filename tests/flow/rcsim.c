@@ -125,7 +125,7 @@ static bool arrive(struct rcsim *s)
     return true;
 }
 
-/* When something happens next, where nothing can be sent now. */
+/* Moves the time to the next event if nothing can be sent now. */
 static void pass(struct rcsim *s)
 {
     s->now += 200 + rng_below(s->rng, 800);
@@ -178,7 +178,7 @@ bool rcsim_talk(struct flowgen *g, struct rng *rng, const struct rcsim_opts *opt
             if (rng_below(rng, 2))
                 rcsim_send_one(s, i);
         }
-        if (!busy(s) && rng_below(rng, 4)) /* nothing on its way: until a timer */
+        if (!busy(s) && rng_below(rng, 4)) /* nothing is in flight until a timer expires */
             s->now += 400000;
         pass(s);
     }

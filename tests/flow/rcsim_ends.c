@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Requester and responder of RC, each of which does whatever it may.
- */
+/* Requester and responder of RC; each does, at random, whatever the specification allows. */
 #include "rcsim_ends.h"
 
 #include <string.h>
@@ -67,14 +65,14 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
         return false;
     if (e->credit_seen && rcsim_uses_rq(w->op) && e->snd == w->first && ssn > e->lsn &&
         e->una < w->first)
-        return false; /* beyond the credits: only alone */
+        return false; /* over the credits: only as a single probe */
     if (e->credit_seen && e->snd > w->first && w->op <= SEND_INV && ssn > e->lsn && e->una < e->snd)
         return false; /* a probe is one packet */
     if (e->credit_seen && e->snd == w->first && e->una < e->snd) {
         const struct rcsim_wqe *before = rcsim_wqe_of(e, e->snd - 1);
 
         if (rcsim_uses_rq(before->op) && (uint32_t)(before - e->wqe) + 1 > e->lsn)
-            return false; /* one was sent beyond them */
+            return false; /* a probe was sent already */
     }
     return true;
 }
@@ -124,7 +122,8 @@ static void go_back(struct rcsim_end *e, uint32_t n)
     e->snd = n;
 }
 
-/* All before `n` is acknowledged; false where a READ or atomic before was not answered. */
+/* Acknowledges all packets before `n`. Returns false if an earlier READ or atomic has no response.
+ */
 static bool acked(struct rcsim *s, struct rcsim_end *e, uint32_t n)
 {
     bool implied = false;
@@ -168,7 +167,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
     struct rcsim_wqe *w = rcsim_wqe_of(e, v->n);
 
     if (v->n + 1 > e->high + 1 || (v->n != UINT32_MAX && v->n >= e->high))
-        return; /* a NAK names at most what was sent */
+        return; /* a NAK names at most a PSN that was sent */
     if (v->opcode == ROCE_OP_RC_ACK) {
         credit(e, v);
         switch (roce_syndrome_kind(v->syndrome)) {
@@ -196,7 +195,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
         (void)acked(s, e, v->n + 1);
         return;
     }
-    if (v->n - w->first > w->got) { /* some are missing */
+    if (v->n - w->first > w->got) { /* responses are missing */
         e->una = w->first + w->got;
         if (e->snd > e->una)
             go_back(e, e->una);
@@ -246,7 +245,7 @@ static void flush_ack(struct rcsim *s, struct rcsim_end *e)
 static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w,
                            uint32_t from, bool fresh)
 {
-    bool late = fresh && rng_below(s->rng, 2); /* it counts from its last response on */
+    bool late = fresh && rng_below(s->rng, 2); /* it counts in the MSN from its last response on */
 
     for (uint32_t k = from; k < w->cnt; k++) {
         bool first = k == from, last = k + 1 == w->cnt;
@@ -262,7 +261,7 @@ static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rc
     }
 }
 
-/* The one response of an atomic, of ATOMIC WRITE, of FLUSH. */
+/* Sends the single response of an atomic, ATOMIC WRITE or FLUSH. */
 static void small_response(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w)
 {
     answer(e, (struct rcsim_event){.n = w->first,

@@ -16,19 +16,19 @@ enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE
 
 struct rcsim_wqe {
     enum rcsim_op op;
-    uint32_t len, first, cnt; /* its packets, counted from the first of the connection */
-    uint32_t got;             /* READ: packets answered so far */
+    uint32_t len, first, cnt; /* packets of the WQE, counted from the first of the connection */
+    uint32_t got;             /* READ: responses received */
     bool done;                /* READ, atomic */
-    bool out;                 /* sent and not done */
+    bool out;                 /* sent, and not done */
     uint64_t orig;
 };
 
-/* A packet on its way. */
+/* A packet in flight. */
 struct rcsim_event {
     uint64_t time;
     int to;
     bool request;
-    uint32_t n, skip; /* READ: which packets of it */
+    uint32_t n, skip; /* READ: the packets of it */
     uint8_t opcode, syndrome;
     uint32_t msn, len;
     bool ackreq;
@@ -47,10 +47,10 @@ struct rcsim_end {
     uint32_t epsn, msn;
     bool nak, rnr, ack_due;
     uint64_t ack_at;
-    uint32_t posted; /* receives */
+    uint32_t posted; /* posted receives */
     struct rcsim_event rsp[RCSIM_RESPONSES];
     unsigned rsp_cnt;
-    uint64_t sent_at; /* the latest arrival over there, for packets keep their order */
+    uint64_t sent_at; /* latest arrival at the other end: packets keep their order */
 };
 
 struct rcsim {
@@ -77,7 +77,7 @@ static inline bool rcsim_uses_rq(enum rcsim_op op)
 /* ---- rcsim.c: the network ----------------------------------------------------------------------
  */
 
-/* Whether something of `permille` happens. */
+/* Returns true with a probability of `permille`. */
 bool rcsim_chance(struct rcsim *s, uint32_t permille);
 
 /* Sends a packet, which the network may lose. */
@@ -86,14 +86,14 @@ void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
 /* ---- rcsim_ends.c: requester and responder -----------------------------------------------------
  */
 
-/* The WQE that packet `n` of an end is of, or NULL. */
+/* Returns the WQE of packet `n` of an end, or NULL. */
 struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n);
 
-/* Sends the next request of `side` if one may be sent, or the next response if one waits. */
+/* Sends the next request of `side` if that is allowed, or the next waiting response. */
 void rcsim_send_one(struct rcsim *s, int side);
 void rcsim_respond(struct rcsim *s, int side);
 
-/* A packet came to `side`. */
+/* Handles a packet that arrives at `side`. */
 void rcsim_on_request(struct rcsim *s, int side, const struct rcsim_event *v);
 void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v);
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The ends of a connection: requester and responder of RC, XRC and UC that keep every rule.
- */
+/* The ends of a connection: conformant requester and responder of RC, XRC and UC. */
 #include "reference_net.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define WINDOW    64u                /* PSNs outstanding, and a READ more */
+#define WINDOW    64u                /* outstanding PSNs, plus one READ */
 #define READS     4u                 /* and atomics */
 #define TIMEOUT   UINT64_C(67108864) /* code 14 */
 #define RETRIES   6u
@@ -32,7 +30,7 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
 /* ---- the responder -----------------------------------------------------------------------------
  */
 
-/* A response by side `side` to position `pos` of the other. */
+/* Sends a response from `side` for position `pos` of the other side. */
 static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
                     uint32_t len, uint8_t syndrome)
 {
@@ -127,7 +125,7 @@ static void go_back(struct model_end *e, enum roce_cause cause)
 
 static uint64_t patience(struct model_net *n)
 {
-    /* Not past 100 ms: without CM messages it may be another use of the QPs then. */
+    /* At most 100 ms: without CM messages a longer pause may be a reuse of the QPs. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 
@@ -143,7 +141,7 @@ static void progress(struct model_net *n, struct model_end *e, uint32_t to)
     e->timer = e->una < e->high ? patience(n) : MODEL_NEVER;
 }
 
-/* Goes back for a NAK of any kind, once. */
+/* Goes back once for a NAK. */
 static void refuse(struct model_end *e, enum roce_cause cause)
 {
     if (e->went_back || e->nxt <= e->una)
@@ -152,7 +150,7 @@ static void refuse(struct model_end *e, enum roce_cause cause)
     go_back(e, cause);
 }
 
-/* All before `to` is acknowledged, as far as no READ or atomic is in the way. */
+/* Acknowledges all before `to`, up to the first unanswered READ or atomic. */
 static bool acknowledge(struct model_net *n, struct model_end *e, struct model_side *s, uint32_t to)
 {
     while (e->una < to) {
@@ -216,7 +214,7 @@ void model_take_response(struct model_net *n, const struct model_item *i)
     }
 }
 
-/* The next request of an end; NULL: it has to wait. */
+/* Returns the next request of an end, or NULL if it has to wait. */
 struct model_item *model_request(struct model_net *n, uint32_t conn, int side)
 {
     struct model_end *e = &n->end[conn][side];

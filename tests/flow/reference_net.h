@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The network of truth.h from inside: what its parts, hosts and wires (truth.c) and ends of
- * connections (model_end.c), know of one another.
+ * Internals of the network of reference_model.h, shared by hosts and wires (reference_model.c) and
+ * the ends of connections (reference_model_end.c).
  */
 #ifndef TEST_REFERENCE_MODEL_NET_H
 #define TEST_REFERENCE_MODEL_NET_H
@@ -14,26 +14,26 @@
 /* A message that an end sends. */
 struct model_msg {
     enum roce_oper oper;
-    uint32_t len, first, span; /* positions: PSNs from the first one */
+    uint32_t len, first, span; /* positions: PSNs counted from the first one */
 };
 
-/* A packet with what its sender knows of it. */
+/* A packet, with what its sender knows about it. */
 struct model_item {
     struct roce_pkt pkt;
     int side;
     uint32_t conn;
     bool request;
     uint32_t pos, span;
-    uint32_t go; /* the go-back that sent it again; 0 the first time */
+    uint32_t go; /* number of the go-back that retransmitted it; 0 for the first transmission */
     enum roce_cause cause;
     bool copied;
 };
 
 enum model_what {
     MODEL_SLOT,    /* a host may send */
-    MODEL_TIMER,   /* of an end */
+    MODEL_TIMER,   /* timer of an end */
     MODEL_PASSES,  /* a packet passes the capture point */
-    MODEL_ARRIVES, /* and reaches the other host */
+    MODEL_ARRIVES, /* a packet reaches the other host */
 };
 
 struct model_event {
@@ -62,7 +62,7 @@ struct model_end {
     /* at the capture point */
     uint32_t seen_end, seen_go;
     uint64_t seen_last;
-    uint64_t *seen; /* time, by position; 0 not */
+    uint64_t *seen; /* capture time by position; 0 not captured */
 };
 
 struct model_net {
@@ -74,28 +74,28 @@ struct model_net {
     size_t cnt, cap;
     uint64_t now, order, dead;
     uint16_t id[2];
-    uint32_t burst[2][2]; /* packets still to be lost, by part of the way and sender */
+    uint32_t burst[2][2]; /* packets still to be lost, by part of the path and sender */
     uint32_t turn[2];
-    uint64_t busy[2]; /* its wire, until then */
-    bool slot[2];     /* a MODEL_SLOT is under way */
+    uint64_t busy[2]; /* time until which the wire is busy */
+    bool slot[2];     /* a MODEL_SLOT is pending */
 };
 
-/* ---- truth.c: hosts and wires ------------------------------------------------------------------
+/* ---- reference_model.c: hosts and wires ---------------------------------------------------------
  */
 
-/* Host `side` may send as soon as its wire is free. */
+/* Lets host `side` send as soon as its wire is free. */
 void model_wake(struct model_net *n, int side);
 
-/* Sets the timer of an end to go off at `at`, if it does not earlier. */
+/* Sets the timer of an end to `at`, unless it expires earlier. */
 void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at);
 
-/* ---- model_end.c: ends -------------------------------------------------------------------------
+/* ---- reference_model_end.c: ends ----------------------------------------------------------------
  */
 
-/* Decides what an end will send; model_play() frees what it has then. */
+/* Plans the messages of an end; model_play() frees them. */
 void model_plan(struct model_net *n, struct model_end *e, uint32_t messages);
 
-/* The message that position `pos` is of. */
+/* Returns the message of position `pos`. */
 const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos);
 
 /* The next request of an end, for the caller to free; NULL: it has to wait. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Shares: of each rule, how often its violation (cases_*.c) is still found in a capture that lacks
- * packets: some of a hundred, a direction, the begin. In the whole capture it always is:
- * flow.cases. Where nothing is found, what proves it is in what is missing, or the capture might
- * lack what would explain it.
+ * Detection rate: how often the violation of each rule (cases_*.c) is still reported in a capture
+ * that lacks some packets, a direction, or its beginning. In a complete capture it always is:
+ * flow.cases. If it is not reported, the proof is missing, or missing packets might explain it.
  *
- * SHARES_PRINT=1 prints the rows as they are now. A row less than here is a judge that sees less.
+ * SHARES_PRINT=1 prints the current rows. A lower figure than here means that the observer detects
+ * less.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,19 +14,19 @@
 #include "support/suite.h"
 
 #define DRAWS 50
-#define SLACK 4 /* of a hundred, under what was measured */
+#define SLACK 4 /* percent below the measured rate */
 
 enum spoil {
-    LACKS_1, /* of a hundred packets, at random */
+    LACKS_1, /* percent of the packets, at random */
     LACKS_5,
     LACKS_20,
-    SIDE_A, /* only what this side sent */
+    SIDE_A, /* only packets of this side */
     SIDE_B,
-    HEAD, /* some packets at the begin are missing, at most a half */
+    HEAD, /* packets at the beginning are missing, at most half */
     SPOILS
 };
 
-/* Found, of a hundred. */
+/* Detected cases of a hundred. */
 static const struct {
     const char *rule;
     uint8_t least[SPOILS];

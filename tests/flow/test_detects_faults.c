@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Sensitivity: one packet of a good conversation is altered in one obligation at a time, and how
- * often that is an ERROR must not get less, or a WARN where there is no more. Fairness
- * (test_no_false_alarm.c) is no reason to see less: nearly every doubt has a price here. What is
- * not found is no mistake for a passive observer to prove (an MSN that is one too high may count a
- * request that was not captured).
+ * Detection of faults: one field of one packet of a conformant conversation is altered. The share
+ * that is reported as ERROR (or WARN, where no more is possible) must not decrease.
  *
- * SENSE_SEED=<n> takes other conversations; the shares are asserted for those of seed 1 alone.
+ * Caution against false alarms (test_no_false_alarm.c) has a price here. What is not reported
+ * cannot be proven by a passive observer: an MSN that is one too high may count a request that was
+ * not captured.
+ *
+ * SENSE_SEED=<n> uses other conversations; the shares are asserted for seed 1 only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,17 +19,17 @@
 enum kind {
     REQUEST, /* any request */
     MESSAGE, /* SEND or WRITE */
-    ACK,     /* a positive one */
+    ACK,     /* a positive ACK */
     READ_RESP,
     ATOMIC_ACK,
-    AETH,    /* whatever has one */
-    AGAIN,   /* a request of one packet, sent again at the end: acknowledged long since */
-    WAITING, /* a request at the end, sent again: not acknowledged */
-    REPLAY,  /* an Atomic ACK that comes again at the end */
-    ANY,     /* of the connection */
+    AETH,    /* any packet with an AETH */
+    AGAIN,   /* a request of one packet, repeated at the end, long acknowledged */
+    WAITING, /* a request at the end, repeated, not acknowledged */
+    REPLAY,  /* an Atomic ACK, repeated at the end */
+    ANY,     /* any packet of the connection */
 };
 
-/* Changes `p`; false where that is no change. */
+/* Changes `p`. Returns false if that has no effect. */
 typedef bool alter_fn(struct roce_pkt *p);
 
 static bool to_middle(struct roce_pkt *p)
@@ -156,7 +157,7 @@ static bool solicited(struct roce_pkt *p)
     return p->op->kind != ROCE_KIND_SEND || !roce_opcode_ends(p->op);
 }
 
-/* A packet inside of a message, of a length that needs pad. */
+/* Changes a packet inside a message to a length that needs a pad. */
 static bool odd_length(struct roce_pkt *p)
 {
     if (p->op->payload != ROCE_PAYLOAD_MTU)
@@ -166,14 +167,14 @@ static bool odd_length(struct roce_pkt *p)
     return true;
 }
 
-/* For a REPLAY. */
+/* For a REPLAY only. */
 static bool other_orig(struct roce_pkt *p)
 {
     p->atomicacketh.orig ^= 1;
     return true;
 }
 
-/* A Last of another length than the RETH promised. */
+/* Changes a Last packet to another length than the RETH announces. */
 static bool last_shorter(struct roce_pkt *p)
 {
     return p->op->kind == ROCE_KIND_WRITE && p->op->pos == ROCE_POS_LAST && shorter(p);
@@ -194,21 +195,21 @@ static bool other_rkey(struct roce_pkt *p)
     return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
 }
 
-/* What is known of the connection. */
+/* Evidence about the connection. */
 enum setting {
-    WITH_CM,    /* CM set it up */
-    WITHOUT_CM, /* its ports */
-    USED_AGAIN, /* its ports, and another use of the QPs was seen before */
+    WITH_CM,    /* CM messages */
+    WITHOUT_CM, /* source ports */
+    USED_AGAIN, /* source ports, and an earlier use of the QPs */
     SETTINGS
 };
 
-/* How many in a hundred of those that could be altered must be an ERROR. */
+/* Alterations of a hundred that must be reported as ERROR, for each setting. */
 static const struct {
     const char *name;
     enum kind kind;
     alter_fn *alter;
     uint8_t least[SETTINGS];
-    bool warn; /* a WARN will do */
+    bool warn; /* a WARN is enough */
 } rows[] = {
     /* clang-format off */
     {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}, false},
@@ -241,7 +242,7 @@ static const struct {
     {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
     {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
     {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
-    /* of these a WARN is all there can be */
+    /* for these a WARN is the most possible */
     {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, true},
     {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
     {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},
@@ -280,8 +281,8 @@ static bool parse(const struct flowgen *g, size_t i, struct roce_pkt *p)
     return roce_pkt_parse(p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0;
 }
 
-/* A good conversation: with CM, or ports that say who belongs together; or the latter in another
- * use of the QPs, from the same PSNs or from others. The first frame that may be altered. */
+/* Generates a conformant conversation: with CM, with matching source ports, or as a second use of
+ * the QPs. Returns the first frame that may be altered. */
 static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, bool waiting)
 {
     uint32_t start[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
@@ -315,8 +316,8 @@ static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, boo
     return first;
 }
 
-/* The conversation with frame `at` altered, or put again altered at the end. False where the row
- * cannot alter that one. */
+/* Judges the conversation with frame `at` altered, or repeated and altered at the end. Returns
+ * false if the row cannot alter that frame. */
 static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *alter,
                     struct flowgen *out)
 {
@@ -335,7 +336,7 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
 
             if (!alter(&p))
                 return false;
-            if (p.bth.opcode != was->value) { /* the headers that it has now */
+            if (p.bth.opcode != was->value) { /* the headers of the new opcode */
                 struct roce_pkt q;
 
                 roce_pkt_init(&q, p.encap, p.bth.opcode);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs: where packets are taken in one go (flow/run.c), one of them differs from those around it,
- * or something comes between. judge() gives each stream to the way for results, too, and fails
- * where the two differ. In a message each change must be seen at all; then there are talks of all
- * that can happen, in any order.
+ * Tests the fast path (flow/fast_path.c): one packet of a message differs from its neighbours, or
+ * another packet comes between. judge() compares both ways. Each change must have an effect at all.
+ * Random conversations follow.
  */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
 
-#define PACKETS 7u /* of the message: First, five Middle, Last */
+#define PACKETS 7u /* packets of the message: First, five Middle, Last */
 #define ROUNDS  40
 
-/* Changes the packet that is about to be sent, or sends something before it. */
+/* Changes the packet to be sent, or sends another one before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
 
 /* ---- the packet --------------------------------------------------------------------------------
@@ -38,7 +37,7 @@ static void opcode(struct roce_pkt *p, int by)               { p->bth.opcode = (
 static void other_kind(struct flowgen *g, struct roce_pkt *p) { (void)g; opcode(p, p->op->kind == ROCE_KIND_SEND ? 6 : -6); }
 /* clang-format on */
 
-/* A packet of another service on the same QPs: a stray one. */
+/* A packet of another service on the same QPs. */
 static void service(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -56,7 +55,7 @@ static void vlan(struct flowgen *g, struct roce_pkt *p)
     p->eth.type = ROCE_ETHERTYPE_VLAN;
 }
 
-/* The same end with addresses of the other version: no packet of this connection. */
+/* The same end with addresses of the other IP version: not a packet of this connection. */
 static void other_version(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt q;
@@ -99,7 +98,7 @@ static void nak(struct flowgen *g, struct roce_pkt *p)
     answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
 }
 
-/* What a NAK names comes, and is named again: that is another gap. */
+/* The PSN of a NAK arrives, and a second NAK for it reports another gap. */
 static void nak_again(struct flowgen *g, struct roce_pkt *p)
 {
     nak(g, p);
@@ -108,8 +107,8 @@ static void nak_again(struct flowgen *g, struct roce_pkt *p)
     nak(g, p);
 }
 
-/* A READ that may take more PSNs than one, while the path MTU is not known, is acknowledged; the
- * next request follows as if it took one. */
+/* Without a known path MTU, a READ that may take several PSNs is acknowledged; the next request
+ * follows as if it took one. */
 static void read_of_some(struct flowgen *g, struct roce_pkt *p)
 {
     uint32_t psn = p->bth.psn;
@@ -128,7 +127,7 @@ static void read_of_some(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* A request after the one that was refused, so much later that the sender must have heard it. */
+/* A request after a fatal NAK, so late that the sender must have received it. */
 static void refused(struct flowgen *g, struct roce_pkt *p)
 {
     answer(g, p->bth.psn - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
@@ -143,7 +142,7 @@ static void other_pkey_back(struct flowgen *g, struct roce_pkt *p)
     flowgen_put(g, 1, &ack);
 }
 
-/* The message is left as it is, and a READ goes out, of which the rest of it is no part. */
+/* A READ comes inside the message, which then continues. */
 static void read_between(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt read = *p;
@@ -161,7 +160,7 @@ static void read_between(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* READs under way, one more than the CM messages allow: talk() sends them. */
+/* One READ more than the CM messages allow is outstanding: talk() sends them. */
 static void reads_before(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -178,7 +177,7 @@ static void twice(struct flowgen *g, struct roce_pkt *p)
 static const struct {
     const char *name;
     change_fn *change;
-    bool unseen; /* it is no change */
+    bool unseen; /* the change has no effect */
 } rows[] = {
     {"nothing", nothing, true},
     {"CE", ce_mark, false},
@@ -212,7 +211,7 @@ static const struct {
     {"twice", twice, false},
 };
 
-/* One talk; `row` changes packet `at` of its message of `kind`. */
+/* Runs a conversation in which `row` changes packet `at` of its message of `kind`. */
 static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool cm, unsigned at,
                  change_fn *change)
 {
@@ -223,7 +222,7 @@ static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool c
     if (cm)
         flowgen_connect(g);
     flowgen_send(g, 0, 100);
-    if (rng_below(rng, 4)) { /* else the path MTU and whose answers these are is not known */
+    if (rng_below(rng, 4)) { /* otherwise path MTU and requester of the responses are not known */
         flowgen_write(g, 0, 3 * g->mtu);
         flowgen_write(g, 1, 3 * g->mtu);
     }
@@ -291,7 +290,7 @@ static void one_differing_packet_is_judged_alike(void)
             judged(&seed, 0, &plain);
             seen += !same(&plain, &changed);
         }
-        /* Some are no change in some talks: options where there is no IPv4. */
+        /* Some changes have no effect in some conversations: IP options without IPv4. */
         if (rows[row].unseen ? seen > 0 : seen < ROUNDS / 8)
             suite_fail(__FILE__, __LINE__, "%s: seen in %u of %d", rows[row].name, seen, ROUNDS);
     }
@@ -305,7 +304,7 @@ static void one_differing_packet_is_judged_alike(void)
 #define ACTIONS 70
 #define FLYING  64u
 
-/* Packets of a side that are not acknowledged, and what its peer's MSN is after each. */
+/* Unacknowledged packets of a side, and the peer's MSN after each. */
 struct flying {
     struct {
         uint32_t psn, msn;
@@ -313,14 +312,14 @@ struct flying {
     unsigned cnt;
 };
 
-/* Two connections between two hosts, whose packets come in turns. */
+/* Two connections between two hosts with interleaved packets. */
 struct mix {
-    struct flowgen g; /* its connection is the one that talks */
+    struct flowgen g; /* its `conn` sends the next packet */
     struct rng *rng;
     struct flying flying[2];
     struct flowgen_conn other;
     struct flying other_flying[2];
-    uint32_t odds; /* one packet in so many is changed */
+    uint32_t odds; /* one packet in `odds` is changed */
     bool small;    /* no message shows the path MTU */
 };
 
@@ -372,7 +371,7 @@ static void put_odd(struct mix *m, int side, struct roce_pkt *p)
 
     if (rng_below(m->rng, m->odds) == 0) {
         (row < own ? rows[1 + row].change : more[row - own])(&m->g, p);
-        if (p->payload_len > 8000) /* it had less than was taken away */
+        if (p->payload_len > 8000) /* the length wrapped below zero */
             p->payload_len = 0;
         if (!p->payload)
             p->payload = zeros;
@@ -396,14 +395,14 @@ static void put_message(struct mix *m, int side)
 
         p.reth.dma_len = (cnt - 1) * m->g.mtu + last;
         if (f->cnt == FLYING)
-            f->cnt = 0; /* they stay without an answer */
+            f->cnt = 0; /* they stay unanswered */
         f->at[f->cnt].psn = p.bth.psn;
         f->at[f->cnt++].msn = m->g.conn.msn[side];
         put_odd(m, side, &p);
     }
 }
 
-/* An ACK for some or all that `side` has under way. */
+/* Sends an ACK for some or all outstanding packets of `side`. */
 static void put_ack(struct mix *m, int side)
 {
     struct flying *f = &m->flying[side];
@@ -420,7 +419,7 @@ static void put_ack(struct mix *m, int side)
     memmove(f->at, f->at + i + 1, f->cnt * sizeof(f->at[0]));
 }
 
-/* `side` goes back to something that it has under way, or some packets more. */
+/* Lets `side` go back to an outstanding packet, or some packets further. */
 static void go_back(struct mix *m, int side)
 {
     struct flying *f = &m->flying[side];
@@ -454,7 +453,7 @@ static void act(struct mix *m)
         else
             flowgen_read(&m->g, side, rng_below(m->rng, 700));
         break;
-    case 2: /* one that is not answered, or late */
+    case 2: /* one without a response, or with a late one */
         if (!rc)
             return;
         len = rng_below(m->rng, 700);
@@ -468,7 +467,7 @@ static void act(struct mix *m)
     case 4: m->g.step = 1000 + rng_below(m->rng, 5000); break;
     case 5:
     case 6: take_turns(m); break;
-    case 7: /* a stray packet: no PSN of the connection is its own */
+    case 7: /* a packet with a PSN outside the connection */
         for (unsigned i = rng_below(m->rng, 8); i > 0; i--) {
             conn = m->g.conn;
             p = flowgen_req(&m->g, side, ROCE_OP_RC_SEND_ONLY, 8);
@@ -486,7 +485,7 @@ static void act(struct mix *m)
     }
 }
 
-/* Both ways see the same talk (judge.h): whatever comes, in whatever order, they say the same. */
+/* Both ways judge the same random conversation alike (judge.h). */
 static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,

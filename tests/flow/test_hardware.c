@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hardware: what RNICs and fabrics are known to do that no capture here shows
- * (tests/traces/hardware_traffic.py has more of it, as whole captures).
+ * Known behaviour of RNICs and fabrics that no capture in traces/ shows
+ * (tests/traces/hardware_traffic.py generates more, as whole captures).
  */
 #include <string.h>
 #include "cases.h"
@@ -15,8 +15,8 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
     return (unsigned)v->totals.rules[rule];
 }
 
-/* A NIC that lets switches choose the path of each packet marks it by a bit of byte 4 of the BTH.
- * That is one statement, not one a packet. */
+/* A NIC that lets switches choose the path of each packet sets a bit in byte 4 of the BTH. It is
+ * reported once, not for each packet. */
 static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
@@ -37,7 +37,7 @@ static void adaptive_routing_bit_is_reported_once(void)
     flowgen_free(&g);
 }
 
-/* Those that the ICRC covers are no mark: each is said. */
+/* Reserved bits that the ICRC covers are reported each time. */
 static void other_reserved_bits_are_reported_each_time(void)
 {
     struct flowgen g;
@@ -56,8 +56,8 @@ static void other_reserved_bits_are_reported_each_time(void)
     flowgen_free(&g);
 }
 
-/* A packet of NVIDIA's dynamically connected transport: twenty bytes after the BTH, then what RC
- * has there. The model has them as payload behind the headers of reliable datagrams. */
+/* Sends a packet of NVIDIA's dynamically connected transport: twenty bytes after the BTH, then the
+ * headers of RC. The model has them as payload behind the headers of reliable datagrams. */
 static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
 {
     static const uint8_t rest[36] = {0x61, 0xe2, 0x4e, 0, 0, 0xc0, 0xdc};
@@ -79,7 +79,7 @@ static void dc_packets_are_not_judged(void)
     static const struct judge_spoil ways[] = {
         {0},
         {.snap_min = 64, .snap_max = 96},
-        {.snap_min = 54, .snap_max = 57}, /* before the byte that tells them from others */
+        {.snap_min = 54, .snap_max = 57}, /* before the byte that distinguishes them */
         {.one_side = true, .side = 1},
         {.head = 3}};
 
@@ -104,7 +104,7 @@ static void dc_packets_are_not_judged(void)
     }
 }
 
-/* Reliable datagrams are what they were. */
+/* Reliable datagrams are still reported. */
 static void reliable_datagrams_are_reported(void)
 {
     struct flowgen g;
@@ -123,7 +123,7 @@ static void reliable_datagrams_are_reported(void)
     flowgen_free(&g);
 }
 
-/* Packet `k` of the `cnt` that answer the READ at `psn`. */
+/* Sends packet `k` of the `cnt` responses to the READ at `psn`. */
 static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t cnt)
 {
     uint8_t op = k == 0 ? ROCE_OP_RC_READ_RESP_FIRST
@@ -133,7 +133,7 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* The packets `order` of the answer to a READ of eight, and how many were late. */
+/* Sends the responses to a READ of eight in this order; `late` of them are out of order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -173,7 +173,7 @@ static void reads_on_several_paths_complete(void)
     read_in_order(back, 7);
 }
 
-/* Once more what came before the hole was filled; and the hole is asked for again. */
+/* The responses before the hole come again, and the hole is requested again. */
 static void read_with_a_hole_is_retransmitted(void)
 {
     struct flowgen g;
@@ -206,8 +206,8 @@ static void read_with_a_hole_is_retransmitted(void)
     flowgen_free(&g);
 }
 
-/* Older Linux sends again the very packet that answered an atomic, with the MSN of then
- * (rxe_resp.c, res->atomic.skb): the QP is not used anew, in a capture with holes neither. */
+/* Older Linux replays the stored response of an atomic with its old MSN (rxe_resp.c,
+ * res->atomic.skb). It is not a reuse of the QP, even in a capture with holes. */
 static void stored_atomic_response_is_no_reuse(void)
 {
     struct flowgen g;
@@ -230,7 +230,7 @@ static void stored_atomic_response_is_no_reuse(void)
             p[i].ip4.id = 0;
             flowgen_put(&g, 0, &p[i]);
         }
-        if (again) /* the first time it was lost */
+        if (again) /* the first one was lost */
             flowgen_put(&g, 1, &kept);
         flowgen_ack_all(&g, 1);
     }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Trust: what the ICRCs of a host are worth, packet by packet, and what is kept until that is
- * known.
- */
+/* Tests how far the ICRCs of a host are believed, packet by packet, and which findings are
+ * deferred. */
 #include "flow/base/icrc_trust.h"
 #include "support/suite.h"
 
 static const struct roce_deferred_icrc held;
 static struct roce_icrc_trust trust;
 
-/* Two hosts that share a place in the table: the first that is heard has it. */
+/* Two hosts with the same slot of the table: the first one seen gets it. */
 static const uint8_t a[16] = {[15] = 1}, b[16] = {[15] = 1 + ROCE_ICRC_TRUST_HOSTS};
 
 static enum roce_icrc_status hear(const uint8_t src[16], enum roce_icrc_status icrc)
@@ -26,7 +24,8 @@ static void three_wrong_icrcs_are_damage(void)
     EXPECT_EQ(hear(a, ROCE_ICRC_UNVERIFIED), ROCE_ICRC_UNVERIFIED);
     EXPECT_EQ(trust.good, 0);
     EXPECT_EQ(hear(a, ROCE_ICRC_GOOD), ROCE_ICRC_GOOD);
-    EXPECT_EQ(hear(a, ROCE_ICRC_BAD), ROCE_ICRC_BAD); /* one was right: now it is damage again */
+    EXPECT_EQ(hear(a, ROCE_ICRC_BAD),
+              ROCE_ICRC_BAD); /* one was right: a wrong one is damage again */
     EXPECT_EQ(trust.good, 1);
 }
 
@@ -69,7 +68,7 @@ static void three_findings_are_deferred(void)
     CU_ASSERT(!roce_icrc_trust_defer(&trust, a, &held)); /* nothing to wait for: it is damage */
 }
 
-/* Of a host that had no wrong one it need not be known. */
+/* Hosts without a wrong ICRC are not tracked. */
 static void acks_are_noted_for_suspect_hosts_only(void)
 {
     for (unsigned bad = 0; bad < 2; bad++) {

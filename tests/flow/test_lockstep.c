@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QPs in step: many between the same two hosts, which do the same at the same time from the same
- * PSN, as one program makes them (perftest -q, collectives). Without CM their directions are told
- * apart by source ports, or stay apart; none is joined to another's, and nobody is accused.
+ * QPs in step: many QPs between two hosts that do the same at the same time from the same PSN, as
+ * one program creates them (perftest -q, collectives). Without CM they are paired by source ports,
+ * or stay unpaired. None is paired wrongly, and no error is reported.
  */
 #include <string.h>
 #include "judge.h"
@@ -13,10 +13,10 @@
 #define FIRST1  0x80000u
 
 enum ports {
-    LINUX, /* made of both QPNs: the same both ways */
-    OWN,   /* each QP pair has one, the same both ways, that tells nothing by itself */
-    APART, /* each direction has one of its own */
-    ONE,   /* all have the same */
+    LINUX, /* derived from both QPNs, equal in both directions */
+    OWN,   /* one for each QP pair, equal in both directions, not derived */
+    APART, /* another one for each direction */
+    ONE,   /* one for all QPs */
     PORTS
 };
 
@@ -85,7 +85,7 @@ static void shuffle(struct rng *rng, unsigned *order, unsigned cnt, bool yes)
     }
 }
 
-/* Requests of all QPs, then the answers of all. */
+/* Sends requests of all QPs, then responses of all. */
 static void round_of(struct flowgen *g, struct rng *rng, const struct shape *s,
                      struct flowgen_conn *conn, int side)
 {
@@ -179,10 +179,11 @@ static void all_shapes(bool holes)
             }
             memset(&seen, 0, sizeof(seen));
             talk(&rng, &s);
-            EXPECT_EQ(seen.said + seen.one_sided, seen.apart); /* why they are apart */
+            EXPECT_EQ(seen.said + seen.one_sided,
+                      seen.apart); /* the reason why they are unpaired is reported */
             if (!holes)
                 EXPECT_EQ(seen.one_sided, 0);
-            EXPECT_EQ(seen.unsaid, 0); /* a wrong pair is a guess, and is said to be one */
+            EXPECT_EQ(seen.unsaid, 0); /* a wrong pair is marked as a guess */
             right += seen.right;
             wrong += seen.wrong;
             apart += seen.apart;
@@ -199,11 +200,12 @@ static void all_shapes(bool holes)
         printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
                port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
         EXPECT_EQ(errors, 0);
-        /* Where the ports tell nothing and the packets that would are not in the capture, two that
-         * are in step may be taken for one: by guess, and so without an ERROR. */
+        /* If the ports are no evidence and the packets that would be are missing, two directions in
+         * step may be paired wrongly, as a guess and so without an ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
-        /* The right one was seen too late: so it is in one of 500, and of 2000 seeds. */
+        /* The right direction may be captured too late: measured in one of 500, and of 2000 seeds.
+         */
         if (holes && (ports == OWN || ports == LINUX))
             most = 2;
         CU_ASSERT(wrong <= most);

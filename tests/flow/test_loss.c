@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Known losses: of a capture that lacks nothing, every go-back is found, with its place and its
- * cause, and none is invented.
+ * Known losses: in a complete capture every go-back is found with its position and cause, and none
+ * is invented.
  */
 #include "judge.h"
 #include "support/suite.h"
@@ -46,8 +46,7 @@ static void compare(struct rng *rng, uint32_t permille)
         struct roce_flow_in in = {.pkt = &pkt, .frame = (uint32_t)i + 1, .time = f->time};
 
         CU_ASSERT(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g.bytes + f->off, f->len, f->len) == 0);
-        in.icrc =
-            roce_pkt_icrc_check(&pkt, NULL); /* where it is not looked at nothing is an ERROR */
+        in.icrc = roce_pkt_icrc_check(&pkt, NULL); /* without a checked ICRC nothing is an ERROR */
         roce_flow_feed(flow, &in, NULL);
     }
     roce_flow_finish(flow);

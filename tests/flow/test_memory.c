@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Limits: memory and connections stay below them, what goes is counted, and nothing is wrong with
- * what stays.
+ * Limits of memory and connections: they are respected, evictions are counted, and the rest is
+ * judged correctly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "judge.h"
 #include "support/suite.h"
 
-/* `conns` connections, `rounds` WRITEs on each in turn, and `rest_ns` after each round. */
+/* Generates `conns` connections with `rounds` WRITEs on each in turn, and `rest_ns` after each
+ * round. */
 static void crowd_that_rests(struct flowgen *g, uint32_t conns, int rounds, uint64_t rest_ns)
 {
     struct flowgen_conn *c = calloc(conns, sizeof(*c));
@@ -66,10 +67,10 @@ static void memory_stays_below_the_limit(void)
 /* ---- eviction ----------------------------------------------------------------------------------
  */
 
-/* What happened since the packet at hand was given to the observer. */
+/* Calls since the packet at hand was fed. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* of the allocator: the observer does not know its limit */
+    size_t bytes, bytes_max; /* limit of the allocator, which the observer does not know */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)
@@ -97,7 +98,8 @@ static void count_conn(void *user, const struct roce_conn_summary *conn)
     seen.conns_after_alloc += seen.allocs > 0;
 }
 
-/* Connections leave before a packet is judged: an allocation fails, and never evicts or reports. */
+/* Connections leave before a packet is judged: an allocation may fail, but never evicts or reports.
+ */
 static void allocation_evicts_and_reports_nothing(void)
 {
     static const struct {
@@ -170,8 +172,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2048);
 }
 
-/* After a rest the next request may be of another use of the QPs, until it is answered. What is
- * remembered of that goes with the answer. */
+/* After an idle time the next request may belong to a reuse of the QPs until it is answered. The
+ * memory for that is freed with the response. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Glance: what of a packet finds its direction, and what of it is compared when it comes again.
+ * Tests the packet digest: lookup key of a direction, and the sample that is compared with a
+ * retransmission.
  */
 #include <string.h>
 #include "flow/base/packet_digest.h"
@@ -14,7 +15,7 @@ static struct roce_packet_digest take(const struct roce_pkt *pkt)
     return digest;
 }
 
-/* InfiniBand without a GRH has LIDs and nothing else to tell hosts by. */
+/* InfiniBand without a GRH has only LIDs to identify hosts. */
 static void packets_without_grh_are_keyed_by_lids(void)
 {
     struct roce_pkt p;
@@ -29,7 +30,7 @@ static void packets_without_grh_are_keyed_by_lids(void)
     EXPECT_EQ(g.dscp, 0);
 }
 
-/* The traffic class of a GRH has the DSCP in its upper six bits, as that of IPv6. */
+/* The DSCP is in the upper six bits of a GRH's traffic class, as in IPv6. */
 static void dscp_is_read_from_the_grh(void)
 {
     struct roce_pkt p;
@@ -39,7 +40,7 @@ static void dscp_is_read_from_the_grh(void)
     EXPECT_EQ(take(&p).dscp, 26);
 }
 
-/* Short and long payloads, immediate data and R_Keys to invalidate: one that differs is seen. */
+/* The sample differs for short and long payloads, immediate data and invalidated R_Keys. */
 static void sample_differs_with_the_payload(void)
 {
     static const uint32_t lens[] = {1, 7, 8, 9, 64};
@@ -69,7 +70,7 @@ static void sample_differs_with_the_payload(void)
             p.immdt.imm = 0;
             p.ieth.rkey = 1;
             EXPECT_EQ(take(&p).sample != was.sample, o == 2);
-            p.payload_cap_len--; /* cut: it cannot be compared */
+            p.payload_cap_len--; /* a cut packet cannot be compared */
             CU_ASSERT(!take(&p).sampled);
         }
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Freedom: ends that use all that the specification leaves them (rcsim.h), a network that loses
- * packets, and capture points of every kind: nobody is accused.
- *
- * FREE_TALKS=<n> takes so many talks of each kind.
+ * Random conformant ends (rcsim.h), a network that loses packets, and capture points of every kind:
+ * no error is reported. FREE_TALKS=<n> runs that many conversations of each kind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +11,18 @@
 
 #define TALKS 150u
 
-/* How a capture came to be. */
+/* Kinds of captures. */
 enum point {
     WHOLE,
     THINNED,
-    LATE,     /* its head is missing */
-    ONE_WAY,  /* one direction */
+    LATE,     /* the first packets are missing */
+    ONE_WAY,  /* one direction only */
     TWICE,    /* each packet passes two capture points, one later */
-    SKEWED,   /* each direction has a point of its own; merged by time */
-    UNSORTED, /* the same, in the order in which they passed */
-    JITTER,   /* times go forth and back */
-    COARSE,   /* the clock ticks seldom */
-    MIXED,    /* that of one direction does */
+    SKEWED,   /* one capture point for each direction, merged by time */
+    UNSORTED, /* the same, in the order of capture */
+    JITTER,   /* times jump forward and back */
+    COARSE,   /* the clock is coarse */
+    MIXED,    /* the clock of one direction is coarse */
 };
 
 static void shift(struct flowgen *g, int side, uint64_t ns)
@@ -88,7 +86,7 @@ static void take(struct flowgen *g, struct rng *rng, enum point point, struct ju
     }
 }
 
-/* Some connections between two hosts; `alike`: they do the same in step, until they part. */
+/* Generates some connections between two hosts; `alike`: they run in step for a while. */
 static void talks(struct flowgen *g, struct rng *rng)
 {
     static const uint32_t mtus[] = {256, 1024, 4096};
@@ -109,7 +107,7 @@ static void talks(struct flowgen *g, struct rng *rng)
             o = rcsim_any(rng);
         o.same = seed;
         if (cm && o.reads > 4)
-            o.reads = 4; /* which flowgen_connect() agrees on */
+            o.reads = 4; /* as agreed in flowgen_connect() */
         g->conn =
             flowgen_conn_of(rng_below(rng, 4000) * 8 + c, alike ? psn[0] : rng_below(rng, 1u << 24),
                             alike ? psn[1] : rng_below(rng, 1u << 24));
@@ -127,10 +125,9 @@ static void talks(struct flowgen *g, struct rng *rng)
     rcsim_sort(g);
 }
 
-/* What is no ERROR is not said either of who does what he may, but where packets are missing or
- * capture points are not in step: of a hundred talks there so many may have a WARN. (Measured on
- * 1000 are 0.3 for whole captures, 6 before WARNs were looked at, 35 for those of each packet
- * twice.) */
+/* WARNs are not expected either, except where packets are missing or capture points are out of
+ * step: then this many of a hundred conversations may have one. (Measured on 1000: 0.3 for complete
+ * captures, 6 before WARNs were examined, 35 with each packet captured twice.) */
 static unsigned suspected(enum point point)
 {
     switch (point) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Truth: of captures that lack nothing, the figures of each connection are what truth.c knows them
- * to be, wherever the capture point is and whatever the network does: no loss invented, none
- * missed, and nobody accused.
+ * Compares the figures of each connection with those of the reference model, for complete captures
+ * at any capture point: no loss is invented, none is missed, and no error is reported.
  *
- * At the requester the point sees what the requester sees: there the cause and cost of every
- * go-back is compared. Elsewhere a response may be lost behind the point, or a packet be late that
- * a NAK named already: there it is compared how much was sent again or came late, not why.
+ * At the requester the capture point sees what the requester sees: cause and cost of each go-back
+ * are compared. Elsewhere a response may be lost behind the point, or a NAKed packet be late: there
+ * the number of retransmitted and out-of-order packets is compared, not the cause.
  *
- * MODEL_SEEDS=<n> plays so many seeds a row.
+ * MODEL_SEEDS=<n> runs that many seeds for each row.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,16 +17,16 @@
 
 #define SEEDS 20
 
-/* What is compared, beside the packets, NAKs and messages of each side, and that there is neither
- * ERROR nor WARN. */
+/* Figures that are compared, in addition to packets, NAKs and messages of each side, and the
+ * absence of ERROR and WARN. */
 enum {
-    CAUSES = 1u << 0, /* of go-backs, and what each cost; of those of side A */
-    AGAIN = 1u << 1,  /* packets sent again or late, whatever the cause */
-    HOLES = 1u << 2,  /* PSNs that were missing */
+    CAUSES = 1u << 0, /* causes of go-backs and their cost, of side A */
+    AGAIN = 1u << 1,  /* retransmitted or out-of-order packets, whatever the cause */
+    HOLES = 1u << 2,  /* missing PSNs */
     COPIES = 1u << 3,
-    DONE = 1u << 4, /* messages that were completed, and their bytes */
-    ENDS = 1u << 5, /* retries that were used up */
-    NAKS = 1u << 6, /* and nothing acknowledged that was not seen */
+    DONE = 1u << 4, /* completed messages and their bytes */
+    ENDS = 1u << 5, /* exhausted retries */
+    NAKS = 1u << 6, /* NAKs, and nothing acknowledged that was not captured */
     MAY_WARN = 1u << 7,
     SOME = NAKS | AGAIN | HOLES | DONE | ENDS,
     ALL = SOME | CAUSES | COPIES
@@ -92,7 +91,8 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
                    (unsigned long long)found);
 }
 
-/* Whose side 0 or 1, *side, is the QP `qpn` that speaks to `peer`. UC does not show the former. */
+/* Returns the summary in which side 0 or 1, *side, is the QP `qpn` connected to `peer`. UC does not
+ * show the former. */
 static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t qpn, uint32_t peer,
                                                int *side)
 {

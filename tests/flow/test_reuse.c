@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QPNs used again: another program, or the next connection of one, gets the numbers of QPs that are
- * gone. Where CM does not tell, only what the QPs send does; what may be of either use is not held
- * against a device, least of all in a capture that lacks packets.
+ * QP reuse: another program, or the next connection of one, gets the QPNs of destroyed QPs. Without
+ * CM only the packets show it. What may belong to either use causes no error, least of all in a
+ * capture that lacks packets.
  *
- * REUSE_ROUNDS=<n> tries n times as many talks, REUSE_SEED=<n> others: of those of seed 1 nobody is
- * accused. Of others some in 100,000 are: a message of another use, the packets before it
- * not captured, whose PSNs and MSN go on by chance where the use before had stopped, is a fault of
- * that one for all that the capture has.
+ * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> others. With seed 1 no error
+ * is reported. With other seeds there are some in 100,000: a message of a new use, whose first
+ * packets are missing and whose PSNs and MSN by chance continue the old use, looks like a fault of
+ * that use.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* A new use that is seen says so once, although both directions begin anew. */
+/* A reuse is reported once, although both directions restart. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -85,7 +85,7 @@ static void reuse_is_reported_once(void)
 /* ---- the first packets of the new use are not in the capture -----------------------------------
  */
 
-/* How the second use, whose QPs have the same PSNs, is seen to begin. */
+/* First captured packet of the second use, whose QPs have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
 
 static const char *const lost_names[LOSTS] = {
@@ -117,7 +117,7 @@ static void begin_of(struct flowgen *g, enum lost lost)
     }
 }
 
-/* What is of another use for all that the capture has is held against nobody. */
+/* Packets that may belong to a new use cause no error. */
 static void reuse_without_first_packets_causes_no_error(void)
 {
     static const uint64_t rests[] = {1000000, 20000000, 400000000};
@@ -150,8 +150,8 @@ static void reuse_without_first_packets_causes_no_error(void)
         }
 }
 
-/* All that was captured of another use is one packet, in the middle of what the one before had
- * sent: not one thing of it is as it was. */
+/* One packet of a new use is captured, in the middle of the PSNs of the old use, and differs in
+ * everything. */
 static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
@@ -179,13 +179,13 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     struct roce_pkt p;
 
     switch (ending) {
-    case REFUSED: /* a NAK ended it */
+    case REFUSED: /* by a fatal NAK */
         p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
         flowgen_put(g, 0, &p);
         g->conn.msn[0]--;
         flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
         break;
-    case KILLED: /* before its last request was answered, or even sent to its end */
+    case KILLED: /* before its last request was answered or completely sent */
         if (rng_below(rng, 2)) {
             uint32_t len = rng_below(rng, 6000);
 
@@ -203,11 +203,11 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     }
 }
 
-/* Where the QPs of the new use begin. */
+/* First PSNs of the new use. */
 enum start {
-    EQUAL,  /* where those of the old one began: what most programs do */
-    RANDOM, /* anywhere */
-    NEAR,   /* so near to where they began or ended that the PSNs of both overlap */
+    EQUAL,  /* those of the old use: what most programs do */
+    RANDOM, /* random */
+    NEAR,   /* so close that the PSNs of both uses overlap */
     STARTS
 };
 
@@ -230,8 +230,8 @@ static void some_traffic(struct flowgen *g, struct rng *rng)
         flowgen_random(g, rng, 1 + rng_below(rng, 8));
 }
 
-/* Talk number `i`: two or three uses one soon after the other, without CM, with the same peer QP,
- * another one, or another of its own, and with ports that tell of both QPNs or of nothing. */
+/* Generates conversation `i`: two or three uses in short succession, without CM, with the same or
+ * another peer QP, and with source ports that are derived from the QPNs or unrelated. */
 static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
 {
     static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};
@@ -260,7 +260,7 @@ static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned 
     }
 }
 
-/* How a capture knows less. */
+/* How the capture is spoiled. */
 static const struct {
     const char *name;
     bool thinned, one_side, head, cut;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Spoiled captures of good traffic: whatever is missing, nobody is accused.
- */
+/* Spoiled captures of conformant traffic: nothing that is missing causes an error. */
 #include <stdio.h>
 #include "judge.h"
 #include "support/suite.h"
 
 #define ROUNDS 120
 
-/* Several connections, some with CM, some with losses that were repaired. */
+/* Generates several connections, some with CM, some with repaired losses. */
 static void traffic(struct flowgen *g, struct rng *rng)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -49,8 +47,7 @@ static void traffic(struct flowgen *g, struct rng *rng)
         }
 }
 
-/* The capture point gives some packets in another order than they passed in, and one for another.
- */
+/* Reorders some frames, as a capture point may, and duplicates one. */
 static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
 {
     for (size_t i = 0; i + 1 < g->frame_cnt; i++) {
@@ -59,7 +56,7 @@ static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
         if (rng_below(rng, 1000) >= permille)
             continue;
         g->frame[i + 1] = a;
-        if (rng_below(rng, 2)) { /* else it is there twice, and the next not at all */
+        if (rng_below(rng, 2)) { /* otherwise one frame is duplicated and the next one missing */
             g->frame[i] = b;
             g->frame[i].time = a.time;
             g->frame[i + 1].time = b.time;
@@ -152,7 +149,7 @@ static void reordering_and_copies_cause_no_errors(void)
     run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
 }
 
-/* Cut before the length of a READ: how many responses are enough is not known. */
+/* The capture is cut before the length of a READ: the number of its responses is not known. */
 static void read_without_length_causes_no_errors(void)
 {
     struct judge_spoil spoil = {.snap_min = 64, .snap_max = 64};
@@ -171,7 +168,7 @@ static void read_without_length_causes_no_errors(void)
     flowgen_free(&g);
 }
 
-/* Half of the frames go through a port that is `ns` later. */
+/* Sends half of the frames through a mirror port that is `ns` later. */
 static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 {
     for (size_t i = 0; i < g->frame_cnt; i++)
@@ -185,8 +182,8 @@ static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
         }
 }
 
-/* Two ports of a mirror, one later than the other: nothing is missing, and nothing was sent again,
- * although packets come after their acknowledgements. */
+/* Two mirror ports, one later than the other: nothing is missing or retransmitted, although packets
+ * come after their acknowledgements. */
 static void delayed_mirror_port_causes_no_errors(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The table of rules: ids that never change their form, every research row in it, texts, profiles.
+/* Tests the table of rules: form of the ids, a row for each row of rnic/rules.md, texts, profiles.
  */
 #include <ctype.h>
 #include <stdlib.h>

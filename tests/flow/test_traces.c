@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Captures of real devices (traces/): under the profile of the device nothing is an error that the
- * profile does not name, neither in the whole capture nor in a spoiled one.
+ * Captures of real devices (traces/): no error that is not a known deviation of the device, in the
+ * whole capture and in spoiled ones.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define ROUNDS 8
 
-/* The frames of a capture in the form of a generated conversation. */
+/* Loads a capture in the form of a generated conversation. */
 static bool load(const char *path, struct flowgen *g)
 {
     char err[PCAP_ERRBUF_SIZE];
@@ -34,7 +34,7 @@ static bool load(const char *path, struct flowgen *g)
         g->byte_cap = g->byte_cnt + h->caplen;
         g->bytes = realloc(g->bytes, g->byte_cap);
         if (!g->frame || !g->bytes || h->caplen != h->len)
-            abort(); /* no memory, or a cut capture among the references */
+            abort(); /* no memory, or a cut reference capture */
         memcpy(g->bytes + g->byte_cnt, data, h->caplen);
         g->frame[g->frame_cnt] = (struct flowgen_frame){
             .off = g->byte_cnt,
@@ -90,7 +90,7 @@ static void check_spoiled(const struct flowgen *g, const char *name,
     }
 }
 
-/* Calls `check` for every row of the manifest whose peer has a profile. */
+/* Calls `check` for each row of the manifest whose peer has a profile. */
 static void each(void (*check)(const struct flowgen *g, const char *name,
                                const struct roce_flow_opts *opts, struct rng *rng),
                  struct rng *rng)
@@ -144,7 +144,7 @@ static void spoiled_real_captures_have_no_errors(void)
     each(check_spoiled, &rng);
 }
 
-/* Counted by hand in the packet list. */
+/* Counts were made by hand in the packet list. */
 static void counts_equal_manual_counts(void)
 {
     static const struct {

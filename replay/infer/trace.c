@@ -283,8 +283,9 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
 }
 
 /*
- * Where none of a capture's ICRCs fits, the capture changed what they cover (flow/base/icrc_trust.h), and
- * what its receivers got was right. A few damaged frames alone are no such capture.
+ * Where none of a capture's ICRCs fits, the capture changed what they cover
+ * (flow/base/icrc_trust.h), and what its receivers got was right. A few damaged frames alone are no
+ * such capture.
  */
 #define DAMAGED_MAX 3u
 

@@ -88,6 +88,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     struct roce_ctx then = *ctx;
     int32_t over;
     bool none;
+    uint32_t earlier = rsp->last_frame < e->frame ? rsp->last_frame : 0;
 
     if (!rsp->credit_seen || !rsp->msn_ref || rsp->msn_ref_run != e->run_id)
         return;
@@ -100,10 +101,10 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     then.time = e->msg_time;
     then.result = NULL;
     if (none)
-        REPORT(&then, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+        REPORT(&then, NO_CREDIT, "messages beyond the credits", 1, (uint64_t)over, earlier,
                .rel = ROCE_REL_AT_MOST);
     else
-        REPORT(&then, CREDITS, "messages beyond the credits", 1, (uint64_t)over, rsp->last_frame,
+        REPORT(&then, CREDITS, "messages beyond the credits", 1, (uint64_t)over, earlier,
                .rel = ROCE_REL_AT_MOST);
 }
 

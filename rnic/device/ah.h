@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* AH: an address handle: where a datagram goes, with the envelope that takes it there. */
+/* Address handle: destination and envelope of datagrams. */
 #ifndef RNIC_AH_H
 #define RNIC_AH_H
 
@@ -9,13 +9,14 @@
 
 struct rnic_ah {
     struct rnic_pd *pd;
-    struct rnic_list link; /* rnic.ahs */
-    struct rnic_av av;     /* resolved, but for a UDP source port of 0 */
+    struct rnic_list link; /* link in rnic.ahs */
+    struct rnic_av av;     /* resolved; a UDP source port of 0 is chosen per destination QP */
     struct roce_header_template env;
     bool multicast;
 };
 
-/* Where a request of the QP `qpn` goes; false if it makes no sense (R048). */
+/* Gets the destination of a request for QP `qpn`. Returns false if QPN and address do not match
+ * (R048). */
 bool rnic_ah_dest(const struct rnic_ah *ah, uint32_t qpn, const struct rnic_send_wr *wr,
                   struct rnic_dest *out);
 

@@ -20,14 +20,15 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
     if (!rnic_gid_get(rnic, av->sgid_idx, &gid) || av->flow > 0xFFFFF ||
         (av->tagged && (av->vlan > 0xFFF || av->priority > 7)))
         return false;
-    /* Both ends of RoCEv2 speak the same IP version. */
+    /* RoCEv2: both GIDs must be of the same IP version. */
     return gid.type != RNIC_GID_ROCE_V2 || roce_gid_is_ip4(gid.gid) == roce_gid_is_ip4(av->dgid);
 }
 
 /*
- * One source port for the life of the connection, or for all datagrams to one QP, derived from the
- * flow label, or from both QPNs where there is none, by the folding that Linux uses
- * (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so that both ends of a pair agree.
+ * Returns one source port for the lifetime of a connection, or for all datagrams to one QP. It
+ * is derived from the flow label or, if that is 0, from both QPNs. The hash is Linux's
+ * (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so both ends of a pair choose the same
+ * port.
  */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
 {
@@ -46,7 +47,7 @@ void rnic_av_resolve(struct rnic_av *av)
     if (av->hop_limit == 0)
         av->hop_limit = 64;
     if ((av->tclass & 3) == 3)
-        av->tclass ^= 1; /* a sender never says "congestion experienced" (R005) */
+        av->tclass ^= 1; /* a sender never sends CE (R005) */
 }
 
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
@@ -84,7 +85,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
         memcpy(pkt->ip6.src, sgid, sizeof(pkt->ip6.src));
         memcpy(pkt->ip6.dst, av->dgid, sizeof(pkt->ip6.dst));
         break;
-    default: /* RoCEv1: rnic_gid_encap() gives no other */
+    default: /* RoCEv1: rnic_gid_encap() returns no other value */
         pkt->grh.tclass = av->tclass;
         pkt->grh.flow = av->flow;
         pkt->grh.hop = av->hop_limit;
@@ -93,6 +94,6 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
         break;
     }
     rc = roce_header_template_init(env, pkt);
-    assert(rc == ROCE_OK); /* because rnic_gid_encap() gives only envelopes on Ethernet */
+    assert(rc == ROCE_OK); /* rnic_gid_encap() returns only Ethernet envelopes */
     (void)rc;
 }

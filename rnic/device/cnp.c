@@ -66,7 +66,7 @@ void rnic_cc_reset(struct rnic_qp *qp)
     qp->cc->any = false;
 }
 
-/* ---- the notification point ------------------------------------------------------------------ */
+/* ---- notification point ---------------------------------------------------------------------- */
 
 void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now)
 {
@@ -85,7 +85,7 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
     rnic_list_add(&rnic->cnps, &cc->owed);
 }
 
-/* R214. The envelope is that of the QP but for the DSCP, which says what a CNP may overtake. */
+/* Builds a CNP (R214): the envelope of the QP, with the DSCP of CNPs. */
 bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now)
 {
     struct rnic_cc *cc;
@@ -116,7 +116,7 @@ bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now)
     return true;
 }
 
-/* ---- the reaction point ---------------------------------------------------------------------- */
+/* ---- reaction point -------------------------------------------------------------------------- */
 
 void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now)
 {

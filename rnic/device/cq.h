@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CQ: a completion queue: a ring of completions, whose depth only its user changes. */
+/* Completion queue: a ring of completions. Only its user changes its depth. */
 #ifndef RNIC_CQ_H
 #define RNIC_CQ_H
 
 #include "device/list.h"
 #include "device/rnic.h"
 
-/* What a notification was asked for, and did not come yet. */
+/* Requested notification that was not raised yet. */
 enum rnic_cq_armed { RNIC_CQ_IDLE, RNIC_CQ_SOLICITED, RNIC_CQ_NEXT };
 
 struct rnic_cq {
     struct rnic *rnic;
-    struct rnic_list link;     /* rnic.cqs */
-    struct rnic_list notified; /* rnic.notified, while notifications > 0 */
-    uint32_t notifications;    /* raised and not taken; each was asked for, so it stays small */
+    struct rnic_list link;     /* link in rnic.cqs */
+    struct rnic_list notified; /* link in rnic.notified while notifications > 0 */
+    uint32_t notifications;    /* notifications raised and not fetched; each was requested, so the
+                                * number stays small */
     enum rnic_cq_armed armed;
     struct rnic_wc *wc;
     uint32_t depth;
     uint32_t head;
     uint32_t cnt;
-    uint32_t users;  /* QPs */
-    uint32_t events; /* types pending, see event.h */
-    bool overrun;    /* a completion found no room: takes no more (R200) */
+    uint32_t users;  /* number of QPs */
+    uint32_t events; /* pending event types, see event.h */
+    bool overrun;    /* a completion was lost: the CQ accepts no more (R200) */
 };
 
-/* Adds a completion of the QP with this number. False if it was lost: the CQ is or was full (R200;
- * C9-218); its error event was raised when that happened first. */
+/* Adds a completion of the QP with this number. Returns false if the CQ is full or was full before
+ * (R200; C9-218); the first loss raises the error event. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
-/* Takes out what a QP completed and nobody polled: it is being reset, and what it did is forgotten
- * (R190). The specification leaves it open; rdma-core's mlx4 and mlx5 do so, and its tests rely on
- * it (test_mr.py, restate_qps). A QP that is destroyed leaves its completions, as Linux rxe does:
- * libfabric 1.17 polls them after rdma_destroy_ep() and takes what it misses for flushed, sends and
- * receives that were done. */
+/* Removes the completions of a QP that is reset (R190). The specification leaves this open; rdma-
+ * core's mlx4 and mlx5 do it, and its tests rely on it (test_mr.py, restate_qps). A destroyed QP
+ * leaves its completions, as with Linux rxe: libfabric 1.17 polls them after rdma_destroy_ep() and
+ * would take missing ones for flushed. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
 
-/* Takes the queue apart whoever uses it: for rnic_del(). */
+/* Frees the queue even if it is in use; for rnic_del(). */
 void rnic_cq_free(struct rnic_cq *cq);
 
 #endif

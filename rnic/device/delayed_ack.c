@@ -9,8 +9,9 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed)
     delayed->until = 0;
 }
 
-/* The peer's ACK timer is likely to run as long as the QP's own: an ACK may only wait where that is
- * many times the longest hold. */
+/* Returns true if an ACK is all that the QP has to send, and it may wait. The peer's ACK timer is
+ * probably as long as the QP's own, so the ACK waits only if that timer is many times the longest
+ * hold. */
 static bool has_only_ack(struct rnic_qp *qp)
 {
     return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Device: what one software RNIC consists of. Private to this folder. */
+/* Internals of the software RNIC. Private to this folder. */
 #ifndef RNIC_DEVICE_H
 #define RNIC_DEVICE_H
 
@@ -31,35 +31,35 @@ struct rnic_device_counters {
 };
 
 struct rnic {
-    struct rnic_attr attr; /* gid_cnt: slots up to the last that was ever set */
+    struct rnic_attr attr; /* gid_cnt is the number of slots up to the last one ever set */
     struct rnic_limits limits;
     struct rnic_entropy entropy;
     struct rnic_device_counters counters;
     struct rnic_transport_counters transport_counters;
     struct rnic_event_queue events;
 
-    struct rnic_map keys;    /* rnic_mr by key */
-    struct rnic_map windows; /* rnic_mw by the upper 24 bits of its keys */
-    struct rnic_map qpns;    /* rnic_qp by QPN */
-    struct rnic_map srqns;   /* rnic_srq by number */
-    struct rnic_map groups;  /* rnic_mcast_group by a hash of its GID */
+    struct rnic_map keys;    /* key: L_Key or R_Key; value: rnic_mr */
+    struct rnic_map windows; /* key: upper 24 bits of the window's keys; value: rnic_mw */
+    struct rnic_map qpns;    /* key: QPN; value: rnic_qp */
+    struct rnic_map srqns;   /* key: SRQ number; value: rnic_srq */
+    struct rnic_map groups;  /* key: hash of the GID; value: rnic_mcast_group */
     uint32_t group_cnt;
     uint32_t ah_cnt;
     uint32_t pd_cnt;
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    rnic_step_fn *step_fn; /* or NULL */
+    rnic_step_fn *step_fn; /* step callback, or NULL */
     void *step_user;
-    rnic_time now;         /* the latest that a caller named */
-    struct rnic_list cnps; /* QPs that owe a CNP */
+    rnic_time now;         /* latest time that a caller passed, ns */
+    struct rnic_list cnps; /* QPs with a CNP to send */
     struct rnic_pacer pacer;
-    struct rnic_slab slab;  /* of QPs and their queues */
-    struct rnic_list ready; /* QPs with something to send; the first is next */
+    struct rnic_slab slab;  /* memory of QPs and their queues */
+    struct rnic_list ready; /* QPs that may have packets to send, in order */
     struct rnic_delayed_ack delayed_ack;
-    struct rnic_list notified; /* CQs with notifications to take; the first is next */
+    struct rnic_list notified; /* CQs with notifications to fetch, in order */
 
-    /* Everything there is, so that rnic_del() finds it. */
+    /* All objects, for rnic_del(). */
     struct rnic_list pds;
     struct rnic_list mrs;
     struct rnic_list mws;
@@ -69,12 +69,12 @@ struct rnic {
     struct rnic_list srqs;
     struct rnic_list xrcds;
 
-    struct roce_header_template cnp_env; /* of the CNP being sent */
-    struct roce_pkt tx; /* the packet being sent; of its headers only those of its opcode count */
-    uint8_t scratch[4096]; /* where a packet's payload is gathered; the largest path MTU */
+    struct roce_header_template cnp_env; /* envelope of the CNP that is being sent */
+    struct roce_pkt tx;    /* packet that is being sent; only the headers of its opcode are valid */
+    uint8_t scratch[4096]; /* buffer to gather a payload in; size of the largest path MTU */
 };
 
-/* Takes the caller's time, which does not go back. */
+/* Updates the device's time, which never goes back, and returns it. */
 static inline rnic_time rnic_clock(struct rnic *rnic, rnic_time now)
 {
     if (now > rnic->now)

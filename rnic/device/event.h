@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Events: the asynchronous events that wait for the user. Each object carries a bit for each type
- * that is pending for it, so that an event that would only repeat one is merged, and the queue
- * stays bounded whatever a peer does.
+ * Asynchronous events that wait for the user. Each object has a bit for each type of event that
+ * is pending for it. A repeated event is merged, so the queue stays bounded whatever a peer
+ * sends.
  */
 #ifndef RNIC_EVENT_H
 #define RNIC_EVENT_H
 
 #include "device/rnic.h"
 
-#define RNIC_EVENT_MAX 1024 /* what the contract of rnic_event_get() names */
+#define RNIC_EVENT_MAX 1024 /* as promised by rnic_event_get() */
 
 struct rnic_event_queue {
     struct rnic_event at[RNIC_EVENT_MAX];
@@ -17,18 +17,18 @@ struct rnic_event_queue {
     uint32_t cnt;
 };
 
-/* Queues an event of a QP or CQ (the other is NULL). Merged if one of that type is pending for that
- * object; lost if the queue is full. */
+/* Queues an event of a QP or a CQ; the other pointer is NULL. The event is merged if one of that
+ * type is pending for the object, and dropped if the queue is full. */
 void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
                     struct rnic_cq *cq);
 
-/* The same of an SRQ. */
+/* Queues an event of an SRQ. */
 void rnic_event_put_srq(struct rnic_event_queue *queue, enum rnic_event_type type,
                         struct rnic_srq *srq);
 
 bool rnic_event_take(struct rnic_event_queue *queue, struct rnic_event *out);
 
-/* The object is about to be freed: no event of it stays behind. */
+/* Removes all events of an object that is about to be freed. */
 void rnic_event_purge(struct rnic_event_queue *queue, const struct rnic_qp *qp,
                       const struct rnic_cq *cq);
 void rnic_event_purge_srq(struct rnic_event_queue *queue, const struct rnic_srq *srq);

@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "transport/fault.h"
 
-/* The grant of a key that is good now, or NULL. */
+/* Returns the grant of a valid key, or NULL. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
 {
     const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);
@@ -28,7 +28,8 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* More than two pages are the range of a READ request: each of its responses asks anew. */
+/* Returns true if the process still has these bytes. For more than two pages it does not ask: that
+ * is a READ request's range, and each of its responses checks again. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -47,8 +48,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     if (mem != RNIC_MEM_OK)
         return mem;
     if (RNIC_FAULT(ACCESS_RANGE) && len <= grant->len)
-        va = grant->iova; /* other bytes, but of this process */
-    /* Differences, so that no sum can pass 2^64 (R084). */
+        va = grant->iova; /* injected fault: accesses other bytes of this process */
+    /* Subtractions, so that no sum can exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
     *out = grant->addr + (va - grant->iova);
@@ -96,8 +97,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* Ends: windows and regions at their limits take at most two thirds of the prefixes by chance, one
- * 16th by windows alone. */
+/* Terminates: regions and windows at their limits occupy at most two thirds of the prefixes,
+ * windows alone one 16th. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

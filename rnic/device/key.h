@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Key: what an L_Key or R_Key opens: which bytes, at which addresses, for whom, and for what. A key
- * names a region or a window; both have a grant, which is all that a packet is checked against.
+ * Memory keys: the bytes, addresses, users and operations that an L_Key or R_Key grants. A key
+ * belongs to a region or a window; both have a grant, and packets are checked only against it.
  *
- * A region has one key of 32 bits. A window owns all 256 keys of one prefix, of which one is good
- * at a time: the low 8 bits are the consumer's to change (R212). So a region is found by its key
- * and a window by its prefix, and no region is given a key of a window's prefix.
+ * A region has one 32-bit key. A window owns all 256 keys of a prefix, of which one is valid at
+ * a time; the consumer chooses the low 8 bits (R212). So a region is found by its key and a
+ * window by its prefix, and no region gets a key with a window's prefix.
  */
 #ifndef RNIC_KEY_H
 #define RNIC_KEY_H
@@ -13,40 +13,40 @@
 #include "device/pd.h"
 #include "transport/transport_ops.h"
 
-#define RNIC_KEY_TAG 0xFFu /* the bits of a window's key that are the consumer's */
+#define RNIC_KEY_TAG 0xFFu /* bits of a window's key that the consumer chooses */
 
-/* Beside enum rnic_access: to be read by the own QPs. Every region grants it, no window does: a
- * window's key is no L_Key. */
+/* Local read access of the process's own QPs; extends enum rnic_access. Every region grants it. A
+ * window does not, because a window's key is not an L_Key. */
 #define RNIC_GRANT_LOCAL_READ (1u << 30)
 
 struct rnic_grant {
     uint8_t *addr;
     uint64_t len;
-    uint64_t iova;   /* what addr[0] is called; iova + len <= 2^64 - 1 */
-    unsigned access; /* enum rnic_access and RNIC_GRANT_LOCAL_READ; 0: the key opens nothing */
-    const struct rnic_pd *pd; /* of the QP; NULL: not looked at, a bound 2A window (R210) */
-    const struct rnic_qp *qp; /* the only one it is for, or NULL: all of the PD (R210) */
+    uint64_t iova;            /* address of addr[0]; iova + len <= 2^64 - 1 */
+    unsigned access;          /* bits of enum rnic_access and RNIC_GRANT_LOCAL_READ; 0: no access */
+    const struct rnic_pd *pd; /* PD of the QP; NULL: not checked, for a bound 2A window (R210) */
+    const struct rnic_qp *qp; /* QP that may use it; NULL: all QPs of the PD (R210) */
 };
 
-/* What rnic_transport_ops.translate says, for `qp` of `pd`. */
+/* Implements rnic_transport_ops.translate for `qp` of `pd`. */
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                                  uint64_t va, uint64_t len, unsigned access, uint8_t **out);
 
-/* What rnic_transport_ops.check_whole_mr says: a FLUSH of all that a key opens. */
+/* Implements rnic_transport_ops.check_whole_mr: a FLUSH of a whole region. */
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                              unsigned access);
 
-/* What rnic_transport_ops.invalidate says: of a region that may be, or a type 2 window of this QP,
- * or of this PD while it is free (R203, R204, R213). */
+/* Implements rnic_transport_ops.invalidate: for a region that permits it, a type 2 window of this
+ * QP, or an unbound one of this PD (R203, R204, R213). */
 bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key);
 
-/* An unpredictable key that no region has and no window owns. */
+/* Returns an unpredictable key that no region has and no window owns. */
 uint32_t rnic_key_choose(struct rnic *rnic);
 
-/* An unpredictable prefix, low 8 bits 0, of which no key is taken. */
+/* Returns an unpredictable prefix (low 8 bits 0) of which no key is in use. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic);
 
-/* Whether a region has the key or a window owns it. */
+/* Returns true if a region has the key or a window owns it. */
 bool rnic_key_taken(const struct rnic *rnic, uint32_t key);
 
 #endif

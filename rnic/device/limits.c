@@ -4,9 +4,9 @@
 #include "device/device.h"
 
 /*
- * Counts are far above any use and far below what the number spaces hold, so that a free QPN or key
- * is found by a few draws; sizes are those of the transport (work.h, send.h). Each row: member,
- * limit.
+ * The limits of counts are far above any use, and far below the size of the number spaces, so
+ * that a few random draws find a free QPN or key. The limits of sizes are those of the transport
+ * (work.h, send.h). Each row: member, limit.
  */
 #define LIMITS(X)                                                                                  \
     X(max_mr_size, UINT64_MAX)                                                                     \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Limits: what one device holds at most; public part in rnic.h. */
+/* Limits of a device. The public part is in rnic.h. */
 #ifndef RNIC_LIMITS_H
 #define RNIC_LIMITS_H
 
 #include "device/rnic.h"
 
-/* The device's own limits, lowered where those of *attr are lower and not 0. */
+/* Returns the device's limits, reduced to those in *attr that are lower and not 0. */
 struct rnic_limits rnic_limits_of(const struct rnic_attr *attr);
 
-/* Whether the P_Keys of *attr are no more than its limits and the table allow. */
+/* Returns true if the number of P_Keys in *attr is within its limits and the table. */
 bool rnic_pkey_cnt_valid(const struct rnic_attr *attr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * List: a doubly linked ring of members embedded in what it lists. A head and a member are the same
- * struct; one that is not in a list points at itself.
+ * A doubly linked ring. Its members are embedded in the listed objects. Head and members are of
+ * the same type; a member that is in no list points to itself.
  */
 #ifndef RNIC_LIST_H
 #define RNIC_LIST_H
@@ -14,7 +14,7 @@ struct rnic_list {
     struct rnic_list *prev;
 };
 
-/* The object of type `type` whose member `member` is `link`. */
+/* Returns the object of type `type` whose member `member` is `link`. */
 #define RNIC_LIST_OF(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void rnic_list_init(struct rnic_list *link)
@@ -28,7 +28,7 @@ static inline bool rnic_list_empty(const struct rnic_list *link)
     return link->next == link;
 }
 
-/* Puts `link`, which is in no list, at the end of `head`. */
+/* Appends `link`, which must be in no list, to the list `head`. */
 static inline void rnic_list_add(struct rnic_list *head, struct rnic_list *link)
 {
     link->prev = head->prev;
@@ -37,7 +37,7 @@ static inline void rnic_list_add(struct rnic_list *head, struct rnic_list *link)
     head->prev = link;
 }
 
-/* Takes `link` out of its list, if it is in one. */
+/* Removes `link` from its list, if it is in one. */
 static inline void rnic_list_del(struct rnic_list *link)
 {
     link->prev->next = link->next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Map: objects by a 32-bit number: QPs by QPN, regions by key. A hash table with open addressing
- * that grows to at most two thirds full, so that a look-up costs the same however many there are.
- * A peer chooses what is looked up, never what is stored.
+ * Hash map from a 32-bit number to an object: QPs by QPN, regions by key. It uses open
+ * addressing and is at most two thirds full, so the cost of a lookup does not depend on the
+ * number of objects. A peer chooses the looked-up keys, but never the stored ones.
  */
 #ifndef RNIC_MAP_H
 #define RNIC_MAP_H

@@ -15,7 +15,7 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
     memcpy(mac, roce_gid_is_ip4(gid) ? ip4 : ip6, 6);
 }
 
-/* FNV-1a: local programs choose groups, so nobody can make them collide who would gain by it. */
+/* FNV-1a. Collisions are harmless: only local programs choose groups. */
 static uint32_t key_of(const uint8_t gid[16])
 {
     uint32_t key = UINT32_C(2166136261);
@@ -67,7 +67,8 @@ static void group_free(struct rnic *rnic, struct rnic_mcast_group *group)
     if (before == group) {
         rnic_map_del(&rnic->groups, group->key);
         if (group->next)
-            rnic_map_add(&rnic->groups, group->key, group->next); /* into the room just left */
+            rnic_map_add(&rnic->groups, group->key, group->next); /* there is room: an entry was
+                                                                   * just removed */
     } else {
         while (before->next != group)
             before = before->next;
@@ -109,7 +110,7 @@ int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16])
         return RNIC_ERR_INVALID;
     group = rnic_mcast_find(rnic, gid);
     if (group && member_of(group, qp))
-        return RNIC_OK; /* man ibv_attach_mcast: a single copy of each message all the same */
+        return RNIC_OK; /* man ibv_attach_mcast: a QP attached twice still gets one copy */
     if (group && group->member_cnt >= rnic->limits.max_mcast_qp_attach)
         return RNIC_ERR_NOMEM;
     member = calloc(1, sizeof(*member));

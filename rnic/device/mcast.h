@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Multicast: the groups of a device and the QPs attached to each; a group is found in O(1). */
+/* Multicast groups of a device and the QPs attached to each. A group is found in O(1). */
 #ifndef RNIC_MCAST_H
 #define RNIC_MCAST_H
 
@@ -7,24 +7,24 @@
 #include "device/map.h"
 #include "device/rnic.h"
 
-/* One QP in one group. */
+/* Membership of a QP in a group. */
 struct rnic_mcast_member {
-    struct rnic_list link; /* rnic_mcast_group.members */
+    struct rnic_list link; /* link in rnic_mcast_group.members */
     struct rnic_qp *qp;
 };
 
 struct rnic_mcast_group {
     uint8_t gid[16];
-    uint32_t key;                  /* in rnic.groups */
-    struct rnic_mcast_group *next; /* another of the same key, or NULL */
+    uint32_t key;                  /* key in rnic.groups */
+    struct rnic_mcast_group *next; /* next group with the same key, or NULL */
     struct rnic_list members;
     uint32_t member_cnt;
 };
 
-/* The group, or NULL if no QP is attached to it. */
+/* Returns the group, or NULL if no QP is attached to it. */
 struct rnic_mcast_group *rnic_mcast_find(const struct rnic *rnic, const uint8_t gid[16]);
 
-/* Frees all groups whoever is attached: for rnic_del(). */
+/* Frees all groups, even with members; for rnic_del(). */
 void rnic_mcast_free(struct rnic *rnic);
 
 #endif

@@ -13,7 +13,7 @@ static bool access_valid(unsigned access)
     return !(access & needs_local) || (access & RNIC_ACCESS_LOCAL_WRITE); /* R207 */
 }
 
-/* What a region with these attributes opens: false if they are none. */
+/* Builds the grant of a region. Returns false if the attributes are invalid. */
 static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
                      struct rnic_grant *out)
 {
@@ -30,7 +30,7 @@ static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
     return true;
 }
 
-/* No byte is touched: the pages are the process's own, and need no pinning. */
+/* Registers memory without touching it: it is the process's own memory and needs no pinning. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out)
 {
     struct rnic *rnic = pd->rnic;
@@ -93,7 +93,7 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
     if (flags & RNIC_MR_REREG_ACCESS) {
         if (!(flags & RNIC_MR_REREG_TRANSLATION) &&
             ((attr->access ^ mr->access) & RNIC_ACCESS_ZERO_BASED))
-            return RNIC_ERR_INVALID; /* what its first byte is called would be said by nobody */
+            return RNIC_ERR_INVALID; /* the address of the first byte would be undefined */
         whole.access = attr->access;
     }
     if (!grant_of(new_pd->rnic, &whole, &grant))

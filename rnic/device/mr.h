@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* MR: a memory region: bytes that a user opened, under a key. */
+/* Memory region: registered memory and its key. */
 #ifndef RNIC_MR_H
 #define RNIC_MR_H
 
@@ -7,17 +7,17 @@
 #include "device/list.h"
 
 struct rnic_mr {
-    struct rnic_grant grant; /* access 0 after a peer invalidated it */
+    struct rnic_grant grant; /* access is 0 after a peer invalidated it */
     struct rnic_pd *pd;
-    struct rnic_list link; /* rnic.mrs */
+    struct rnic_list link; /* link in rnic.mrs */
     uint32_t key;
-    uint32_t windows; /* bound to it (R213) */
-    unsigned access;  /* as registered, ZERO_BASED and MW_BIND too */
+    uint32_t windows; /* number of windows bound to it (R213) */
+    unsigned access;  /* access flags of the registration, including ZERO_BASED and MW_BIND */
     bool invalidate;  /* a peer may invalidate it */
 };
 
-/* Takes the key away, until rnic_mr_rereg(). False if it is not to be: not registered so, already
- * invalid, or windows are bound to it (o10-37.2.17, R213). */
+/* Invalidates the key until rnic_mr_rereg(). Returns false if the region does not permit it, is
+ * already invalid, or has bound windows (o10-37.2.17, R213). */
 bool rnic_mr_invalidate(struct rnic_mr *mr);
 
 #endif

@@ -30,7 +30,7 @@ int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out
     return RNIC_OK;
 }
 
-/* Closes the window. */
+/* Unbinds the window. */
 static void unbind(struct rnic_mw *mw)
 {
     if (mw->mr)
@@ -72,7 +72,8 @@ static uint32_t with_tag(uint32_t key, uint32_t tag)
     return (key & ~RNIC_KEY_TAG) | (tag & RNIC_KEY_TAG);
 }
 
-/* Type 1 takes the 256 keys of its prefix in turn, so that one does not come back for long. */
+/* Uses the 256 keys of the prefix of a type 1 window in turn, so that a key is not reused for a
+ * long time. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
 {
     const struct rnic_mw *mw = wr->mw;
@@ -95,8 +96,8 @@ void rnic_mw_posted(const struct rnic_mw_bind *bind)
         bind->mw->rkey = bind->rkey;
 }
 
-/* C10-72 to C10-75, R211. That a window on a zero-based region is refused is what Linux rxe and
- * rdma-core's mlx5 do; no statement was found. */
+/* Checks a bind (C10-72 to C10-75, R211). Like Linux rxe and rdma-core's mlx5, it rejects a window
+ * on a zero-based region; the specification does not mention this case. */
 static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
                          const struct rnic_mr *mr, const struct rnic_mw_bind *bind)
 {
@@ -117,7 +118,7 @@ static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
     if ((bind->access & writes) && !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
         return false; /* C10-74 */
     if (bind->access & flushes & ~mr->access)
-        return false; /* what the memory is, only who registered it can tell (A19) */
+        return false; /* FLUSH access: only the registration determines the kind of memory (A19) */
     return bind->addr >= mr->grant.iova && bind->addr - mr->grant.iova <= mr->grant.len &&
            bind->len <= mr->grant.len - (bind->addr - mr->grant.iova); /* C10-75 */
 }

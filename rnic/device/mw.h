@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * MW: a memory window: a part of a region, opened and closed by work requests. Rules R210-R213;
- * C10-n and o10-n are compliance statements of IBTA vol. 1 ch. 10 as Linux rxe quotes them.
+ * Memory window: a part of a region, bound and unbound by work requests (R210-R213). C10-n and
+ * o10-n are compliance statements of IBTA vol. 1 ch. 10 as quoted by Linux rxe.
  */
 #ifndef RNIC_MW_H
 #define RNIC_MW_H
@@ -10,34 +10,33 @@
 #include "device/list.h"
 
 struct rnic_mw {
-    struct rnic_grant grant; /* access 0 while it is not bound */
+    struct rnic_grant grant; /* access is 0 while unbound */
     struct rnic_pd *pd;
-    struct rnic_list link;  /* rnic.mws */
-    struct rnic_list bound; /* rnic_qp.windows, of type 2 while bound */
-    struct rnic_mr *mr;     /* that it is bound to, or NULL */
+    struct rnic_list link;  /* link in rnic.mws */
+    struct rnic_list bound; /* link in rnic_qp.windows; for type 2 while bound */
+    struct rnic_mr *mr;     /* region that it is bound to, or NULL */
     enum rnic_mw_type type;
-    uint32_t key;  /* the one that is good while it is bound */
-    uint32_t rkey; /* type 1: as of the last bind posted */
+    uint32_t key;  /* valid key while bound */
+    uint32_t rkey; /* type 1: key of the last bind that was posted */
 };
 
-/* Fills in what the transport is to know of a bind: *bind with both keys; and gives a type 1 window
- * its new R_Key, once rnic_mw_posted() says that the request was taken. False for a bind that makes
- * no sense whenever it happens. */
+/* Prepares a bind for the transport: copies it with both keys. A type 1 window gets its new R_Key
+ * only when rnic_mw_posted() confirms the post. Returns false for a bind that can never succeed. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind);
 void rnic_mw_posted(const struct rnic_mw_bind *bind);
 
-/* What rnic_transport_ops.bind says, for this QP. The window and region are found by their keys,
- * because they may have gone since the post. */
+/* Implements rnic_transport_ops.bind for this QP. Looks up window and region by their keys, because
+ * both may have been freed since the post. */
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind);
 
-/* Takes a type 2 window back, if it is bound: it is free to be bound again. False for one of type 1
+/* Unbinds a type 2 window if it is bound, so that it can be bound again. Returns false for type 1
  * (o10-37.2.26). */
 bool rnic_mw_invalidate(struct rnic_mw *mw);
 
-/* Whether windows keep the QP from going: bound ones of type 2A (R213). */
+/* Returns true if bound 2A windows prevent the QP from being destroyed (R213). */
 bool rnic_mw_hold(const struct rnic_qp *qp);
 
-/* The QP is about to go: type 2 windows bound through it are free. */
+/* Unbinds the type 2 windows of a QP that is about to be destroyed. */
 void rnic_mw_unbind_all(struct rnic_qp *qp);
 
 #endif

@@ -33,7 +33,8 @@ struct rnic_heap {
     uint64_t order;
 };
 
-/* Makes room for `cnt` nodes, so that rnic_heap_set() cannot fail. False without memory. */
+/* Makes room for `cnt` nodes, so that rnic_heap_set() cannot fail. Returns false if out of memory.
+ */
 bool rnic_heap_reserve(struct rnic_heap *heap, size_t cnt);
 void rnic_heap_free(struct rnic_heap *heap);
 

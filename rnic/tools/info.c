@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rnic-info: the devices that programs find on this machine, with their GIDs, and what the
- * processes that have one open say of themselves (verbs/info_report.c), a line for each thing in
- * the manner of rdma(8). Exit status 0, 1 if something could not be found out, 2 for wrong use.
+ * rnic-info: prints the devices that programs find on this machine, with their GIDs, and the
+ * state that each process with an open device reports (verbs/info_report.c). One line for each
+ * object, as rdma(8) prints it. Exit status: 0; 1 if something could not be determined; 2 for
+ * wrong use.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,8 +56,8 @@ static int print_devices(void)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The rest of the line that begins with `word`, from *at on; *at is moved behind it. NULL: no more.
- * The text is cut into lines by this. */
+/* Returns the rest of the next line that begins with `word`, searched from *at, and moves *at
+ * behind that line. Returns NULL if there is none. Cuts the text into lines. */
 static char *next_line(char **at, const char *word)
 {
     size_t len = strlen(word);
@@ -101,7 +102,7 @@ static void print_resource(const struct rnic_process *process, const char *comm,
     }
 }
 
-/* Counters that are not 0. */
+/* Prints the counters that are not 0. */
 static void print_statistic(const struct rnic_process *process, const char *comm, char *text)
 {
     char *at = text, *line;

@@ -15,7 +15,7 @@
 #include "pcapng/pcapng_join.h"
 #include "tools/scratch.h"
 
-#define WAIT_NS   UINT64_C(1000000000) /* for processes that still record */
+#define WAIT_NS   UINT64_C(1000000000) /* longest wait for processes that still record */
 #define PERIOD_NS 10000000
 
 int recording_begin(const char *path, char *folder, struct error *error)
@@ -45,7 +45,7 @@ static bool any_is_growing(const glob_t *found)
     return false;
 }
 
-/* Finds the files, after a wait for those that still grow. */
+/* Finds the files, after waiting for those that still grow. */
 static void find_files(const char *folder, glob_t *found)
 {
     const struct timespec period = {.tv_nsec = PERIOD_NS};

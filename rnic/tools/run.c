@@ -2,9 +2,9 @@
 /*
  * rnic-run: runs one unmodified verbs program on the software RNIC.
  *
- * What it does is to set the environment that rnic/verbs/config.h describes and the path of our
- * libibverbs.so.1, and, for a user without the right to open a port, to make a network for the
- * program and its children. The usage below says what the exit status is.
+ * It sets the environment that rnic/verbs/config.h describes, and the path of our
+ * libibverbs.so.1. For a user who may not open a port it makes a network namespace for the
+ * program and its children. The usage text below lists the exit status.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -65,7 +65,7 @@ static void complain(const char *what, const char *why)
     fprintf(stderr, "rnic-run: %s: %s\n", what, why);
 }
 
-/* Whether recording and timeline are to be one file. */
+/* Whether the recording and the timeline would be the same file. */
 static bool same_file(const struct options *options)
 {
     struct stat a, b;
@@ -74,7 +74,7 @@ static bool same_file(const struct options *options)
             S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* 0, or the exit status. */
+/* Parses the command line. Returns 0, or the exit status. */
 static int parse(int argc, char **argv, struct options *options, bool *done)
 {
     enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE };
@@ -149,7 +149,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
 
 /* ---- where our files are --------------------------------------------------------------------- */
 
-/* The folder of this program, and its parent's `below`; false if too long. */
+/* Makes the path of `below` in the parent of this program's folder. Returns false if it is too
+ * long. */
 static bool beside(char *path, const char *below)
 {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -177,8 +178,8 @@ static bool find_library(char *folder)
     return false;
 }
 
-/* Programs with more rights than their user ignore LD_LIBRARY_PATH (ld.so(8)): say so now, as they
- * would run on the system's library and find no device. */
+/* Whether the program has more rights than its user. Such programs ignore LD_LIBRARY_PATH
+ * (ld.so(8)), would run on the system's library and find no device. */
 static bool is_privileged(const char *program)
 {
     char path[PATH_MAX];
@@ -215,7 +216,7 @@ static int set_environment(const struct options *options, const char *library, c
         complain("LD_LIBRARY_PATH", "too long");
         return 2;
     }
-    /* Ours stands last: a sanitizer's runtime has to be the first. */
+    /* Ours is last: the runtime of a sanitizer has to be first. */
     char preload[2 * PATH_MAX];
     old = getenv("LD_PRELOAD");
     len = snprintf(preload, sizeof preload, "%s%s%s/librnic-rdmacm.so", old ? old : "",
@@ -254,7 +255,7 @@ static void pass_on(int sig)
         kill((pid_t)child, sig);
 }
 
-/* Runs a program as a child and gives its status as a shell does. */
+/* Runs a program as a child. Returns its exit status as a shell does. */
 static int run(char **program)
 {
     pid_t pid = fork();
@@ -275,7 +276,8 @@ static int run(char **program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Creates or empties the recording and makes its name absolute: the program may change folder. */
+/* Creates or truncates the recording and makes its path absolute, as the program may change its
+ * folder. */
 static bool prepare_record(const char *name, char *path)
 {
     FILE *file = fopen(name, "we");
@@ -310,7 +312,7 @@ static bool end_recording(const char *path, const char *folder)
     return true;
 }
 
-/* An empty file; false if none can be made. */
+/* Creates an empty file. Returns false if that fails. */
 static bool make_temporary(char *path)
 {
     snprintf(path, PATH_MAX, "%s/rnic-run-XXXXXX", scratch_folder());
@@ -323,7 +325,7 @@ static bool make_temporary(char *path)
     return true;
 }
 
-/* Where the rows of the timeline go. */
+/* Opens the output for the rows of the timeline. */
 static bool open_rows(const struct options *options, FILE **rows)
 {
     *rows = options->timeline_rows ? fopen(options->timeline_rows, "we") : stdout;
@@ -332,7 +334,7 @@ static bool open_rows(const struct options *options, FILE **rows)
     return *rows != NULL;
 }
 
-/* Starts the flow validator; the folder that processes record into. */
+/* Starts the flow validator with its folder for recordings. */
 static struct watch *start_watch(const char *copy)
 {
     char path[PATH_MAX];
@@ -344,7 +346,7 @@ static struct watch *start_watch(const char *copy)
     return watch;
 }
 
-/* The validator's verdict: 0, 1 for a violation, 2 if there is none. */
+/* Returns the validator's verdict: 0; 1 for a violation; 2 if there is none. */
 static int end_watch(struct watch *watch, const char *copy)
 {
     bool nothing, copied;
@@ -368,7 +370,7 @@ static bool check_impair(const struct options *options)
     return false;
 }
 
-/* Interfaces named without * and ? are there, in the network that the program will see. */
+/* Whether all interfaces named without * and ? exist in the network that the program will see. */
 static bool check_ifaces(const struct options *options)
 {
     const char *at = options->ifaces ? options->ifaces : "";
@@ -428,11 +430,11 @@ int main(int argc, char **argv)
             return 2;
         }
         if (!options.ifaces)
-            options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link is nobody's */
+            options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link gets no device */
     }
     if (!check_ifaces(&options))
         return 2;
-    /* Files last: what is wrong with the rest empties none, and leaves none behind. */
+    /* Files come last, so that an error above truncates none and leaves none behind. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
         (options.record && !options.selfcheck && !begin_recording(record, folder)) ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Scratch: where files lie that live as long as a run. */
+/* Scratch: the folder for temporary files of a run. */
 #ifndef TOOLS_SCRATCH_H
 #define TOOLS_SCRATCH_H
 
 /*
- * $TMPDIR; else memory (/dev/shm), if it is there with room; else /tmp. The device writes its
- * recording while it answers: on a disk, a write that waits for the journal, or for a hole that the
- * reader punches, holds up its answers until the peer gives up.
+ * Returns $TMPDIR; otherwise memory (/dev/shm) if it exists and has room; otherwise /tmp. The
+ * device writes its recording while it responds to its peers. On a disk a write may wait for the
+ * journal, or for a hole that the reader punches, and the responses come too late.
  */
 const char *scratch_folder(void);
 

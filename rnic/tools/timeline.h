@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Timeline: prints what rnic/verbs/timeline.h recorded. */
+/* Timeline: prints the times of send requests that verbs/timeline.h recorded. rnic-run --timeline
+ * calls it. */
 #ifndef TOOLS_TIMELINE_H
 #define TOOLS_TIMELINE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A row for each request of the file `name`, in the order of posting, to `rows`, then percentiles
- * of where the time went to `summary`. False with errno if the file cannot be read. */
+/* Prints to `rows` a row for each request of the file `name`, in the order of posting, and to
+ * `summary` percentiles of each phase. Returns false and sets errno if the file cannot be read. */
 bool timeline_print(const char *name, FILE *rows, FILE *summary);
 
 #endif

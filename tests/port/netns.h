@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Netns: network namespaces of a test's own. They end with the processes in them, so that nothing
- * is left behind however a test ends. Without root, user namespaces of one's own serve as well.
+ * Netns: network namespaces of a test. They end with the processes in them, so that nothing is
+ * left behind however a test ends. Without root, user namespaces serve as well.
  */
 #ifndef TEST_NETNS_H
 #define TEST_NETNS_H
@@ -12,18 +12,18 @@
 /* Exit status of a test that cannot run here; ctest knows it as SKIP_RETURN_CODE. */
 #define NETNS_SKIP 77
 
-/* Moves this process into a new network namespace with the loopback up; false if that is not
- * allowed here, after it said why on stderr. */
+/* Moves this process into a new network namespace with the loopback up. Returns false, and prints
+ * the reason on stderr, if that is not permitted. */
 bool netns_enter(void);
 
-/* Runs a shell command; false, after naming it on stderr, if it fails. */
+/* Runs a shell command. Returns false, and prints the command on stderr, if it fails. */
 __attribute__((format(printf, 1, 2))) bool netns_sh(const char *format, ...);
 
-/* Makes a child process in a network namespace of its own with the loopback up: 0 in the child, its
- * PID in the parent, once the namespace is there. */
+/* Forks a child into a new network namespace with the loopback up. Returns 0 in the child, and its
+ * PID in the parent once the namespace exists. */
 pid_t netns_fork(void);
 
-/* Waits for a child: its exit status, or 128 + the signal that ended it. */
+/* Waits for a child. Returns its exit status, or 128 + the signal that ended it. */
 int netns_wait(pid_t pid);
 
 #endif

@@ -13,11 +13,11 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-#define PATIENCE_NS 60000000000u /* a stall, not slowness, is what fails */
+#define PATIENCE_NS 60000000000u /* a stall fails the test, slowness does not */
 #define NOTE        64u          /* bytes of a SEND */
-#define NOTES       32u          /* receive requests, each with a place of its own */
+#define NOTES       32u          /* receive requests, each with a buffer of its own */
 
-/* What the sides tell each other. */
+/* The message in which each side describes its QP to the other. */
 struct hello {
     uint32_t qpn;
     uint32_t psn;
@@ -36,7 +36,8 @@ struct side {
     uint32_t qpn;
     int gid_idx;
     struct hello peer;
-    uint8_t *mem; /* note to send, a counter, notes received, the data, what is read back */
+    uint8_t *mem; /* note to send, a counter, received notes, the data, and the data that was read
+                   * back */
     size_t len;
 };
 
@@ -184,7 +185,7 @@ static bool connect_qp(struct side *side)
 
 /* ---- talking --------------------------------------------------------------------------------- */
 
-/* The next completion; false when it is a failure or does not come. */
+/* Waits for the next completion. Returns false if it is a failure or does not come. */
 static bool next_wc(struct side *side, struct rnic_wc *wc)
 {
     static const struct timespec nap = {.tv_nsec = 50000};
@@ -249,7 +250,8 @@ static bool ask(struct side *side)
 
         fill(at_data(side), side->talk->size, round);
         memset(at_back(side), 0, side->talk->size);
-        /* Dissectors guess at what a SEND carries: nothing begins like this. */
+        /* Dissectors guess the protocol of a SEND by its first bytes: no protocol begins with
+         * these. */
         memset(side->mem, 0xff, NOTE);
         memcpy(side->mem + NOTE - sizeof(round), &round, sizeof(round));
         if (!request(side, RNIC_WR_WRITE, at_data(side), side->talk->size, at_data(side)) ||
@@ -283,7 +285,7 @@ static bool answer(struct side *side)
         if (said != round)
             fine = fail(side, "a note of another round", (int)said);
     }
-    if (fine) { /* the data of the last round: later WRITEs would have come over earlier ones */
+    if (fine) { /* the data of the last round: later WRITEs have overwritten earlier ones */
         fill(want, side->talk->size, side->talk->rounds - 1);
         if (memcmp(want, at_data(side), side->talk->size) != 0)
             fine = fail(side, "what was written is not what was meant", 0);
@@ -304,7 +306,8 @@ static bool play(struct side *side)
     for (unsigned i = 0; i < NOTES && !side->talk->client; i++)
         if (!post_recv(side, i))
             return false;
-    /* Both are ready, talk, and stay until both have ended: the last ACK may be lost. */
+    /* Both sides wait until both are ready, and again until both have ended: the last ACK may be
+     * lost. */
     if (write(side->talk->fd, &byte, 1) != 1 || read(side->talk->fd, &byte, 1) != 1)
         return fail(side, "the other side is gone", errno);
     if (!(side->talk->client ? ask(side) : answer(side)))

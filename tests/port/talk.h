@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Talk: one side of a conversation of two live devices in two processes: an RC QP each, SEND,
- * WRITE, READ and an atomic, every byte looked at.
+ * Talk: one side of a conversation between two live devices in two processes. Each has an RC QP;
+ * SEND, WRITE, READ and an atomic operation, with every byte compared.
  */
 #ifndef TEST_TALK_H
 #define TEST_TALK_H
@@ -10,14 +10,15 @@
 
 struct talk {
     const char *iface;
-    const char *gid; /* which GID: "v4", "v6" (RoCEv2), "v1"; NULL: v4 */
+    const char *gid; /* the GID to use: "v4", "v6" (RoCEv2) or "v1"; NULL: v4 */
     const char *impair;
     const char *record; /* folder, as rnic_live_attr.record and .record_shared */
     bool shared;
     uint64_t seed;
     bool client;
-    bool polls; /* drives the device itself; else its thread does, and this side sleeps */
-    int fd;     /* a stream to the other side, to tell QPNs and the like */
+    bool polls; /* calls the device itself; otherwise the device's thread does, and this side sleeps
+                 */
+    int fd;     /* stream socket to the other side, for QPNs and the like */
     unsigned rounds;
     uint32_t size;                  /* bytes of a WRITE and a READ */
     uint32_t path_mtu;              /* 0: the interface's */
@@ -27,10 +28,11 @@ struct talk {
     void (*at_end)(struct rnic_live *live);
 };
 
-/* Makes one file of the recordings in the folder, and removes that. */
+/* Makes one file of the recordings in the folder, and removes the folder. */
 bool talk_join_recordings(const char *folder, const char *path);
 
-/* Plays a side: true if everything was as it should be, else says on stderr what was not. */
+/* Plays one side. Returns true if all was as expected; otherwise prints the difference on stderr.
+ */
 bool talk_play(const struct talk *talk);
 
 #endif

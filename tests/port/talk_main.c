@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A conversation on the loopback of a namespace of its own, recorded: port_talk FILE [IMPAIR].
- * For tests that judge the capture with other programs.
+ * port_talk FILE [IMPAIR]: records a conversation on the loopback of its own namespace, for
+ * tests that check the capture with other programs.
  */
 #include <stdio.h>
 #include <sys/prctl.h>

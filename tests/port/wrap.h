@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Wrap: a port before another that does what that one does, until a test puts a function of its own
- * in `ops`. It has no counters and is not for fork().
+ * Wrap: a port before another one that passes all calls on, until a test replaces a function in
+ * `ops`. It has no counters and does not support fork().
  */
 #ifndef TEST_WRAP_H
 #define TEST_WRAP_H
 
 #include "port/frameio/port.h"
 
-/* The first member of a test's own port. */
+/* First member of a test's own port. */
 struct wrap {
     struct rnic_port port;
     struct rnic_port_ops ops;
-    struct rnic_port *behind; /* closed with this one */
+    struct rnic_port *behind; /* closed with the wrap */
 };
 
-/* `behind` belongs to `w` from then on; `w` must stay where it is. */
+/* Begins to wrap. `behind` belongs to `w` from then on; `w` must not move. */
 void wrap_port(struct wrap *w, struct rnic_port *behind);
 
-/* What is behind a port that is a wrap. */
+/* Returns the port behind a wrap. */
 struct rnic_port *wrap_behind(const struct rnic_port *port);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The impairing port: what each rule does to the frames of a pair of ports in memory. */
+/* The impairing port: the effect of each rule on the frames between a pair of ports in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +18,22 @@
 struct seen {
     unsigned cnt;
     unsigned twice;
-    unsigned late; /* came after one that was sent later */
+    unsigned late; /* frames that arrived after one that was sent later */
     unsigned changed;
     unsigned marked;
     uint32_t last;
-    uint64_t order; /* of everything: a sum that tells runs apart */
+    uint64_t order; /* checksum over the order of arrival: differs between runs */
     uint64_t now;
     uint8_t *times;
 };
 
-/* Where the IPv4 header of a packet is: those of odd numbers have a VLAN tag before it. */
+/* Returns the offset of the IPv4 header. Packets with odd numbers have a VLAN tag before it. */
 static unsigned ip_at(uint32_t number)
 {
     return number & 1 ? 18 : 14;
 }
 
-/* Which tag that is: each kind in turn. */
+/* Returns the tag's Ethernet type: each kind in turn. */
 static uint16_t tag_of(uint32_t number)
 {
     static const uint16_t tags[] = {ROCE_ETHERTYPE_VLAN, ROCE_ETHERTYPE_QINQ, ROCE_ETHERTYPE_QINQ1};
@@ -41,7 +41,8 @@ static uint16_t tag_of(uint32_t number)
     return tags[number / 2 % 3];
 }
 
-/* An IPv4 packet with ECT(0) and a number at its end, twice, so that one changed bit shows. */
+/* Makes an IPv4 packet with ECT(0). Its number is at its end twice, so that a changed bit is
+ * noticed. */
 static void make(uint8_t *buf, uint32_t number)
 {
     unsigned at = ip_at(number);
@@ -96,7 +97,7 @@ static void on_frame(void *user, const struct rnic_frame *frame)
     seen->last = number > seen->last ? number : seen->last;
 }
 
-/* Sends FRAMES frames, one a microsecond, through impairments, and says what came. */
+/* Sends FRAMES frames, one per microsecond, through impairments, and returns what arrived. */
 static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *stats)
 {
     struct seen seen = {.times = calloc(1, FRAMES)};
@@ -116,7 +117,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
         i += rnic_port_send(front, &frame, 1, now);
         rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
     }
-    /* What is held back still comes, by the times the port names. */
+    /* Held frames arrive at the times that the port reports. */
     while (rnic_port_deadline(front) != UINT64_MAX) {
         CU_ASSERT_FATAL(turns++ < 3 * FRAMES);
         now = rnic_port_deadline(front) > now ? rnic_port_deadline(front) : now + 1;
@@ -133,7 +134,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
     return seen;
 }
 
-/* `part` of FRAMES, within five standard deviations. */
+/* Expects `part` of FRAMES, within five standard deviations. */
 static void expect_about(unsigned actual, double part)
 {
     double want = FRAMES * part;
@@ -203,7 +204,8 @@ static void reorders(void)
 
     EXPECT_EQ(seen.cnt, FRAMES);
     expect_about((unsigned)stats.impair_reordered, 0.01);
-    /* All but a last one that nothing followed, or one overtaken by none but others held back. */
+    /* All but the last ones, which no frame followed, and those overtaken only by other held
+     * frames. */
     CU_ASSERT(seen.late + 20 >= stats.impair_reordered && seen.late <= stats.impair_reordered);
     EXPECT_EQ(seen.changed + seen.twice, 0);
 }
@@ -222,7 +224,7 @@ static void delays(void)
     EXPECT_EQ(stats.impair_delayed, FRAMES);
 }
 
-/* More is held back than the port holds: it says that it is full, and nothing is lost. */
+/* The port reports that it is full when it holds as many frames as it can. No frame is lost. */
 static void full(void)
 {
     struct rnic_port_stats stats;
@@ -243,12 +245,12 @@ static void repeats(void)
     EXPECT_EQ(first.order, second.order);
     EXPECT_EQ(memcmp(&a, &b, sizeof(a)), 0);
     CU_ASSERT(run(all, 43, &b).order != first.order);
-    /* The same frames are lost with and without other kinds. */
+    /* The same frames are lost with and without other impairments. */
     run("loss=2%", 42, &b);
     EXPECT_EQ(a.impair_lost, b.impair_lost);
 }
 
-/* Only what is received. */
+/* Rules with dir=in affect received frames only. */
 static void inward(void)
 {
     struct seen seen = {.times = calloc(1, FRAMES)};

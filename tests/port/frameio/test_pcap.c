@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The live port's rules, one by one, on a veth pair: who gets a frame, and how often. Three ports:
- * two of "processes" on one end, which share its address, one on the other end, and one on the
- * loopback.
+ * The live port on a veth pair: which port receives a frame, and how often. There are three
+ * ports: two of "processes" on one end, which share its address; one on the other end; one on
+ * the loopback.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void open_all(void)
 {
     static const char *const names[] = {"p0", "p0", "p1", "lo"};
 
-    /* No address, so that the kernel sends nothing of its own. */
+    /* No address, so that the kernel sends nothing by itself. */
     CU_ASSERT_FATAL(
         netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
                  "name p1 address 02:00:00:00:00:02 && "
@@ -63,7 +63,7 @@ static void close_all(void)
     CU_ASSERT(netns_sh("ip link del p0"));
 }
 
-/* RoCE frames; the kernel's own Neighbour Discovery comes in as well. */
+/* Counts RoCE frames. The kernel's Neighbour Discovery is received too. */
 static void count(void *user, const struct rnic_frame *frame)
 {
     struct roce_pkt pkt;
@@ -72,7 +72,7 @@ static void count(void *user, const struct rnic_frame *frame)
         ++*(unsigned *)user;
 }
 
-/* Sends a frame from A; its flags then. */
+/* Sends a frame from A. Returns the flags that the port set. */
 static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -88,8 +88,9 @@ static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap
     return frame.flags;
 }
 
-/* Sends a frame from A: how often each port gets it are the decimal digits of `wanted`, A, B, FAR,
- * LO, and A is told if it will. That many have 5 s to come, and what should not a moment more. */
+/* Sends a frame from A. The decimal digits of `wanted` are how often A, B, FAR and LO receive it; A
+ * must have the flag for its own. Waits up to 5 s for these frames, and a moment for others, which
+ * must not come. */
 static void sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, unsigned wanted)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
@@ -112,8 +113,8 @@ static void who_gets_it(void)
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
 
     open_all();
-    /* FAR has its own MAC address among the machine's here: for it the rules are those of cousins.
-     */
+    /* FAR's MAC address belongs to this machine too: the rules for two interfaces of one machine
+     * apply. */
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
         enum roce_encap e = encaps[i];
 
@@ -121,10 +122,10 @@ static void who_gets_it(void)
         sent(near_mac, blocks[B] << 12 | 0xfff, e, 100);
         sent(far_mac, blocks[FAR] << 12, e, 10);
         sent(zero_mac, blocks[LO] << 12, e, 1);
-        sent(near_mac, blocks[FAR] << 12, e, 0); /* another's QPN */
+        sent(near_mac, blocks[FAR] << 12, e, 0); /* a QPN of another process */
         sent(far_mac, blocks[B] << 12, e, 0);
-        sent(near_mac, 1, e, 1100);  /* QP 1: everyone on the interface */
-        sent(group, 0xffffff, e, 0); /* nobody joined */
+        sent(near_mac, 1, e, 1100);  /* QP 1: every port on the interface */
+        sent(group, 0xffffff, e, 0); /* no port has joined */
         sent(near_mac, 0x123456, e, 0);
     }
     close_all();
@@ -146,7 +147,8 @@ static void groups(void)
     close_all();
 }
 
-/* What is longer than the MTU, or meets no link, is taken, counted, and stops nothing. */
+/* A frame longer than the MTU, or sent while the link is down, is taken and counted, and stops no
+ * other. */
 static void not_sent(void)
 {
     uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
@@ -170,7 +172,7 @@ static void not_sent(void)
     close_all();
 }
 
-/* A frame that the other end of a veth will never take does not stop those behind it. */
+/* A frame that the other end of a veth never takes does not stop those behind it. */
 static void refused(void)
 {
     uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
@@ -187,13 +189,13 @@ static void refused(void)
     memcpy(pkt.eth.dst, far_mac, 6);
     pkt.bth.dest_qp = blocks[FAR] << 12;
     frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
-    rnic_port_pcap_hosts(ports[A], NULL, 0); /* as if the other end were another machine's */
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* as if the other end belonged to another machine */
     for (; done < 2 && now < 1000000000; now += 20000)
         done += rnic_port_send(ports[A], frame + done, 2 - done, now);
     EXPECT_EQ(done, 2);
     CU_ASSERT(now < 20000000);
     rnic_port_stats(ports[A], &stats);
-    /* A kernel that does not tell has sent both. */
+    /* A kernel that does not report it has sent both. */
     EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
     for (unsigned i = 0; i < 20 && got == 0; i++)
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
@@ -201,7 +203,7 @@ static void refused(void)
     close_all();
 }
 
-/* A ring that runs over shows: every frame is received or counted. */
+/* Frames that do not fit into the receive ring are counted: each frame is received or counted. */
 static void overrun(void)
 {
     enum { FRAMES = 5000 };
@@ -223,7 +225,7 @@ static void overrun(void)
     while (rnic_port_recv(ports[B], 1000, count, &got, 0) > 0)
         ;
     rnic_port_stats(ports[B], &stats);
-    /* A few frames of Neighbour Discovery may have come, or been dropped, as well. */
+    /* A few frames of Neighbour Discovery may have been received or dropped too. */
     CU_ASSERT(stats.rx_frames >= got && stats.rx_frames < got + 20);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped >= FRAMES);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped < FRAMES + 20);
@@ -231,7 +233,7 @@ static void overrun(void)
     close_all();
 }
 
-/* Makes the handle behind a descriptor fail, as libpcap sees it: a pipe that nobody writes to. */
+/* Makes the handle behind a descriptor fail for libpcap: replaces it by a pipe without data. */
 static void break_fd(int fd)
 {
     int ends[2];
@@ -242,7 +244,7 @@ static void break_fd(int fd)
     close(ends[0]);
 }
 
-/* A handle that fails is opened again, with its filter and groups, and that shows. */
+/* A handle that fails is opened again with its filter and groups, and a counter shows it. */
 static void reopened(void)
 {
     struct rnic_port_stats stats;
@@ -254,7 +256,7 @@ static void reopened(void)
     set_filter(FAR, true);
     EXPECT_EQ(rnic_port_fds(ports[FAR], before), 2); /* the link's, the loopback's */
     break_fd(before[0].fd);
-    do { /* what Neighbour Discovery had put into the ring before comes first */
+    do { /* frames of Neighbour Discovery that were in the ring come first */
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
         rnic_port_stats(ports[FAR], &stats);
     } while (stats.rx_failed == 0 && ++tries < 100);
@@ -266,15 +268,15 @@ static void reopened(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* And the loopback's, of a port that has nothing else. */
+    /* The same for the loopback handle of a port without another one. */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);
     close_all();
 }
 
-/* While the interface is down it cannot be opened again: that is tried now and then. One that is
- * deleted never comes back. */
+/* While the interface is down, the port tries to open it again at intervals. A deleted interface
+ * never comes back. */
 static void down_and_gone(void)
 {
     struct rnic_port_stats stats;

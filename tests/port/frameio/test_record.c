@@ -18,8 +18,8 @@
 #include "support/suite.h"
 #include "wire/pkt.h"
 
-static char folder[] = "/tmp/rocedrill-record-XXXXXX"; /* of the recordings */
-static char path[64];                                  /* one file */
+static char folder[] = "/tmp/rocedrill-record-XXXXXX"; /* folder of the recordings */
+static char path[64];                                  /* the joined file, or another */
 
 static void make_folder(void)
 {
@@ -36,7 +36,7 @@ static void remove_folder(void)
     CU_ASSERT(system(command) == 0);
 }
 
-/* Makes one file of all in the folder. The result of pcapng_join(). */
+/* Makes one file of all in the folder. Returns the result of pcapng_join(). */
 static int join_folder(struct error *why)
 {
     char pattern[sizeof(folder) + 16];
@@ -70,7 +70,7 @@ static void ignore(void *user, const struct rnic_frame *frame)
     ++*(unsigned *)user;
 }
 
-/* A recorded port, and the other end. */
+/* Opens a recorded port, and the other end of its pair. */
 static struct rnic_port *recorded(struct rnic_port **far, bool shared, const char *iface)
 {
     const struct rnic_record_attr attr = {.folder = folder, .iface = iface, .shared = shared};
@@ -87,7 +87,8 @@ static struct rnic_port *recorded(struct rnic_port **far, bool shared, const cha
     return front;
 }
 
-/* Number of frames in the file, every byte of each compared. `first`: number of the first. */
+/* Returns the number of frames in the file and compares each byte. `first` is the number of the
+ * first. */
 static unsigned count(unsigned first)
 {
     char text[PCAP_ERRBUF_SIZE];
@@ -113,7 +114,7 @@ static unsigned count(unsigned first)
     return cnt;
 }
 
-/* Number of interfaces in the joined file. */
+/* Returns the number of interfaces in the joined file. */
 static unsigned count_ifaces(void)
 {
     static uint8_t bytes[8u << 20];
@@ -154,7 +155,7 @@ static void every_frame_is_recorded_byte_for_byte(void)
         }
     }
     EXPECT_EQ(got, 3000);
-    rnic_port_flush(near); /* nothing is held back after that: the process may be killed now */
+    rnic_port_flush(near); /* after a flush all frames are in the file: the process may be killed */
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 3000);
     rnic_port_close(near);
@@ -204,7 +205,7 @@ static void several_writers_share_interfaces(void)
         EXPECT_EQ(rnic_port_send(near[i / 7 % 2], &frame, 1, 0), 1);
         rnic_port_flush(near[i / 7 % 2]);
         rnic_port_recv(far[i / 7 % 2], 16, ignore, &got, 0);
-        /* What comes from this machine is its sender's to record. */
+        /* A frame from this machine is recorded by its sender. */
         EXPECT_EQ(rnic_port_send(far[0], &frame, 1, 0), 1);
         rnic_port_recv(near[0], 16, ignore, &got, 0);
     }
@@ -264,8 +265,8 @@ static void append(FILE *file, unsigned number, uint64_t stamp)
     CU_ASSERT_FATAL(len > 0 && fwrite(block, len, 1, file) == 1);
 }
 
-/* Two files with their frames in any order become one, sorted by time; frames of one time stay in
- * their order, and the end of a file that a process was killed at is left out. */
+/* Two files with frames in any order become one, sorted by time. Frames of one time keep their
+ * order. The cut-off end of a file, as a killed process leaves it, is left out. */
 static void joined_file_is_sorted_by_time(void)
 {
     enum { CNT = 2000 };
@@ -282,7 +283,8 @@ static void joined_file_is_sorted_by_time(void)
     write_interface(file[1], "eth0"); /* the third stays empty */
     for (unsigned i = 0; i < CNT; i++)
         order[i] = i;
-    for (unsigned i = 0; i < CNT; i++) { /* swaps of even with even: of a pair the first stays so */
+    for (unsigned i = 0; i < CNT; i++) { /* swaps even with even numbers, so that the first of a
+                                          * pair stays the first */
         unsigned k = 2 * (unsigned)rng_below(&rng, CNT / 2);
         unsigned j = 2 * (i / 2);
         unsigned even = order[j], odd = order[j + 1];
@@ -334,7 +336,7 @@ static void file_in_place_of_the_folder_is_refused(void)
     remove_folder();
 }
 
-/* Whatever bytes a recording has, nothing beyond them is read. */
+/* Recordings with any bytes are read within their bounds. */
 static void damaged_recordings_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
@@ -362,13 +364,13 @@ static void damaged_recordings_are_read_in_bounds(void)
         (void)join_folder(&why);
     }
     remove_folder();
-    for (size_t cap = 0; cap < 100; cap++) /* what has no room is not written */
+    for (size_t cap = 0; cap < 100; cap++) /* a block that does not fit is not written */
         CU_ASSERT(pcapng_packet(whole, cap, &frame) == 0);
 }
 
 /* ---- the file port --------------------------------------------------------------------------- */
 
-/* What one port wrote another plays, at the times between. */
+/* A port plays what another one wrote, with the same times between the frames. */
 static void what_one_port_wrote_another_plays(void)
 {
     struct rnic_port *port;
@@ -397,7 +399,7 @@ static void what_one_port_wrote_another_plays(void)
     }
     EXPECT_EQ(status == -ENODATA, true);
     EXPECT_EQ(got, 100);
-    CU_ASSERT(now > 500); /* time went by while they were written */
+    CU_ASSERT(now > 500); /* the frames have the times at which they were written */
     rnic_port_close(port);
     remove_folder();
 }
@@ -415,7 +417,7 @@ static void missing_file_is_named(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A full way is said, and a wait for room ends; frames keep their order. */
+/* A full port reports it, and a wait for room ends; frames keep their order. */
 static void full_memory_port_reports_room(void)
 {
     struct rnic_port *pair[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The delayed-ACK policy at times that the test sets: when ACKs wait, how long, and what is learned
- * from waits in vain. */
+/* The delayed-ACK policy, at times that the test sets: when an ACK waits, for how long, and how
+ * useless waits change that. */
 #include "port/live/ack_policy.h"
 #include "support/suite.h"
 
@@ -42,8 +42,7 @@ static void ack_is_sent_when_the_stream_ends(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* Returns the number of ACKs that waited, of `requests` that the peer sends too late for one ACK.
- */
+/* Returns how many ACKs waited, of `requests` that the peer sends too late for one ACK. */
 static unsigned count_waits_in_vain(unsigned requests)
 {
     unsigned cnt = 0;
@@ -60,7 +59,7 @@ static unsigned count_waits_in_vain(unsigned requests)
     return cnt;
 }
 
-/* Where no next request comes in time, ACKs wait less and less often, until streams arrive. */
+/* If no next request arrives in time, ACKs wait less and less often, until streams arrive. */
 static void acks_wait_seldom_after_waits_in_vain(void)
 {
     unsigned in_vain;
@@ -78,7 +77,7 @@ static void acks_wait_seldom_after_waits_in_vain(void)
     CU_ASSERT(count_waits_in_vain(300) >= 4);
 }
 
-/* Where the peer waits for ACKs, they still wait for the program's own answer. */
+/* If the peer waits for ACKs, they still wait for the program's own response. */
 static void ack_waits_for_the_answer(void)
 {
     begin();
@@ -95,7 +94,7 @@ static void ack_waits_for_the_answer(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* After the program's answer the ACK may wait on, for the peer's next request. */
+/* After the program's response the ACK may wait on, for the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();

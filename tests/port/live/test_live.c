@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Two live devices in two processes: on the loopback, on one interface, across a veth pair between
- * two network namespaces; with and without losses. Everything happens in namespaces of this test.
+ * Two live devices in two processes: on the loopback, on one interface, and across a veth pair
+ * between two network namespaces; with and without losses. All of it is in namespaces of this
+ * test.
  */
 #include <pcap/pcap.h>
 #include <signal.h>
@@ -17,8 +18,8 @@
 
 /* ---- two processes --------------------------------------------------------------------------- */
 
-/* Plays both sides, each in a process; `pid` is that of one that waits in the server's namespace
- * for `go`, or the server's is this one. */
+/* Plays both sides, each in a process. `pid` is a process that waits for `go` in the server's
+ * namespace; without it the server's namespace is this one. */
 static void converse(struct talk server, struct talk client)
 {
     int pair[2];
@@ -74,7 +75,7 @@ static void loopback_losses(void)
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .impair = "loss=3%"});
 }
 
-/* Everything at once, by the loops' own threads. */
+/* Everything at once, with the devices' own threads. */
 static void loopback_storm(void)
 {
     same((struct talk){.iface = "lo",
@@ -113,8 +114,9 @@ static void cousins(void)
 
 /* ---- two namespaces -------------------------------------------------------------------------- */
 
-/* Plays the server in another namespace, at the other end of a veth pair that `setup` configures:
- * a format with the server's PID for `ip link set ... netns`. */
+/* Plays the server in another namespace, at the other end of a veth pair. `setup` is a format for
+ * the shell command that configures the pair; its argument is the server's PID, for `ip link set
+ * ... netns`. */
 static void across(struct talk server, struct talk client, const char *here, const char *there)
 {
     int pair[2];
@@ -239,8 +241,8 @@ static void count_tags(const char *path, unsigned *tagged, unsigned *plain)
     pcap_close(pcap);
 }
 
-/* The devices tag what they send themselves, as a QP with a VLAN's GID does: both ways the frames
- * have the tag on the wire and are understood with it. Needs nothing of the kernel. */
+/* The devices insert the tag themselves, as for a QP with a VLAN's GID. Frames have the tag on the
+ * wire in both directions and are accepted with it. Needs no VLAN support of the kernel. */
 static void veth_tagged(void)
 {
     char path[64], folder[] = "/tmp/rocedrill-tagged-XXXXXX";
@@ -262,8 +264,8 @@ static void veth_tagged(void)
         suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
 }
 
-/* A VLAN interface on each side; where the kernel has none (8021q), the devices' own tags are all
- * that can be had, with another payload. */
+/* A VLAN interface on each side. Without 8021q in the kernel, the devices' own tags are tested with
+ * another payload. */
 static void veth_vlan(void)
 {
     struct talk talk = {.rounds = 5, .size = 100000, .iface = "va.5"};
@@ -286,7 +288,7 @@ static void veth_vlan(void)
            "ip link set vb.5 up && ip addr add 203.0.113.2/24 dev vb.5");
 }
 
-/* Addresses that no kernel has: the devices find each other by their own ARP. */
+/* Addresses that no kernel has: the devices find each other with their own ARP. */
 static void veth_own_addresses(void)
 {
     static const struct rnic_gid a = {.gid = {[10] = 0xff, [11] = 0xff, 10, 9, 8, 1},

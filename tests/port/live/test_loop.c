@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A loop by itself: errors, idleness, links and addresses that change, fork, neighbours of a port.
- */
+/* One live device: errors, idle CPU time, changes of links and addresses, fork, and the neighbours
+ * of a port in memory. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void errors(void)
     expect_error((struct rnic_live_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
     CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
     expect_error((struct rnic_live_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
-    /* Another that holds the port and does not share it, as rdma_rxe does. */
+    /* A socket that holds the port and does not share it, as rdma_rxe does. */
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     memcpy(&addr.sin_port, port, 2);
     EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -75,8 +75,8 @@ static void errors(void)
     rnic_live_close(NULL);
 }
 
-/* Whether the kernel answers a datagram to the port of RoCEv2 with ICMP port unreachable: a socket
- * that is connected hears of that by its next call. */
+/* Whether the kernel answers a datagram to the RoCEv2 port with ICMP port unreachable: a connected
+ * socket gets the error with its next call. */
 static bool refused(const struct sockaddr *to, socklen_t size)
 {
     int fd = socket(to->sa_family, SOCK_DGRAM, 0);
@@ -113,7 +113,7 @@ static void guards_the_port(void)
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
 }
 
-/* Without the right to capture. */
+/* A user without the right to capture. */
 static void no_permission(void)
 {
     pid_t pid = fork();
@@ -144,9 +144,9 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Nobody uses the device for so long: it takes no CPU. Spinning would take all of it; what is
- * allowed is far above what waking up twenty times takes. On a slow machine what was just done may
- * not be over, so one time of five is enough. */
+/* An idle device takes no CPU time for `ms`. A busy loop would take all of it; the limit is far
+ * above the cost of twenty wake-ups. On a slow machine earlier work may still go on, so one attempt
+ * of five is enough. */
 static void takes_no_cpu(const char *when, long ms)
 {
     double least = 1e9;
@@ -166,7 +166,7 @@ static void takes_no_cpu(const char *when, long ms)
                    least);
 }
 
-/* Also after it was polled. */
+/* Idle, also after the device was polled. */
 static void idle(void)
 {
     struct rnic_live *live = open_on("lo");
@@ -178,8 +178,8 @@ static void idle(void)
     rnic_live_close(live);
 }
 
-/* The same when its link is down or its interface gone: an error on a descriptor is no reason to
- * spin. */
+/* Idle while its link is down or its interface gone: an error on a descriptor must not cause a busy
+ * loop. */
 static void idle_without_link(void)
 {
     struct rnic_live *live;
@@ -227,7 +227,7 @@ static void interface_changes(void)
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
 
-    /* No link-local address: it would be another change of the GIDs, at a time of its own. */
+    /* No link-local address: it would be another change of the GIDs, at an unknown time. */
     CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
                              "ip link set g0 addrgenmode none && ip link set g0 up && "
                              "ip addr add 192.0.2.32/24 dev g0"));
@@ -255,7 +255,7 @@ static void interface_changes(void)
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
-/* Whether the interface takes frames to this MAC address. */
+/* Whether the interface accepts frames to this MAC address. */
 static bool hears(const char *iface, const char *mac)
 {
     char line[256], name[64], address[64];
@@ -271,7 +271,8 @@ static bool hears(const char *iface, const char *mac)
     return found;
 }
 
-/* A NIC drops the groups that nobody asked it for; a child asks anew when it takes over. */
+/* A NIC drops multicast groups that no program has joined. A child joins again when it takes over
+ * the device. */
 static void groups(void)
 {
     static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
@@ -341,11 +342,11 @@ static void paths(void)
     gid[12] = 192;
     gid[13] = 0;
     gid[14] = 2;
-    gid[15] = 99; /* nobody */
+    gid[15] = 99; /* no host has it */
     EXPECT_EQ(rnic_live_resolve(live, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
     EXPECT_EQ(rnic_live_resolve(live, gid, 7, 0, &path) == -EINVAL, true);
     EXPECT_EQ(rnic_live_resolve(live, gid, 1000, 0, &path) == -EINVAL, true);
-    EXPECT_EQ(rnic_live_resolve(live, ll, 0, 0, &path), 0); /* RoCEv1: in the GID */
+    EXPECT_EQ(rnic_live_resolve(live, ll, 0, 0, &path), 0); /* RoCEv1: MAC in the GID */
     EXPECT_EQ(memcmp(path.dmac, mac, 6), 0);
     EXPECT_EQ(rnic_live_resolve(live, group, -1, 0, &path), 0);
     EXPECT_EQ(path.dmac[0], 0x33);
@@ -365,7 +366,7 @@ static void fork_keeps_apart(void)
         struct rnic_live *other;
         bool fine;
 
-        rnic_live_lock(live); /* works, and goes nowhere: the parent has the names */
+        rnic_live_lock(live); /* works, but sends nothing: the parent owns the QPNs */
         rnic_live_unlock(live);
         rnic_live_poll(live);
         other = open_on("lo");
@@ -375,14 +376,14 @@ static void fork_keeps_apart(void)
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent's still */
+    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent still holds it */
     rnic_live_lock(live);
     rnic_live_unlock(live);
     rnic_live_close(live);
     EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
 }
 
-/* A program that makes itself a daemon: the child goes on once the parent has ended. */
+/* A program that becomes a daemon: the child goes on when the parent has ended. */
 static void fork_takes_over(void)
 {
     int report[2];
@@ -400,7 +401,7 @@ static void fork_takes_over(void)
 
             for (unsigned i = 0; i < 3000 && !works; i++) {
                 rnic_live_lock(live);
-                works = rnic_live_gsi_owner(live); /* only an attached device owns anything */
+                works = rnic_live_gsi_owner(live); /* only an attached device owns QP 1 */
                 rnic_live_unlock(live);
                 nap(20);
             }
@@ -461,11 +462,12 @@ static void on_memory(void)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A port before another, whose receiving takes its time, as that of a thread that lost its CPU. */
+/* A port before another whose receive call takes long, as that of a thread that lost its CPU. */
 struct slow {
     struct wrap wrap;
-    uint64_t nak_at, again_at; /* when the RNR NAK was given, and what it stopped sent again */
-    uint8_t last;              /* opcode seen last */
+    uint64_t nak_at, again_at; /* when the RNR NAK was received, and when the request was
+                                * retransmitted */
+    uint8_t last;              /* latest opcode */
 };
 
 #define OPCODE_AT (14 + 40 + 8) /* behind Ethernet, IPv6 and UDP */
@@ -536,8 +538,8 @@ static struct rnic_qp *new_qp(struct rnic_live *live, uint32_t *qpn)
     return qp;
 }
 
-/* A timer that an answer starts runs from when the answer came, not from when somebody began to
- * look for one (R156). */
+/* A timer that a response starts runs from the arrival of the response, not from the call that
+ * reads it (R156). */
 static void time_of_frames(void)
 {
     struct rnic_iface iface = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A side whose thread gets no CPU answers all the same, where real-time priority is permitted: the
- * thread is stopped with ptrace(2), from its beginning to the other side's end.
+ * A side whose thread gets no CPU time still responds, if real-time priority is permitted.
+ * ptrace(2) stops the thread from its beginning until the other side has ended.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "port/talk.h"
 #include "support/suite.h"
 
-/* The thread of a process that has this name, or 0. */
+/* Returns the thread of a process that has this name, or 0. */
 static pid_t thread_named(pid_t pid, const char *name)
 {
     char path[64];
@@ -45,7 +45,7 @@ static pid_t thread_named(pid_t pid, const char *name)
     return found;
 }
 
-/* Waits for it. 0: the process ended, or has none for long. */
+/* Waits for the thread. Returns 0 if the process ended, or has no such thread for long. */
 static pid_t await_thread(pid_t pid, const char *name)
 {
     for (unsigned i = 0; i < 5000; i++) {
@@ -58,7 +58,7 @@ static pid_t await_thread(pid_t pid, const char *name)
     return 0;
 }
 
-/* Whether a thread that ptrace has stopped was asleep until frames come: then it holds no lock. */
+/* Whether a thread that ptrace has stopped was waiting for frames: then it holds no lock. */
 static bool sleeps(pid_t pid, pid_t thread)
 {
     char path[64];
@@ -74,7 +74,7 @@ static bool sleeps(pid_t pid, pid_t thread)
     return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_epoll_pwait2;
 }
 
-/* Stops a thread where it holds no lock, of which nobody could get hold then. */
+/* Stops a thread at a point where it holds no lock, as other threads need the locks. */
 static bool stop(pid_t pid, pid_t thread)
 {
     for (unsigned i = 0; i < 1000; i++) {

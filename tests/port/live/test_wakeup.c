@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A program that waits for a completion event wakes soon after the frame arrived, in whatever order
- * it arms its CQ, polls it and waits. The program is the main thread, on one live device of the
- * loopback; a second thread sends it a message through another device whenever it waits.
+ * A program that waits for a completion event wakes soon after the frame arrived, in whatever
+ * order it arms its CQ, polls it and waits. The program is the main thread, with a live device
+ * on the loopback. A second thread sends it a message through another device each time it waits.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,9 +27,9 @@ struct end {
 };
 
 static struct end sender, receiver;
-static int event_fd, request_fd; /* the CQ was notified; a message is wanted */
-static uint64_t sent_at;         /* read after the event that follows it */
-static long pause_ns;            /* from the request for a message to the message */
+static int event_fd, request_fd; /* event: the CQ was notified; request: a message is wanted */
+static uint64_t sent_at;         /* set before the event, read after it */
+static long pause_ns;            /* time from the request for a message to the message */
 
 static void notified(void *user, struct rnic *rnic)
 {
@@ -91,7 +91,7 @@ static void connect_end(struct end *end, const struct end *peer)
     rnic_live_unlock(end->live);
 }
 
-/* As ibv_poll_cq() does: whether there was a completion. */
+/* Polls as ibv_poll_cq() does. Returns whether there was a completion. */
 static bool poll_once(struct end *end)
 {
     struct rnic_wc wc;
@@ -109,7 +109,7 @@ static bool poll_once(struct end *end)
     return cnt > 0;
 }
 
-/* As ibv_req_notify_cq() does. */
+/* Arms as ibv_req_notify_cq() does. */
 static void arm(struct end *end)
 {
     rnic_live_lock(end->live);
@@ -189,7 +189,7 @@ static void every_order_of_arm_poll_and_wait_wakes_soon(void)
     connect_end(&receiver, &sender);
     pthread_create(&thread, NULL, send_on_request, NULL);
     for (unsigned i = 0; i < 2 * sizeof(orders) / sizeof(orders[0]); i++) {
-        /* The message is sent at once, or when the poll thread has gone to sleep. */
+        /* The message is sent at once, or after the poll thread has gone to sleep. */
         uint64_t median = median_wake(orders[i / 2], i % 2 ? 2500000 : 0);
 
         if (median > MEDIAN_NS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Routes, neighbours, interfaces: messages of netlink as bytes, and what the kernel says of links
- * that this test made in its own namespace. */
+/* Routes, neighbours and interfaces: netlink messages as bytes, and the kernel's own messages about
+ * links in this test's namespace. */
 #include <linux/neighbour.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void neighbour(void)
     EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false);
 }
 
-/* Whatever the bytes are, nothing beyond the message is read. */
+/* Messages with any bytes are read within their bounds. */
 static void damaged(void)
 {
     struct rng rng = rng_seed();
@@ -118,7 +118,7 @@ static void kernel(void)
     EXPECT_EQ(iface.up, true);
     EXPECT_EQ(iface.loopback, false);
     EXPECT_EQ(iface.vlan, RNIC_VLAN_NONE);
-    /* Linux's order: link-local of the MAC address, IPv4, IPv6; v1 before v2 each. */
+    /* Linux's order: link-local of the MAC address, IPv4, IPv6; for each RoCEv1 before RoCEv2. */
     EXPECT_EQ(iface.gid_cnt, 6);
     for (unsigned i = 0; i < iface.gid_cnt; i++)
         EXPECT_EQ(iface.gid[i].type, i % 2 ? RNIC_GID_ROCE_V2 : RNIC_GID_ROCE_V1);
@@ -159,8 +159,8 @@ static void kernel(void)
     free(list);
 }
 
-/* Addresses that come and go hide no others: the kernel tells a long list in parts, and between two
- * of them it may change. */
+/* Addresses that come and go hide no others. The kernel sends a long list in parts, and it may
+ * change between two of them. */
 static void restless(void)
 {
     enum { ADDRESSES = 600, ROUNDS = 3000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Several recordings that still grow become one, in the order of its times. */
+/* Several recordings that still grow become one, sorted by time. */
 #include <errno.h>
 #include <string.h>
 #include "pcapng/pcapng.h"
@@ -70,7 +70,7 @@ static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
-/* What a stream says is on its way holds back what is not older. */
+/* The mark of a stream holds back all frames that are not older. */
 static void marks_hold_younger_frames_back(void)
 {
     struct pcapng_merge *merge = pcapng_merge_new();
@@ -93,7 +93,7 @@ static void marks_hold_younger_frames_back(void)
     EXPECT_EQ(t.iface[1], 0);
     EXPECT_EQ(t.stamp[2], 120);
     EXPECT_EQ(t.iface[2], 1);
-    mark(merge, c, 10); /* it was killed */
+    mark(merge, c, 10); /* its process was killed */
     pcapng_merge_end(merge, c);
     pcapng_merge_take(merge, 1000, take, &t);
     EXPECT_EQ(t.frames, 4);
@@ -106,7 +106,8 @@ static void marks_hold_younger_frames_back(void)
     pcapng_merge_del(merge);
 }
 
-/* Processes that send in batches and are read at any moment, cut anywhere: all in order. */
+/* Processes send in batches; their recordings are read at any moment and cut at any byte. The
+ * result is sorted. */
 static void growing_recordings_are_merged_in_order(void)
 {
     enum { STREAMS = 5, STEPS = 20000 };
@@ -145,7 +146,7 @@ static void growing_recordings_are_merged_in_order(void)
                 open[i] = false;
             }
         }
-        if (rng_below(&rng, 10) == 0) { /* the reader comes by */
+        if (rng_below(&rng, 10) == 0) { /* the reader reads all recordings */
             for (unsigned k = 0; k < STREAMS; k++) {
                 size_t cut = (len[k] - given[k]) / 2;
 
@@ -177,7 +178,7 @@ static void streams_that_are_no_recording_end(void)
     size_t len = packet(buf, sizeof(buf), 1, 5, zeros, 20);
 
     EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, sizeof(zeros)), -EINVAL);
-    EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, 4), -EINVAL); /* it is over */
+    EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, 4), -EINVAL); /* the stream has ended */
     EXPECT_EQ(pcapng_merge_feed(merge, b, buf, len), -EINVAL); /* no such interface */
     pcapng_merge_take(merge, UINT64_MAX, take, &t);
     EXPECT_EQ(t.frames, 0);

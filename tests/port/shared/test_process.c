@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What one process tells another. */
+/* The text that a process reports to others, for rnic-info. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ static void write_much(void *user, FILE *out)
         fprintf(out, "%s %u\n", (const char *)user, i);
 }
 
-/* Answers whoever asks until it is ended. */
+/* Answers all questions until it is killed. */
 static void serve(const char *iface, char *text, int ready)
 {
     int fd = rnic_process_listen(iface);
@@ -33,7 +33,7 @@ static void serve(const char *iface, char *text, int ready)
     }
 }
 
-/* Connects to a process that takes no connections until its queue is full. */
+/* Connects to a process that accepts no connections, until its queue is full. */
 static void ask_in_vain(const char *iface, pid_t pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -58,8 +58,8 @@ static void write_nonsense(void *user, FILE *out)
     EXPECT_EQ(ftruncate(fileno(out), (off_t)1 << 30), 0);
 }
 
-/* What another process says is text, and no more of it than anybody has to say: its names may be
- * another user's. */
+/* The report of another process is text of limited length. It may belong to another user, so its
+ * names may have any bytes. */
 static void says_nonsense(void)
 {
     struct rnic_process *list;
@@ -113,15 +113,15 @@ static void tells(void)
                 found++;
                 EXPECT_EQ(strcmp(list[i].iface, j ? "e1" : "e0"), 0);
                 EXPECT_EQ(strncmp(list[i].text, j ? "two 0\n" : "one 0\n", 6), 0);
-                CU_ASSERT(strlen(list[i].text) > 900000); /* all of it */
+                CU_ASSERT(strlen(list[i].text) > 900000); /* the whole report */
             }
     EXPECT_EQ(found, 2);
     rnic_process_free(list, cnt);
-    kill(pid[0], SIGSTOP); /* one that does not answer holds nobody up for long ... */
+    kill(pid[0], SIGSTOP); /* a process that does not answer delays the caller only shortly ... */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);
-    ask_in_vain("e0", pid[0]); /* ... nor one that was asked so often that no more can ask */
+    ask_in_vain("e0", pid[0]); /* ... and so does one whose queue is full */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);

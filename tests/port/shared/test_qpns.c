@@ -16,7 +16,7 @@ static struct rnic_entropy entropy_of(uint8_t seed)
     return entropy;
 }
 
-/* The same numbers drawn, and still no QPN twice. */
+/* Two processes draw the same random numbers and still get different QPNs. */
 static void blocks(void)
 {
     enum { PROCESSES = 100 };
@@ -36,7 +36,7 @@ static void blocks(void)
         rnic_qpn_alloc_fini(&qpns[i]);
 }
 
-/* 10,000 QPNs of one process are all different, take more blocks, and come back. */
+/* 10,000 QPNs of one process are all different, use more blocks, and are returned. */
 static void many(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
@@ -62,15 +62,15 @@ static void many(void)
         rnic_qpn_alloc_put(&qpns, qpn[i]);
     for (unsigned i = 0; i < qpns.block_cnt; i++)
         EXPECT_EQ(qpns.block[i].free + qpns.block[i].rest_cnt, RNIC_BLOCK_QPNS);
-    rnic_qpn_alloc_put(&qpns, qpn[0]); /* once more: nothing happens */
+    rnic_qpn_alloc_put(&qpns, qpn[0]); /* returned a second time: no effect */
     EXPECT_EQ(qpns.block[0].free + qpns.block[0].rest_cnt, RNIC_BLOCK_QPNS);
     rnic_qpn_alloc_fini(&qpns);
     free(qpn);
     free(seen);
 }
 
-/* Who creates and destroys does not get a number again that a peer may still know; but in need all
- * are there. */
+/* A QPN is not reused soon after its QP was destroyed, as a peer may still know it. If no other is
+ * left, it is. */
 static void rest(void)
 {
     enum { TIMES = 100000 };
@@ -92,7 +92,7 @@ static void rest(void)
     EXPECT_EQ(early, 0);
     EXPECT_EQ(qpns.block_cnt, 1);
     memset(put_at, 0, sizeof(*put_at) << 24);
-    qpns.block_cnt = RNIC_BLOCKS_MAX; /* no other can be claimed */
+    qpns.block_cnt = RNIC_BLOCKS_MAX; /* no other block can be claimed */
     qpns.block = realloc(qpns.block, RNIC_BLOCKS_MAX * sizeof(*qpns.block));
     CU_ASSERT_FATAL(qpns.block != NULL);
     for (unsigned i = 1; i < RNIC_BLOCKS_MAX; i++)
@@ -108,7 +108,7 @@ static void rest(void)
     free(put_at);
 }
 
-/* A child lets go and claims again; while the parent has its names it cannot. */
+/* A child releases its blocks and claims them again, which fails while the parent holds them. */
 static void restored(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
@@ -119,7 +119,7 @@ static void restored(void)
     EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
     number = qpns.block[0].number;
     EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
-    fd = dup(qpns.block[0].fd); /* the parent has it still */
+    fd = dup(qpns.block[0].fd); /* the parent still holds it */
     rnic_qpn_alloc_drop(&qpns);
     EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
     EXPECT_EQ(rnic_qpn_alloc_restore(&qpns) == -EADDRINUSE, true);

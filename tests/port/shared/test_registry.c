@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Names that processes share. */
+/* Names that processes of one machine share. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,8 +33,8 @@ static void names(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
-/* Whether a name is held is seen without /proc, as after chroot(), and without taking it even for a
- * moment: who claims it meanwhile is not refused. */
+/* Whether a name is held can be found without /proc, as after chroot(), and without holding it even
+ * for a moment: a claim at that time succeeds. */
 static void held(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";
@@ -76,7 +76,7 @@ static void held(void)
     rmdir(empty);
 }
 
-/* However the holder ends, the name is free at once. */
+/* However the holder ends, the name can be claimed at once. */
 static void killed(void)
 {
     int ready[2];

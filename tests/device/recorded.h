@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The frames of a recorded trace, for tests of the device that play one end by hand. */
+/* Frames of a recorded capture, for device tests that play one endpoint by hand. */
 #ifndef TEST_RECORDED_H
 #define TEST_RECORDED_H
 
@@ -12,8 +12,8 @@ struct recorded {
     unsigned cnt;
 };
 
-/* traces/captures/NAME.pcap: a classic pcap in this machine's byte order, link type Ethernet; no
- * more than its first RECORDED_FRAMES frames. What is wrong with the file fails the test. */
+/* Reads traces/captures/NAME.pcap: a classic pcap in host byte order with link type Ethernet, at
+ * most RECORDED_FRAMES frames. An invalid file fails the test. */
 void recorded_read(struct recorded *rec, const char *name);
 
 #endif

@@ -43,7 +43,8 @@ static int send_to(const struct rnic_ah *ah, uint32_t qpn)
     return rnic_post_send(ud, &wr);
 }
 
-/* Each field of the vector is where the wire wants it, in each envelope, with a tag and without. */
+/* Each field of the address vector reaches its place in the frame, in each envelope, with and
+ * without a VLAN tag. */
 static void envelope(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -110,8 +111,8 @@ static void envelope(void)
     }
 }
 
-/* R012, R013: without a flow label the port follows from both QPNs and is the same for all
- * datagrams to one QP; one that is asked for is taken. */
+/* R012, R013: without a flow label, the source port is computed from both QPNs and is the same for
+ * all datagrams to one QP. A given port is used. */
 static void r013_source_port(void)
 {
     struct rnic_av av;
@@ -151,7 +152,7 @@ static void refused(void)
     bad.flow = 0x100000;
     EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     bad = fixture.attr.av;
-    bad.dgid[0] = 0x20; /* IPv6, from an IPv4 GID */
+    bad.dgid[0] = 0x20; /* an IPv6 destination with an IPv4 source GID */
     EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     bad = fixture.attr.av;
     bad.tagged = true;
@@ -165,8 +166,8 @@ static void refused(void)
     fixture_free(&fixture);
 }
 
-/* A handle deleted behind a request that waits changes nothing about it; one of another PD is
- * refused; a PD with one stays (R205). */
+/* Deleting a handle does not change a queued request. A handle of another PD is refused. A PD with
+ * a handle cannot be deleted (R205). */
 static void lifetime(void)
 {
     struct rnic_pd *other;
@@ -186,11 +187,11 @@ static void lifetime(void)
     EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     CU_ASSERT(memcmp(pkt.eth.dst, fixture.gen.smac, 6) == 0);
-    handle(&fixture.attr.av); /* fixture_free() finds it */
+    handle(&fixture.attr.av); /* fixture_free() frees it */
     fixture_free(&fixture);
 }
 
-/* R048: a unicast handle reaches no multicast QPN, and a multicast one no other. */
+/* R048: a unicast handle is refused for a multicast QPN, and a multicast handle for any other. */
 static void r048_multicast_qpn(void)
 {
     struct rnic_av av;
@@ -207,7 +208,7 @@ static void r048_multicast_qpn(void)
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.dest_qp, 0xFFFFFF);
     CU_ASSERT(memcmp(pkt.eth.dst, "\x01\x00\x5E\x01\x02\x03", 6) == 0); /* R176 */
-    /* No connection leads to a group. */
+    /* A connection to a multicast group is refused. */
     fixture.attr.av = av;
     fixture.attr.state = RNIC_QPS_RESET;
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, 0), RNIC_OK);
@@ -218,7 +219,7 @@ static void r048_multicast_qpn(void)
     fixture_free(&fixture);
 }
 
-/* R176: of groups, the GID to the MAC. RFC 1112 6.4, RFC 2464 7. */
+/* R176: maps multicast GIDs to MAC addresses. RFC 1112 6.4, RFC 2464 7. */
 static void r176_group_addresses(void)
 {
     static const struct {
@@ -247,12 +248,12 @@ static void r176_group_addresses(void)
     }
 }
 
-/* The tag of a connection's vector is on its responses too. */
+/* Responses carry the VLAN tag of the connection's address vector. */
 static void tag_on_connection(void)
 {
     struct roce_pkt pkt;
 
-    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* the longest envelope there is */
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* the longest envelope */
     fixture.attr.av.tagged = true;
     fixture.attr.av.priority = 7;
     fixture.attr.av.vlan = 42;

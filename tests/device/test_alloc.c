@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* No packet, work request or completion allocates memory: every call that does is counted (the
+/* No packet, work request or completion allocates memory. The test counts every allocation (the
  * linker's --wrap) while two devices exchange messages of every kind, some of them lost. */
 #include <stdlib.h>
 #include "support/qp_pair.h"
 #include "support/suite.h"
 
-/* Volatile: compilers know that malloc() changes no variable. */
+/* Volatile, because compilers assume that malloc() changes no variable. */
 static volatile bool counting;
 static volatile unsigned long calls;
 
@@ -38,7 +38,8 @@ static struct qp_pair pair;
 static rnic_time now;
 static unsigned frames;
 
-/* What both have to say, every `lose`-th frame lost, until both are silent; then their timers. */
+/* Passes frames between both devices, dropping every `lose`-th one, until both are idle. Then lets
+ * their timers expire. */
 static void exchange(unsigned lose)
 {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -63,7 +64,7 @@ static void exchange(unsigned lose)
     }
 }
 
-/* One message of each kind, there and back; how many of them completed. */
+/* Sends one message of each kind in each direction. Returns how many completed. */
 static unsigned round_of(unsigned lose)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE,     RNIC_WR_WRITE_IMM,
@@ -94,7 +95,7 @@ static unsigned round_of(unsigned lose)
 
 static void no_allocation_for_packets(void)
 {
-    void *volatile seen; /* or compilers leave malloc() and free() out */
+    void *volatile seen; /* keeps the compiler from removing malloc() and free() */
 
     qp_pair_init(&pair, 5, ROCE_ENCAP_V2_IP4, 1, 64);
     qp_pair_connect(&pair);
@@ -106,7 +107,7 @@ static void no_allocation_for_packets(void)
     }
     EXPECT_EQ(calls, 0);
     CU_ASSERT(frames > 200);
-    counting = true; /* and it would be noticed */
+    counting = true; /* proves that an allocation would be counted */
     seen = malloc(1);
     counting = false;
     EXPECT_EQ(calls, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CNPs of a device: when one is sent and what it looks like, and what one does that comes in:
- * R005, R214-R220 of rnic/rules.md. */
+/* CNPs of a device: when it sends one, its fields, and its reaction to a received one: R005,
+ * R214-R220 of rnic/rules.md. */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -9,7 +9,7 @@
 #define US UINT64_C(1000)
 
 static struct device_fixture fixture;
-static struct rnic_qp *sender; /* with a send queue; of the same connection's addresses */
+static struct rnic_qp *sender; /* QP with a send queue, with the addresses of the same connection */
 
 static void begin(enum roce_encap encap)
 {
@@ -73,7 +73,7 @@ static void expect_cnp(uint16_t pkey)
     }
 }
 
-/* R214, R215: layout, P_Key of the marked packet, DSCP; it goes before everything else. */
+/* R214, R215: layout, P_Key of the marked packet, DSCP; a CNP is sent before everything else. */
 static void r214_layout(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -95,7 +95,7 @@ static void r214_layout(void)
     }
 }
 
-/* R005: packets are sent so that a switch may mark them. */
+/* R005: packets are sent as ECN-capable. */
 static void r005_sent_as_ect(void)
 {
     struct roce_pkt pkt;
@@ -112,7 +112,7 @@ static void r005_sent_as_ect(void)
     fixture_free(&fixture);
 }
 
-/* R219: one in min_time_between_cnps, to the nanosecond. */
+/* R219: at most one CNP per min_time_between_cnps, exact to the nanosecond. */
 static void r219_interval(void)
 {
     rnic_time first;
@@ -142,12 +142,12 @@ static void r219_interval(void)
         pktgen_build(&pkt, &frame);
         rnic_input(fixture.rnic, frame.bytes, frame.len, first + 4 * US - 1);
         EXPECT_EQ(rnic_output(fixture.rnic, buf, sizeof(buf), first + 4 * US - 1), 0);
-        fixture.now = first + 4 * US; /* and the next round is exactly then */
+        fixture.now = first + 4 * US; /* the next interval begins exactly here */
     }
     fixture_free(&fixture);
 }
 
-/* R217: what is not valid causes none; R220: neither do acknowledgements and CNPs. */
+/* R217: invalid packets cause no CNP. R220: nor do acknowledgements and CNPs. */
 static void r217_r220_no_cnp(void)
 {
     struct roce_pkt pkt;
@@ -177,7 +177,8 @@ static void r217_r220_no_cnp(void)
     fixture_free(&fixture);
 }
 
-/* R216: unknown QPs, other addresses, reserved bytes, duplicates, states; PSN and timers stay. */
+/* R216: CNPs for unknown QPs, from other addresses, with reserved bytes set, duplicated, in each
+ * state. PSN and timers do not change. */
 static void r216_cnp_input(void)
 {
     struct roce_pkt pkt;
@@ -218,7 +219,8 @@ static void r216_cnp_input(void)
     fixture_free(&fixture);
 }
 
-/* Off: marks are counted, CNPs are ignored, tclass is as the user says. */
+/* Without congestion management: marks are counted, CNPs are ignored, tclass is sent as the user
+ * set it. */
 static void off_by_default(void)
 {
     struct roce_pkt pkt;
@@ -254,8 +256,8 @@ static void bad_parameters(void)
     CU_ASSERT(rnic_new(&attr) == NULL);
 }
 
-/* R218: after a CNP the QP sends at a lower rate, and the deadline says when; an acknowledgement
- * it owes does not wait; no timeout fires while a request waits for its turn. */
+/* R218: after a CNP the QP sends at a lower rate, and the deadline is the next sending time. A
+ * pending ACK does not wait. No timeout expires while a request waits for its turn. */
 static void r218_paced(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -299,7 +301,7 @@ static void r218_paced(void)
             sent++;
         }
         CU_ASSERT(rnic_deadline(fixture.rnic) > fixture.now);
-        if (sent == 2 && i % 100 == 0) { /* meanwhile the responder half answers at once */
+        if (sent == 2 && i % 100 == 0) { /* the responder of the same QP answers at once */
             pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, fixture.attr.rq_psn,
                                FIXTURE_IOVA, FIXTURE_KEY, 0, NULL, 0);
             pkt.bth.dest_qp = 0x33;
@@ -316,7 +318,7 @@ static void r218_paced(void)
     EXPECT_EQ(sent, 4);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 0);
     EXPECT_EQ(fixture_counters(&fixture).tx_retransmitted, 0);
-    fixture.now += 20 * US; /* but now the responder is silent */
+    fixture.now += 20 * US; /* now the responder does not answer */
     rnic_expire(fixture.rnic, fixture.now);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 1);
     rnic_qp_del(sender); /* while it waits */

@@ -22,7 +22,7 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* A ring that goes round many times, polled in pieces. */
+/* A ring that wraps many times, polled in pieces. */
 static void r198_order(void)
 {
     struct rnic_wc wc[7];
@@ -46,7 +46,7 @@ static void r198_order(void)
     fixture_free(&fixture);
 }
 
-/* R190: completions of a QP that is reset are gone, those of others stay in their order. */
+/* R190: resetting a QP removes its completions; those of others keep their order. */
 static void r190_cleaned(void)
 {
     struct rnic_qp_init init = {
@@ -60,7 +60,8 @@ static void r190_cleaned(void)
     EXPECT_EQ(rnic_cq_resize(fixture.cq, 7), RNIC_OK);
     init.recv_cq = fixture.cq;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
-    for (uint32_t round = 0; round < 10; round++) { /* each begins elsewhere in the ring */
+    for (uint32_t round = 0; round < 10; round++) { /* each round begins at another place of the
+                                                     * ring */
         fixture_connect(&fixture, qp);
         for (uint32_t i = 0; i < 3; i++) {
             const struct rnic_recv_wr wr = {.wr_id = 100};
@@ -84,7 +85,8 @@ static void r190_cleaned(void)
     fixture_free(&fixture);
 }
 
-/* What a QP completed and nobody polled outlives it, in both its queues: see rnic_cq_clean(). */
+/* Completions that were not polled remain after their QP is deleted, in both CQs: see
+ * rnic_cq_clean(). */
 static void outlive_qp(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -111,7 +113,7 @@ static void outlive_qp(void)
         attr.state = RNIC_QPS_ERR;
         EXPECT_EQ(rnic_qp_modify(qp[i], &attr, fixture.now), RNIC_OK);
     }
-    for (unsigned i = 0; i < 4; i++) { /* of the two in turn, flushed */
+    for (unsigned i = 0; i < 4; i++) { /* flushed, of the two QPs in turn */
         EXPECT_EQ(rnic_post_send(qp[i % 2], &send), RNIC_OK);
         EXPECT_EQ(rnic_post_recv(qp[i % 2], &recv), RNIC_OK);
     }
@@ -130,7 +132,7 @@ static void outlive_qp(void)
     fixture_free(&fixture);
 }
 
-/* R200: nothing is overwritten, the CQ and the QP say so, and the QP is in ERR. */
+/* R200: no completion is overwritten, the CQ and the QP raise events, and the QP is in ERR. */
 static void r200_overrun(void)
 {
     struct rnic_qp_init init = {
@@ -166,18 +168,18 @@ static void r200_overrun(void)
     rnic_qp_view(qp, &view);
     EXPECT_EQ(view.state, RNIC_QPS_ERR);
     EXPECT_EQ(view.recv_wr, 0);
-    fixture_expect_nothing(&fixture); /* nothing is acknowledged whose completion was lost */
+    fixture_expect_nothing(&fixture); /* a message whose completion was lost is not acknowledged */
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 2);
     EXPECT_EQ(wc[0].status, RNIC_WC_SUCCESS);
     EXPECT_EQ(wc[1].status, RNIC_WC_SUCCESS);
-    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK); /* flushed into a CQ that takes no more */
+    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK); /* flushed into a full CQ */
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 0);
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     fixture_free(&fixture);
 }
 
-/* An event of a CQ that is deleted does not stay. */
+/* Deleting a CQ removes its pending event. */
 static void purge(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
@@ -194,14 +196,14 @@ static void purge(void)
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed, room for one */
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed WQEs, room for one */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     fixture_expect_no_event(&fixture);
     fixture_free(&fixture);
 }
 
-/* Resized with completions in it, across the end of the ring; the order stays. */
+/* Resizing a CQ whose completions wrap keeps their order. */
 static void resize(void)
 {
     static const uint32_t depths[] = {5, 4, 64, 4, 7};
@@ -220,7 +222,7 @@ static void resize(void)
     init.recv_cq = cq;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
     fixture_connect(&fixture, qp);
-    attr.state = RNIC_QPS_ERR; /* so that what is posted completes at once */
+    attr.state = RNIC_QPS_ERR; /* ERR: posted work completes at once */
     EXPECT_EQ(rnic_qp_modify(qp, &attr, fixture.now), RNIC_OK);
     for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
         while (posted < next + 4) {
@@ -242,7 +244,7 @@ static void resize(void)
     fixture_free(&fixture);
 }
 
-/* The next SEND of the peer, `solicited` or not. */
+/* The peer sends its next SEND, `solicited` or not. */
 static void arrive(uint32_t i, bool solicited)
 {
     struct roce_pkt pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
@@ -252,14 +254,14 @@ static void arrive(uint32_t i, bool solicited)
     fixture_in(&fixture, &pkt);
 }
 
-/* R201: one notification for what was asked, and only once; C11-31: "next" wins. */
+/* R201: one notification per request. C11-31: "next" overrides "solicited". */
 static void r201_arm(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     arrive(0, true);
-    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* not asked for */
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* not requested */
     rnic_cq_arm(fixture.cq, false);
-    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* one that is there does not count */
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* an existing completion does not count */
     arrive(1, false);
     arrive(2, false);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
@@ -284,7 +286,7 @@ static void r201_arm(void)
     fixture_free(&fixture);
 }
 
-/* C11-32: a completion with an error is as good as a solicited one. */
+/* C11-32: a completion in error counts as a solicited one. */
 static void r201_error_is_solicited(void)
 {
     struct rnic_qp_attr attr;
@@ -299,7 +301,7 @@ static void r201_error_is_solicited(void)
     fixture_free(&fixture);
 }
 
-/* Several CQs: the oldest notification first; one that goes takes its notifications along. */
+/* Several CQs: the oldest notification comes first; deleting a CQ removes its notifications. */
 static void notified_order(void)
 {
     struct rnic_cq *cq[3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Asynchronous events: merging, order, bound, and objects that go away. */
+/* Asynchronous events: merging, order, limit, and deleted objects. */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 
@@ -14,7 +14,7 @@ static struct rnic_qp *new_qp(struct rnic_cq *cq)
     return qp;
 }
 
-/* Brings a QP up and lets its first packet raise COMM_EST (R055). */
+/* Connects a QP and sends its first packet, which raises COMM_EST (R055). */
 static void provoke(struct rnic_qp *qp)
 {
     struct rnic_qp_attr attr = fixture.attr;
@@ -47,7 +47,7 @@ static void merged(void)
     CU_ASSERT(event.qp == other);
     CU_ASSERT(event.cq == NULL);
     fixture_expect_no_event(&fixture);
-    provoke(fixture.qp); /* taken, so it may come again */
+    provoke(fixture.qp); /* the first event was taken, so it is raised again */
     fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
     fixture_free(&fixture);
 }

@@ -16,7 +16,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t len)
                         data, len);
 }
 
-/* R026: reserved bits that are set mean nothing to the receiver, those that the ICRC covers too. */
+/* R026: a receiver ignores reserved bits that are set, also those that the ICRC covers. */
 static void r026_reserved_bits(void)
 {
     struct roce_pkt pkt;
@@ -35,7 +35,7 @@ static void r026_reserved_bits(void)
     fixture_free(&fixture);
 }
 
-/* R027: the pad of a READ response is zero, whatever stands behind the bytes in memory. */
+/* R027: the pad of a READ response is zero, whatever follows the bytes in memory. */
 static void r027_pad_is_zero(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -55,7 +55,7 @@ static void r027_pad_is_zero(void)
     fixture_free(&fixture);
 }
 
-/* R040: a path MTU that is none is refused. */
+/* R040: an invalid path MTU is refused. */
 static void r040_path_mtu(void)
 {
     static const uint32_t bad[] = {0, 1, 255, 257, 1500, 2047, 4097, 8192, UINT32_MAX};
@@ -76,8 +76,8 @@ static void r040_path_mtu(void)
     fixture_free(&fixture);
 }
 
-/* R091: what has arrived of a SEND may be in its buffer, but there is no completion before the
- * last packet. */
+/* R091: bytes of an incomplete SEND may be in the buffer, but it completes only with the last
+ * packet. */
 static void r091_completion_with_the_last(void)
 {
     struct roce_pkt pkt;
@@ -116,7 +116,7 @@ static void r100_ack_does_not_wait(void)
     fixture_free(&fixture);
 }
 
-/* R182: the opcodes of the obsolete service RD are dropped: no answer, no NAK 0x64, no change. */
+/* R182: opcodes of the obsolete service RD are dropped: no response, no NAK 0x64, no change. */
 static void r182_reliable_datagram(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -145,7 +145,7 @@ static void r182_reliable_datagram(void)
     fixture_free(&fixture);
 }
 
-/* R193: as many READs at a time as were asked for are said and served. */
+/* R193: the device reports and serves as many concurrent READs as were configured. */
 static void r193_as_many_as_reported(void)
 {
     for (uint8_t cnt = 1; cnt <= RNIC_RD_ATOMIC_MAX; cnt++) {
@@ -173,7 +173,7 @@ static void r193_as_many_as_reported(void)
     }
 }
 
-/* R197: there is no alternate path. */
+/* R197: alternate paths are not supported. */
 static void r197_no_alternate_path(void)
 {
     static const unsigned masks[] = {RNIC_QP_ALT_PATH, RNIC_QP_PATH_MIG_STATE};
@@ -186,7 +186,7 @@ static void r197_no_alternate_path(void)
     fixture_free(&fixture);
 }
 
-/* R199: what is valid after an error is right: which request, which QP, what happened. */
+/* R199: a completion in error has the right request, QP and status. */
 static void r199_error_completion(void)
 {
     struct roce_pkt pkt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What a device holds at most, each limit reached and passed; GIDs and QPNs to choose from. */
+/* Limits of a device, each reached and exceeded; choice of GIDs and QPNs. */
 #include "device/limits.h"
 #include <string.h>
 #include "support/device_fixture.h"
@@ -23,7 +23,7 @@ static void begin(const struct rnic_limits *limits)
     EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
 }
 
-/* Counts: one more than the limit is NOMEM, and after one went there is room again. */
+/* Counts: one object more than the limit is NOMEM; after one is deleted there is room again. */
 static void counts(void)
 {
     const struct rnic_limits limits = {
@@ -65,7 +65,7 @@ static void counts(void)
     rnic_del(rnic);
 }
 
-/* Sizes: the limit itself is fine, one more is INVALID. */
+/* Sizes: the limit is accepted, one more is INVALID. */
 static void sizes(void)
 {
     const struct rnic_limits limits = {.max_cqe = 10,
@@ -103,7 +103,7 @@ static void sizes(void)
     rnic_del(rnic);
 }
 
-/* The rest of the counts, and of the sizes. */
+/* The remaining counts and sizes. */
 static void of_other_objects(void)
 {
     const struct rnic_limits limits = {.max_ah = 2,
@@ -192,7 +192,7 @@ static void of_a_connection(void)
     rnic_del(rnic);
 }
 
-/* Limits above the device's own stay at those. */
+/* Requested limits above the device's maximum are cut to it. */
 static void not_raised(void)
 {
     struct rnic_limits limits;
@@ -215,8 +215,8 @@ static void not_raised(void)
     rnic_del(rnic);
 }
 
-/* A port has the P_Keys that it begins with: a device with more than its limit cannot be made, and
- * one with fewer tells of those it has. */
+/* A port keeps its initial P_Keys. A device with more P_Keys than the limit cannot be created; one
+ * with fewer reports those it has. */
 static void pkeys(void)
 {
     struct rnic_limits told;
@@ -244,7 +244,7 @@ static void pkeys(void)
     CU_ASSERT(rnic_new(&attr) == NULL);
 }
 
-/* QPNs that the device chooses lie in its range, down to the last one of it. */
+/* The device chooses QPNs inside its range, down to the last free one. */
 static void qpn_range(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
@@ -267,7 +267,8 @@ static void qpn_range(void)
     }
     EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_ERR_NOMEM);
     init.qpn = 0x123456;
-    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_OK); /* the user's may lie anywhere */
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_OK); /* a QPN given by the user may lie
+                                                            * anywhere */
     init.qpn = 0;
     rnic_qp_del(qps[77]);
     EXPECT_EQ(rnic_qp_new(pd, &init, &qps[77]), RNIC_OK);
@@ -280,7 +281,7 @@ static void qpn_range(void)
     CU_ASSERT(!rnic_new(&attr));
 }
 
-/* R052: a slot that is emptied takes no packets; one that is set is used by QPs to come. */
+/* R052: an emptied GID slot accepts no packets; a filled one is used by later QPs. */
 static void gid_table(void)
 {
     struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};
@@ -298,7 +299,7 @@ static void gid_table(void)
     fixture_in(&fixture, &pkt);
     fixture_expect_nothing(&fixture);
     EXPECT_EQ(fixture_counters(&fixture).rx_no_qp, 1);
-    fixture.attr.state = RNIC_QPS_RESET; /* no QP can be brought up on an empty slot */
+    fixture.attr.state = RNIC_QPS_RESET; /* no QP can connect with an empty slot */
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
     fixture.attr.state = RNIC_QPS_INIT;
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
@@ -312,8 +313,8 @@ static void gid_table(void)
     fixture_free(&fixture);
 }
 
-/* A GID that changes under a live QP: it goes on with the address it has, and an impostor of the
- * slot's new address does not get through to it (R051). */
+/* A GID changes while a QP uses it: the QP keeps its address, and packets to the slot's new address
+ * do not reach it (R051). */
 static void gid_changed_under_a_qp(void)
 {
     struct rnic_gid gid;

@@ -6,7 +6,7 @@
 
 #define KEYS 3000u
 
-/* Against a flat array: keys that are close together, far apart, and come and go. */
+/* Compares the map with a flat array: keys close together, far apart, inserted and removed. */
 static void against_model(void)
 {
     static char values[KEYS];

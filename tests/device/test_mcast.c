@@ -52,7 +52,7 @@ static struct roce_pkt datagram(const uint8_t group[16], uint32_t len)
     return pkt;
 }
 
-/* How many completions there are, each successful; *qps has a bit for each QP. */
+/* Returns the number of completions, all successful; *qps has a bit for each QP. */
 static unsigned arrived(unsigned *qps)
 {
     struct rnic_wc wc;
@@ -66,7 +66,7 @@ static unsigned arrived(unsigned *qps)
     return cnt;
 }
 
-/* R175: each QP attached gets it, with a receive WQE of its own. */
+/* R175: each attached QP receives it in a receive WQE of its own queue. */
 static void r175_delivery(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -78,7 +78,7 @@ static void r175_delivery(void)
 
         begin(encaps[i]);
         pkt = datagram(group, 100);
-        fixture_in(&fixture, &pkt); /* none is attached */
+        fixture_in(&fixture, &pkt); /* no QP is attached */
         EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
         for (unsigned q = 0; q < 3; q++) {
             EXPECT_EQ(rnic_mcast_attach(ud[q], group), RNIC_OK);
@@ -91,7 +91,7 @@ static void r175_delivery(void)
         EXPECT_EQ(qps, 7);
         for (unsigned q = 1; q <= 3; q++)
             CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, pkt.payload, 100) == 0);
-        /* Only the one with a WQE left. */
+        /* only the QP that has a WQE left */
         post(1, 9);
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 1);
@@ -106,7 +106,7 @@ static void r175_delivery(void)
     }
 }
 
-/* R175: Q_Key, P_Key, state and buffer are each QP's own matter. */
+/* R175: each QP checks Q_Key, P_Key, state and buffer for itself. */
 static void r175_each_for_itself(void)
 {
     struct rnic_qp_attr attr;
@@ -140,7 +140,8 @@ static void r175_each_for_itself(void)
     fixture_free(&fixture);
 }
 
-/* R048, R052: a group address with another QPN, a group's QPN with another address or service. */
+/* R048, R052: a group address with a unicast QPN, a multicast QPN with another address or service.
+ */
 static void r048_only_together(void)
 {
     struct roce_pkt pkt;
@@ -168,7 +169,7 @@ static void r048_only_together(void)
     fixture_free(&fixture);
 }
 
-/* What the device sends to its own group arrives without the wire, also at the sender. */
+/* A datagram to the device's own group is delivered without the wire, also to the sender. */
 static void own_group(void)
 {
     struct rnic_av av;
@@ -201,7 +202,7 @@ static void own_group(void)
         CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, fixture.mem, 100) == 0);
         CU_ASSERT(memcmp(fixture.mem + 4096 * q + 20, pkt.frame + pkt.net_off, 20) == 0);
     }
-    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0); /* R249: none came by the wire */
+    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0); /* R249: the wire carried none */
     EXPECT_EQ(fixture_counters(&fixture).tx_packets, 1);
     fixture_free(&fixture);
 }
@@ -216,7 +217,7 @@ static void attach_and_detach(void)
     EXPECT_EQ(rnic_mcast_attach(fixture.qp, group4), RNIC_ERR_INVALID); /* RC */
     EXPECT_EQ(rnic_mcast_attach(ud[0], not_a_group), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
-    /* man ibv_attach_mcast: attached twice, still a single copy. */
+    /* man ibv_attach_mcast: attached twice, delivered once. */
     EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_attach(ud[0], group6), RNIC_OK);
@@ -234,11 +235,11 @@ static void attach_and_detach(void)
     EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group6), RNIC_OK);
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
-    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* fixture_free() takes it out */
+    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* fixture_free() detaches it */
     fixture_free(&fixture);
 }
 
-/* The limits, and that every one of many groups is found: those whose hashes meet, too. */
+/* Limits, and that each of many groups is found, also with colliding hashes. */
 static void limits(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_UD, .max_recv_sge = 1};
@@ -274,7 +275,7 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* Two GIDs of one hash, found by search: each is found, whichever goes first. */
+/* Two GIDs with one hash, found by search: each is found after the other is removed. */
 static void colliding_groups(void)
 {
     static const uint8_t gid[2][16] = {

@@ -16,7 +16,7 @@ static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
     return rnic_mr_reg(fixture.pd, &attr, out);
 }
 
-/* R207: which rights go together; addresses that wrap; keys that are taken. */
+/* R207: combinations of rights, wrapping addresses, keys in use. */
 static void registration(void)
 {
     struct rnic_mr *mr;
@@ -48,7 +48,7 @@ static void registration(void)
     fixture_free(&fixture);
 }
 
-/* Keys the device chooses: all different, and spread over all 32 bits. */
+/* Keys that the device chooses are all different and use all 32 bits. */
 static void chosen_keys(void)
 {
     uint32_t ones = 0;
@@ -59,7 +59,7 @@ static void chosen_keys(void)
     for (unsigned i = 0; i < 2000; i++) {
         struct rnic_mr *mr;
 
-        EXPECT_EQ(reg((struct rnic_mr_attr){0}, &mr), RNIC_OK); /* freed with the device */
+        EXPECT_EQ(reg((struct rnic_mr_attr){0}, &mr), RNIC_OK); /* deleted with the device */
         CU_ASSERT(rnic_mr_key(mr) != 0);
         CU_ASSERT(rnic_mr_key(mr) != last + 1);
         last = rnic_mr_key(mr);
@@ -71,7 +71,7 @@ static void chosen_keys(void)
     fixture_free(&fixture);
 }
 
-/* R084: each pair of address and length against 128-bit-free arithmetic done byte by byte. */
+/* R084: compares each pair of address and length with arithmetic done byte by byte. */
 static void r084_range(void)
 {
     static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
@@ -107,7 +107,7 @@ static void r084_range(void)
     fixture_free(&fixture);
 }
 
-/* R207: every combination of rights granted and rights asked for. */
+/* R207: every combination of granted and requested rights. */
 static void r207_rights(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -128,7 +128,7 @@ static void r207_rights(void)
     fixture_free(&fixture);
 }
 
-/* The same on the wire, with the guard bytes of the fixture around the memory (R083, R250). */
+/* The same on the wire; the guard bytes of the fixture stay intact (R083, R250). */
 static void r083_on_the_wire(void)
 {
     static const struct {
@@ -165,7 +165,7 @@ static void r083_on_the_wire(void)
     }
 }
 
-/* R208: a deregistered key is gone at once, and may be given to another region. */
+/* R208: a deregistered key is invalid at once, and may be used for another region. */
 static void r208_dereg(void)
 {
     struct roce_pkt pkt;
@@ -188,7 +188,7 @@ static void r208_dereg(void)
     fixture_free(&fixture);
 }
 
-/* R203, R204: what a peer may take away. */
+/* R203, R204: which keys a peer may invalidate. */
 static void r204_invalidate(void)
 {
     struct rnic_mr *yes;
@@ -211,14 +211,15 @@ static void r204_invalidate(void)
     EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 1);
     EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
     EXPECT_EQ(wc.invalidated_key, 1);
-    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 1)); /* once */
+    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 1)); /* only once */
     EXPECT_EQ(rnic_key_translate(fixture.pd, fixture.qp, 1, 0, 1, 0, &(uint8_t *){NULL}),
               RNIC_MEM_KEY);
-    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* still its key */
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* the key is still in
+                                                                             * use */
     fixture_free(&fixture);
 }
 
-/* What the key opens now: its first byte, or NULL. */
+/* Returns the first byte that a key grants access to, or NULL. */
 static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
 {
     uint8_t *ptr = NULL;
@@ -228,7 +229,7 @@ static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
                : NULL;
 }
 
-/* R209: addresses of a zero-based region are offsets, whatever iova said. */
+/* R209: addresses of a zero-based region are offsets, whatever its iova is. */
 static void r209_zero_based(void)
 {
     struct rnic_mr *mr;
@@ -246,7 +247,7 @@ static void r209_zero_based(void)
     fixture_free(&fixture);
 }
 
-/* Hints mean nothing and harm nothing (man ibv_reg_mr: optional ones may be ignored). */
+/* Optional access flags are accepted and ignored (man ibv_reg_mr). */
 static void optional_access(void)
 {
     struct rnic_mr *mr;
@@ -261,7 +262,8 @@ static void optional_access(void)
     fixture_free(&fixture);
 }
 
-/* Re-registration: each flag and all of them, at once for what comes; the key stays. */
+/* Re-registration with each flag and all of them: it applies to later requests, and the key stays.
+ */
 static void rereg(void)
 {
     static uint8_t other[32];
@@ -298,7 +300,7 @@ static void rereg(void)
     fixture_free(&fixture);
 }
 
-/* After an error the old region is valid (ibv_rereg_mr: IBV_REREG_MR_ERR_INPUT). */
+/* After a failed re-registration the old region is valid (ibv_rereg_mr: IBV_REREG_MR_ERR_INPUT). */
 static void rereg_errors(void)
 {
     const struct rnic_mr_attr good = {.addr = bytes, .len = 8, .access = 0xF};
@@ -333,7 +335,7 @@ static void rereg_errors(void)
     fixture_free(&fixture);
 }
 
-/* A region that a peer took away is good again once it was registered anew. */
+/* Re-registering a region that a peer invalidated makes it valid again. */
 static void rereg_revives(void)
 {
     const struct rnic_mr_attr rights = {.access = 0xF};
@@ -352,7 +354,7 @@ static void rereg_revives(void)
     fixture_free(&fixture);
 }
 
-/* Regions above 4 GiB: offsets and lengths of more than 32 bits, on the wire too. */
+/* Regions above 4 GiB: offsets and lengths of more than 32 bits, also on the wire. */
 static void larger_than_4_gib(void)
 {
     uint64_t len = UINT64_C(5) << 30;
@@ -378,12 +380,13 @@ static void larger_than_4_gib(void)
     fixture_in(&fixture, &pkt);
     fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
     EXPECT_EQ(memcmp(mem + off, fixture.mem, 8), 0);
-    EXPECT_EQ(mem[4096], 0); /* where 32 bits would have put it */
+    EXPECT_EQ(mem[4096], 0); /* where a 32-bit offset would have put it */
     fixture_free(&fixture);
     munmap(mem, len);
 }
 
-/* R208: taken away while a message is arriving: what came stays, what comes is refused. */
+/* R208: a region is deregistered while a message arrives: bytes written stay, later packets are
+ * refused. */
 static void r208_dereg_in_a_write(void)
 {
     struct roce_pkt pkt;
@@ -408,7 +411,7 @@ static void r208_dereg_in_a_write(void)
     fixture_free(&fixture);
 }
 
-/* R113, R208: a READ that was answered is repeated after its key went: no data, no NAK (R117). */
+/* R113, R208: a duplicate READ after its key was deregistered gets neither data nor NAK (R117). */
 static void r113_dereg_then_duplicate_read(void)
 {
     struct roce_pkt pkt;

@@ -6,7 +6,7 @@
 #include "support/qp_pair.h"
 #include "support/suite.h"
 
-#define OFF 1000u /* of the window in the memory */
+#define OFF 1000u /* offset of the window in the memory */
 #define LEN 500u
 
 #define READ  RNIC_ACCESS_REMOTE_READ
@@ -16,7 +16,7 @@
 static struct qp_pair pair;
 static struct rnic_mw *mw;
 
-/* The kinds there are; the last two are type 2 on a device of each sort. */
+/* Window types; the last two are type 2 on the two kinds of device. */
 enum kind { TYPE_1, TYPE_2B, TYPE_2A, KINDS };
 
 static enum rnic_mw_type type_of(enum kind kind)
@@ -49,7 +49,7 @@ static struct rnic_send_wr bind_wr(struct rnic_mr *mr, uint64_t addr, uint64_t l
     };
 }
 
-/* Binds OFF, LEN of the memory through QP `qp` of side 1. */
+/* Binds a window over OFF, LEN through QP `qp` of side 1. */
 static void bind(unsigned qp, unsigned access)
 {
     struct rnic_send_wr wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA + OFF, LEN, access);
@@ -58,7 +58,7 @@ static void bind(unsigned qp, unsigned access)
     qp_pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_SUCCESS);
 }
 
-/* A request of side 0 with this key; its status. */
+/* Posts a request of side 0 with this key and returns its status. */
 static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t rkey, uint64_t va,
                                uint32_t len)
 {
@@ -77,7 +77,7 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
     return wc.status;
 }
 
-/* R207, R211, D14: the window's bounds and rights hold, not only the region's behind it. */
+/* R207, R211, D14: bounds and rights of the window apply, not only those of its region. */
 static void r211_bounds(void)
 {
     static const struct {
@@ -119,7 +119,7 @@ static void r211_bounds(void)
     }
 }
 
-/* A window opens nothing before it is bound, and is never an L_Key. */
+/* An unbound window grants no access, and a window key is never an L_Key. */
 static void unbound(void)
 {
     for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
@@ -141,7 +141,8 @@ static void unbound(void)
     }
 }
 
-/* R210: type 1 is for every QP of the PD; type 2 for the one it was bound through. */
+/* R210: a type 1 window is valid for every QP of the PD, a type 2 window for the QP it was bound
+ * through. */
 static void r210_scope(void)
 {
     begin(TYPE_1);
@@ -158,7 +159,7 @@ static void r210_scope(void)
     }
 }
 
-/* R210: what a packet of a QP is checked against: type 1 the PD, 2A the QPN, 2B both. */
+/* R210: type 1 checks the PD, 2A the QPN, 2B both. */
 static void r210_checked_against(void)
 {
     static const bool opens[KINDS][2][2] = {/* [other PD][other QP] */
@@ -181,8 +182,8 @@ static void r210_checked_against(void)
     }
 }
 
-/* Type 1: each post tells a new key; the old one opens what it did until the bind happens; length 0
- * unbinds (man ibv_bind_mw). */
+/* Type 1: each bind returns a new key. The old key keeps its access until the bind executes. Length
+ * 0 unbinds (man ibv_bind_mw). */
 static void type_1_rebind(void)
 {
     struct rnic_send_wr wr;
@@ -213,7 +214,7 @@ static void type_1_rebind(void)
     qp_pair_free(&pair);
 }
 
-/* Type 2: bound, taken back by the own QP or the peer, bound again under another key. */
+/* Type 2: bound, invalidated by its QP or by the peer, bound again with another key. */
 static void life_of(enum kind kind)
 {
     const struct rnic_sge sge = {QP_PAIR_IOVA, 4, QP_PAIR_KEY};
@@ -255,8 +256,8 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* R204, R213, o10-37.2.26: what an invalidation must not reach: "memory management operation error"
- * here, NAK 0x62 and REM_ACCESS_ERR at the peer. What is free already stays so. */
+/* R204, R213, o10-37.2.26: invalidating a key out of reach fails: "memory management operation
+ * error" locally, NAK 0x62 and REM_ACCESS_ERR at the peer. A free window stays free. */
 static void r213_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
@@ -292,7 +293,7 @@ static void r213_invalidated(void)
                               : peer ? RNIC_WC_REM_ACCESS_ERR
                                      : RNIC_WC_MW_BIND_ERR);
             EXPECT_EQ(qp_pair_state(&pair, 1, 0), fine ? RNIC_QPS_RTS : RNIC_QPS_ERR);
-            if (fine) { /* it can be bound, and so was free */
+            if (fine) { /* a successful bind proves that the window was free */
                 bind(1, READ);
                 EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                           RNIC_WC_SUCCESS);
@@ -302,7 +303,7 @@ static void r213_invalidated(void)
     }
 }
 
-/* Puts another QP of the same number in the place of QP 0 of side 1, in `pd`. */
+/* Replaces QP 0 of side 1 by another QP with the same number, in `pd`. */
 static void same_qpn(struct rnic_pd *pd)
 {
     struct qp_pair_side *side = &pair.side[1];
@@ -319,8 +320,8 @@ static void same_qpn(struct rnic_pd *pd)
     }
 }
 
-/* R213, o10-2.2.5: the end of its QP frees a 2B window, and the next QP of that number finds its
- * key closed, in the same PD too; 2A windows hold their QP, in any state. */
+/* R213, o10-2.2.5: deleting its QP frees a 2B window, and the next QP with that number cannot use
+ * the key, even in the same PD. A 2A window keeps its QP from being deleted, in any state. */
 static void r213_end_of_the_qp(void)
 {
     static const enum rnic_qp_state states[] = {RNIC_QPS_ERR, RNIC_QPS_RESET};
@@ -355,7 +356,7 @@ static void r213_end_of_the_qp(void)
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
             EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
         }
-        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends begin anew */
+        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends restart */
         for (enum rnic_qp_state to = RNIC_QPS_RESET; to <= RNIC_QPS_RTS; to++) {
             pair.side[0].attr[0].state = to;
             EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &pair.side[0].attr[0], pair.net.now),
@@ -366,17 +367,17 @@ static void r213_end_of_the_qp(void)
                   RNIC_WC_REM_ACCESS_ERR);
         qp_pair_free(&pair);
     }
-    begin(TYPE_2A); /* the device goes with all that is in it */
+    begin(TYPE_2A); /* deleting the device frees everything in it */
     bind(0, READ);
     qp_pair_free(&pair);
 }
 
-/* R211: what cannot be bound fails in its turn, and the QP with it. */
+/* R211: an invalid bind fails when it executes, and its QP goes to ERR. */
 static void r211_bind_errors(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
-        int mr; /* see below; ALL: the pair's */
+        int mr; /* see below; ALL: region of the pair */
         enum rnic_mw_type type;
         uint64_t off;
         uint64_t len;
@@ -436,7 +437,7 @@ static void r211_bind_errors(void)
     }
 }
 
-/* o10-37.2.30: a type 2 window that is bound. */
+/* o10-37.2.30: binding a type 2 window that is already bound. */
 static void type_2_bound_twice(void)
 {
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
@@ -453,7 +454,7 @@ static void type_2_bound_twice(void)
     }
 }
 
-/* What makes no sense whenever it happens is refused at once. */
+/* Binds that are never valid are refused when they are posted. */
 static void refused(void)
 {
     struct rnic_send_wr wr;
@@ -469,14 +470,15 @@ static void refused(void)
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, RNIC_ACCESS_LOCAL_WRITE);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
-    wr.mw.rkey ^= 0x100; /* R212: the upper 24 bits are the device's */
+    wr.mw.rkey ^= 0x100; /* R212: the upper 24 bits belong to the device */
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
     qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
     EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_RTS);
     qp_pair_free(&pair);
 }
 
-/* R213: a region with windows on it stays as it is; the end of window or QP frees it. */
+/* R213: a region with bound windows cannot be deregistered; unbinding or deleting the QP releases
+ * it. */
 static void r213_region_in_use(void)
 {
     struct rnic_mr_attr attr = {.addr = NULL};
@@ -498,7 +500,7 @@ static void r213_region_in_use(void)
     }
 }
 
-/* A window or region that went while the bind waited: found missing, not touched. */
+/* The window or region of a waiting bind was deleted: the bind fails and touches nothing. */
 static void gone_before_the_bind(void)
 {
     for (int region = 0; region < 2; region++) {
@@ -541,8 +543,8 @@ static void r209_zero_based(void)
     }
 }
 
-/* Half a MiB goes through a window of the whole region that `access` is allowed with, over a slow
- * link, and is under way. */
+/* Starts a transfer of 512 KiB over a slow link, through a window over the whole region with rights
+ * `access`. */
 static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode opcode)
 {
     const struct simnet_path slow = {.bps = UINT64_C(1000000000), .delay_ns = 1000};
@@ -564,7 +566,7 @@ static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode 
     CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000));
 }
 
-/* R208: a window that closes while its READ is being answered ends the answer. */
+/* R208: closing a window while its READ is being answered ends the response. */
 static void r208_closed_during_read(void)
 {
     begin_transfer(TYPE_2B, READ, RNIC_WR_READ);
@@ -574,10 +576,8 @@ static void r208_closed_during_read(void)
     qp_pair_free(&pair);
 }
 
-/* R208: however a window closes while a WRITE through it arrives, not one more byte is written: it
- * is deleted, invalidated, or bound again, after which its old key is none although it opens the
- * same.
- */
+/* R208: closing a window while a WRITE through it arrives stops the writing, whether it is deleted,
+ * invalidated, or bound again with another key to the same bytes. */
 static void r208_closed_during_write(void)
 {
     enum how { DELETED, INVALIDATED, REBOUND };
@@ -609,14 +609,13 @@ static void r208_closed_during_write(void)
         CU_ASSERT(memcmp(then, pair.side[1].mem, QP_PAIR_MEM) == 0);
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
         EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_ERR);
-        if (rows[i].how == REBOUND) /* of any QP of the PD */
+        if (rows[i].how == REBOUND) /* valid for every QP of the PD */
             EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), QP_PAIR_IOVA, 8), RNIC_WC_SUCCESS);
         qp_pair_free(&pair);
     }
 }
 
-/* Keys of windows are all different, of no region, and fill all bits; regions get none of theirs.
- */
+/* Window keys are all different, use all bits, and differ from the keys of regions. */
 static void keys(void)
 {
     struct rnic_mr *mr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Protection domains: in use or not (R205), and keeping others out (R206). */
+/* Protection domains: deletion while in use (R205), and separation (R206). */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"

@@ -21,7 +21,7 @@ static int modify(enum rnic_qp_state state)
     return rnic_qp_modify(fixture.qp, &attr, fixture.now);
 }
 
-/* From wherever it is to `state`. */
+/* Moves the QP from its present state to `state`. */
 static void bring_to(enum rnic_qp_state state)
 {
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
@@ -144,12 +144,12 @@ static void r187_values(void)
     BAD_IN(RNIC_QPS_RTR, min_rnr_timer, 32);
     BAD_IN(RNIC_QPS_RTR, av.sgid_idx, 1);
     BAD_IN(RNIC_QPS_RTR, av.flow, 1u << 20);
-    BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* IPv6 to an IPv4 GID */
+    BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* an IPv6 address with an IPv4 GID */
 #undef BAD_IN
     fixture_free(&fixture);
 }
 
-/* R054: what each state lets in. */
+/* R054: which packets each state accepts. */
 static void r054_states(void)
 {
     for (unsigned i = 0; i < 5; i++) {
@@ -172,7 +172,7 @@ static void r054_states(void)
     }
 }
 
-/* R055: once, for the first valid packet in RTR. */
+/* R055: COMM_EST is raised once, for the first valid packet in RTR. */
 static void r055_comm_est(void)
 {
     struct roce_pkt pkt;
@@ -196,7 +196,7 @@ static void r055_comm_est(void)
     fixture_free(&fixture);
 }
 
-/* R188: posting. */
+/* R188: posting in each state. */
 static void r188_post(void)
 {
     struct rnic_sge sge[5] = {{0}};
@@ -213,7 +213,7 @@ static void r188_post(void)
     EXPECT_EQ(fixture_post(&fixture, 64, 0, 8), RNIC_ERR_FULL);
     rnic_qp_view(fixture.qp, &view);
     EXPECT_EQ(view.recv_wr, 64);
-    EXPECT_EQ(modify(RNIC_QPS_RTR), RNIC_OK); /* WQEs of INIT stay */
+    EXPECT_EQ(modify(RNIC_QPS_RTR), RNIC_OK); /* WQEs posted in INIT remain */
     rnic_qp_view(fixture.qp, &view);
     EXPECT_EQ(view.recv_wr, 64);
     EXPECT_EQ(view.epsn, FIXTURE_PSN);
@@ -226,7 +226,7 @@ static void r188_post(void)
     fixture_free(&fixture);
 }
 
-/* R189, R082: the WQE with the error first, then the others in order; the NAK still goes out. */
+/* R189, R082: the WQE in error completes first, then the others in order; the NAK is still sent. */
 static void r189_flush_order(void)
 {
     static const uint8_t data[100];
@@ -256,7 +256,7 @@ static void r189_flush_order(void)
     fixture_free(&fixture);
 }
 
-/* R088: a bad R_Key raises the event, the QP is in ERR, the WQEs are flushed. */
+/* R088: an invalid R_Key raises the event, moves the QP to ERR and flushes the WQEs. */
 static void r088_access_event(void)
 {
     struct roce_pkt pkt;
@@ -274,7 +274,7 @@ static void r088_access_event(void)
     fixture_free(&fixture);
 }
 
-/* Into ERR by the user: responses owed are not sent any more; the WQE in use is flushed first. */
+/* The user moves the QP to ERR: pending responses are dropped; the WQE in use is flushed first. */
 static void err_by_user(void)
 {
     static const uint8_t data[1024];
@@ -294,7 +294,7 @@ static void err_by_user(void)
     fixture_free(&fixture);
 }
 
-/* R190: RESET forgets PSN, MSN, duplicates, responses, the open message and the WQEs. */
+/* R190: RESET clears PSN, MSN, duplicates, responses, the open message and the WQEs. */
 static void r190_reset(void)
 {
     static const uint8_t data[1024];
@@ -324,7 +324,7 @@ static void r190_reset(void)
     fixture_free(&fixture);
 }
 
-/* A QP that is deleted while it owes responses. */
+/* A QP is deleted while responses are pending. */
 static void deleted_while_owing(void)
 {
     struct roce_pkt pkt;
@@ -341,7 +341,7 @@ static void deleted_while_owing(void)
     fixture_free(&fixture);
 }
 
-/* Memory of an idle QP: the target is 4 KiB with its queues' bookkeeping. */
+/* Memory of an idle QP: at most 4 KiB, including its queues. */
 static void size_of_a_qp(void)
 {
     CU_ASSERT(sizeof(struct rnic_responder) <= 2048);

@@ -10,7 +10,7 @@ static struct device_fixture fixture;
 static struct rnic_qp *qp;
 static struct rnic_cq *cq;
 
-/* A second QP, in RESET, with a send queue. */
+/* Creates a second QP in RESET, with a send queue. */
 static void begin(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -62,8 +62,8 @@ static void required_as_documented(void)
         int type;
         unsigned init, rtr, rts;
     } rows[] = {
-        {2, 0x38, 0x129180, 0x12E00}, /* RC: what perftest passes, too, less STATE (verbs: 0x39..)
-                                       */
+        {2, 0x38, 0x129180, 0x12E00}, /* RC: includes what perftest passes, without STATE (verbs:
+                                       * 0x39..) */
         {3, 0x38, 0x101180, 0x10000}, {4, 0x70, 0, 0x10000},
         {9, 0x38, 0x101180, 0x12E00}, {10, 0x38, 0x129180, 0x10200},
     };
@@ -81,7 +81,7 @@ static void required_as_documented(void)
     }
 }
 
-/* R183: the transitions there are, of all 49; and no attribute is both required and optional. */
+/* R183: the valid transitions among all 49; no attribute is both required and optional. */
 static void r183_transitions(void)
 {
     static const char *const rows[7] = {"11.....", "111...1", "1..1..1", "1..11.1",
@@ -99,7 +99,7 @@ static void r183_transitions(void)
     }
 }
 
-/* Member by member: what lies between them is anything. */
+/* Compares member by member, because padding is undefined. */
 static bool same(const struct rnic_qp_attr *a, const struct rnic_qp_attr *b)
 {
     return a->state == b->state && a->cur_state == b->cur_state &&
@@ -119,7 +119,7 @@ static bool same(const struct rnic_qp_attr *a, const struct rnic_qp_attr *b)
            a->av.priority == b->av.priority && a->av.vlan == b->av.vlan;
 }
 
-/* R187: each required attribute left out, each one that is not allowed put in; nothing changes. */
+/* R187: omits each required attribute and adds each invalid one; nothing changes. */
 static void r187_masks(void)
 {
     static const enum rnic_qp_state way[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
@@ -219,7 +219,7 @@ static void r184_table(void)
     }
 }
 
-/* A request whose memory nobody registered: a UC, UD or GSI QP goes to SQE (R192). */
+/* Posts a request with unregistered memory: a UC, UD or GSI QP goes to SQE (R192). */
 static void to_sqe(enum rnic_qp_type type)
 {
     const struct rnic_sge sge = {0x1234, 8, 0x0BADBAD0};
@@ -240,8 +240,8 @@ static void to_sqe(enum rnic_qp_type type)
     EXPECT_EQ(view.state, RNIC_QPS_SQE);
 }
 
-/* The QP is in this state: it refuses each attribute too few or too many for a step to the next,
- * and each state that is none of its next ones, with nothing changed. */
+/* Checks that the QP in this state refuses each missing or extra attribute for a transition, and
+ * each invalid next state, without any change. */
 static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s)
 {
     struct rnic_qp_takes takes;
@@ -268,7 +268,7 @@ static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s
     CU_ASSERT(same(&before, &after));
 }
 
-/* R183, R187: every service through every state, by every transition, with all that it may take. */
+/* R183, R187: every service through every state and transition, with all valid attributes. */
 static void r187_every_service(void)
 {
     static const enum rnic_qp_state way[] = {
@@ -314,7 +314,7 @@ static void r187_every_service(void)
     }
 }
 
-/* Without STATE the QP stays where it is. */
+/* Without STATE the QP keeps its state. */
 static void without_state(void)
 {
     begin();
@@ -322,7 +322,7 @@ static void without_state(void)
               RNIC_ERR_INVALID);
     to_rts();
     fixture.attr.access = 0;
-    fixture.attr.state = RNIC_QPS_ERR; /* not looked at */
+    fixture.attr.state = RNIC_QPS_ERR; /* ignored */
     EXPECT_EQ(rnic_qp_modify_mask(qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now), RNIC_OK);
     rnic_qp_query(qp, &fixture.attr, NULL);
     EXPECT_EQ(fixture.attr.state, RNIC_QPS_RTS);
@@ -330,7 +330,7 @@ static void without_state(void)
     fixture_free(&fixture);
 }
 
-/* What may change in RTS works at once on the wire: here the right to READ (R075). */
+/* A change of attributes in RTS takes effect on the wire at once; here the right to READ (R075). */
 static void access_in_rts(void)
 {
     struct roce_pkt pkt;
@@ -360,7 +360,7 @@ static void cur_state(void)
     fixture_free(&fixture);
 }
 
-/* R191: the event comes if it was asked for, and only then. */
+/* R191: the event is raised if it was requested, and only then. */
 static void sqd_event(void)
 {
     struct rnic_event event;
@@ -377,7 +377,7 @@ static void sqd_event(void)
     }
 }
 
-/* SQD: the rest of what may change; the path MTU may not (R187). */
+/* SQD: the other attributes that may change; the path MTU may not (R187). */
 static void changes_in_sqd(void)
 {
     unsigned mask = RNIC_QP_AV | RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY |
@@ -415,7 +415,7 @@ static void changes_in_sqd(void)
     fixture_free(&fixture);
 }
 
-/* R111-R114: what the responder remembers survives a change of how much that is. */
+/* R111-R114: the responder resources survive a change of their number. */
 static void resources_resized(void)
 {
     struct roce_pkt pkt;
@@ -428,7 +428,7 @@ static void resources_resized(void)
         fixture_in(&fixture, &pkt);
         CU_ASSERT(fixture_out(&fixture, &pkt));
     }
-    memcpy(&value, fixture.mem, 8); /* of after the third */
+    memcpy(&value, fixture.mem, 8); /* value after the third */
     qp = fixture.qp;
     EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
     fixture.attr.max_dest_rd_atomic = 2;
@@ -444,7 +444,7 @@ static void resources_resized(void)
     fixture_free(&fixture);
 }
 
-/* ibv_query_qp(3): everything comes back, PSNs as they are now. */
+/* ibv_query_qp(3): returns every attribute, with the current PSNs. */
 static void query(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 3000, FIXTURE_KEY};

@@ -12,7 +12,7 @@
 #include "wire/codes.h"
 
 #define MEM_LEN  (1u << 16)
-#define QUIET    0 /* answers the recorded peer owes and does not give */
+#define QUIET    0 /* requests that the recorded peer should answer and does not */
 #define ALL      RNIC_ACCESS_ALL
 #define NO_FLUSH (ALL & ~(unsigned)(RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT))
 
@@ -26,8 +26,8 @@ static void parse(const struct pktgen_frame *frame, struct roce_pkt *pkt)
                     ROCE_OK);
 }
 
-/* The device that was asked: its addresses and numbers are those of the first request and answer.
- */
+/* Creates the recorded responder: its addresses and numbers are those of the first request and
+ * response. */
 static struct rnic *asked_device(unsigned access, uint64_t *low)
 {
     struct rnic_attr attr = {.gid_cnt = 1, .gid[0].type = RNIC_GID_ROCE_V2};
@@ -90,13 +90,13 @@ static void compare(const struct roce_pkt *ours, const struct roce_pkt *theirs, 
             EXPECT_EQ(ours->payload[i], theirs->payload[i]);
 }
 
-/* Plays a capture; `more` answers of ours are not in it. */
+/* Plays a capture; `more` of our responses are not in it. */
 static void play(const char *name, unsigned access, unsigned more)
 {
-    unsigned next = 0; /* where the recorded answer to ours is looked for */
+    unsigned next = 0; /* position from which the recorded response is searched */
     unsigned extra = 0;
     uint64_t low = 0;
-    uint64_t read_off = 0; /* of the next READ response's data */
+    uint64_t read_off = 0; /* offset of the data of the next READ response */
     uint64_t write_off = 0;
     struct rnic *rnic;
 
@@ -143,7 +143,7 @@ static void play(const char *name, unsigned access, unsigned more)
             read_off += ours.payload_len;
         }
     }
-    for (; next < rec.cnt; next++) { /* no recorded answer is without one of ours */
+    for (; next < rec.cnt; next++) { /* every recorded response has one of ours */
         struct roce_pkt pkt;
 
         parse(&rec.frame[next], &pkt);
@@ -178,7 +178,7 @@ static void atomic_write_unaligned(void)
     play("rc-atomic-write-unaligned", ALL, QUIET);
 }
 
-/* D17: the repetition carries address 0. */
+/* D17: the repeated ATOMIC WRITE carries address 0. */
 static void repeated_atomic_write(void)
 {
     play("rc-loss-atomic-write", ALL, QUIET);

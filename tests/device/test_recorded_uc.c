@@ -17,7 +17,7 @@ static uint8_t mem[MEM_LEN];
 static uint8_t bufs[WQES][BUF];
 static struct recorded rec;
 
-/* The first packet of UC, and the lowest address and the key that any names. */
+/* Finds the first UC packet, and the lowest address and the key that packets name. */
 static bool first_of(struct roce_pkt *first, uint64_t *low, uint32_t *key)
 {
     bool found = false;
@@ -84,7 +84,7 @@ static struct rnic *device_of(const struct roce_pkt *first, uint64_t low, uint32
     return rnic;
 }
 
-/* The bytes of the message that is arriving, as the packets carry them. */
+/* The bytes of the current message, as the packets carry them. */
 static struct {
     bool whole;
     uint32_t next_psn;
@@ -109,7 +109,8 @@ static void gather(const struct roce_pkt *pkt)
     message.len += pkt->payload_len;
 }
 
-/* Plays a capture: how many messages ended whole, and their completions' lengths. */
+/* Plays a capture. Returns how many messages arrived whole, and the lengths of their completions.
+ */
 static unsigned play(const char *name, uint32_t lens[WQES])
 {
     struct roce_pkt first;
@@ -164,8 +165,8 @@ static void recorded(void)
 {
     static const struct {
         const char *name;
-        uint32_t lens[8]; /* of the completions, to the first 9 */
-        unsigned theirs;  /* how many the recorded receiver had */
+        uint32_t lens[8]; /* lengths of the completions, up to the first 0 */
+        unsigned theirs;  /* messages that the recorded receiver completed */
     } rows[] = {
         {"uc-send-write", {0, 1, 1025, 4096, 2000, 9}, 5},
         {"uc-psn-wrap", {10, 4096, 9}, 2},
@@ -189,7 +190,7 @@ static void recorded(void)
     }
 }
 
-/* Whole conversations of others: every message lands. */
+/* Whole conversations of other programs: every message arrives. */
 static void whole_conversations(void)
 {
     uint32_t lens[WQES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The device from frame to frame: what it lets in (R002-R056 of rnic/rules.md), what its responses
- * look like (R001-R015, R043-R045), and turns between QPs (R251). */
+/* The device frame by frame: which packets it accepts (R002-R056 of rnic/rules.md), the fields of
+ * its responses (R001-R015, R043-R045), and fairness between QPs (R251). */
 #include <stdlib.h>
 #include <string.h>
 #include "support/device_fixture.h"
@@ -21,7 +21,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t off, const void *data, 
     return pkt;
 }
 
-/* Gives a frame in whose bytes a test meddled. */
+/* Passes a frame whose bytes the test altered. */
 static void in_frame(const struct pktgen_frame *frame)
 {
     rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);
@@ -85,7 +85,8 @@ static void end_to_end(void)
     }
 }
 
-/* R001-R015, R041, R043-R045: the envelope of a response, all from the address vector. */
+/* R001-R015, R041, R043-R045: every field of a response's envelope comes from the address vector.
+ */
 static void response_envelope(void)
 {
     for (unsigned e = 0; e < 3; e++) {
@@ -140,7 +141,7 @@ static void response_envelope(void)
     }
 }
 
-/* R003, R005, R012, R013: derived source port, and a traffic class that says CE. */
+/* R003, R005, R012, R013: derived source port; a traffic class with CE set. */
 static void derived_envelope(void)
 {
     struct rnic_qp_attr attr;
@@ -169,8 +170,8 @@ static void derived_envelope(void)
     fixture_free(&fixture);
 }
 
-/* R016, R023, R024: every single flipped bit of a frame makes it dropped silently, unless the path
- * may change that bit; the QP is never harmed (R056). */
+/* R016, R023, R024: a frame with any single flipped bit is silently dropped, unless the path may
+ * change that bit. The QP is not affected (R056). */
 static void r024_flip_every_bit(void)
 {
     static const uint8_t data[5] = {9, 8, 7, 6, 5};
@@ -184,8 +185,8 @@ static void r024_flip_every_bit(void)
     for (size_t bit = 0; bit < good.len * 8; bit++) {
         struct pktgen_frame bad = good;
         size_t byte = bit / 8;
-        /* The group bit of the destination MAC, the source MAC, the UDP checksum, BTH byte 4. TOS
-         * and TTL need a new header checksum: r018_path_changes. */
+        /* Bits that the path may change: group bit of the destination MAC, source MAC, UDP
+         * checksum, BTH byte 4. TOS and TTL need a new header checksum: r018_path_changes. */
         bool may_change = bit == 7 || (byte >= 6 && byte < 12) ||
                           (byte >= pkt.off[ROCE_HDR_UDP] + 6u && byte < pkt.off[ROCE_HDR_BTH]) ||
                           byte == pkt.off[ROCE_HDR_BTH] + 4u;
@@ -213,7 +214,7 @@ static void r024_flip_every_bit(void)
     fixture_free(&fixture);
 }
 
-/* R018, R020, R021: TOS and TTL with a right header checksum, UDP checksum, FECN, BECN. */
+/* R018, R020, R021: TOS and TTL with a valid header checksum, UDP checksum, FECN, BECN. */
 static void r018_path_changes(void)
 {
     struct pktgen_frame frame;
@@ -237,7 +238,7 @@ static void r018_path_changes(void)
     fixture_free(&fixture);
 }
 
-/* R014: bytes after the packet are not part of it. */
+/* R014: bytes after the packet are ignored. */
 static void r014_trailer(void)
 {
     struct pktgen_frame frame;
@@ -253,8 +254,7 @@ static void r014_trailer(void)
     fixture_free(&fixture);
 }
 
-/* One packet that differs from a good one in one thing is dropped and counted where it should be.
- */
+/* A packet with one invalid field is dropped, and the right counter counts it. */
 static void inbound_validation(void)
 {
     enum what {
@@ -325,7 +325,7 @@ static void inbound_validation(void)
         EXPECT_EQ(counters.rp_cnp_ignored, what == CNP);
         EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
         EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS); /* R056 */
-        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);        /* and the good one is still good */
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);        /* a valid packet is still accepted */
         fixture_in(&fixture, &pkt);
         fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
         fixture_free(&fixture);
@@ -366,7 +366,7 @@ static void r049_pkey(void)
     }
 }
 
-/* Anything that is no RoCE at all. */
+/* Frames that are not RoCE. */
 static void not_roce(void)
 {
     static const uint8_t arp[42] = {[0] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, [12] = 0x08, 0x06};
@@ -391,7 +391,7 @@ static void not_roce(void)
     fixture_free(&fixture);
 }
 
-/* R031: a reserved opcode is an invalid request, in its turn. */
+/* R031: a reserved opcode is an invalid request, judged in sequence. */
 static void r031_reserved_opcode(void)
 {
     struct roce_pkt pkt;
@@ -405,7 +405,7 @@ static void r031_reserved_opcode(void)
     fixture_free(&fixture);
 }
 
-/* R251: a long READ of one QP does not hold up another's ACK. */
+/* R251: a long READ of one QP does not delay the ACK of another. */
 static void r251_turns(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x33, .max_recv_sge = 1};
@@ -432,7 +432,7 @@ static void r251_turns(void)
     fixture_free(&fixture);
 }
 
-/* The output buffer must hold any frame; nothing is lost by asking with a smaller one. */
+/* The output buffer must hold any frame; a smaller one loses nothing. */
 static void small_buffer(void)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
@@ -460,7 +460,7 @@ static void new_limits(void)
     CU_ASSERT_STRING_EQUAL(rnic_error_text(12345), "unknown error");
 }
 
-/* A burst does what its frames do one by one, the bad ones among them too. */
+/* A burst has the same effect as its frames one by one, invalid frames included. */
 static void bursts_as_single_frames(void)
 {
     enum { CNT = 3 * RNIC_BURST + 5 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The send side of a whole device by its API: states, limits, attributes, the wire of one request:
- * R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md. What two devices do with each
- * other is in tests/sim. */
+/* The send side of a device through its API: states, limits, attributes, the packets of one
+ * request: R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md. tests/sim tests two
+ * devices together. */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -12,7 +12,7 @@ static struct rnic_qp *qp;
 
 #define QPN 0x77u
 
-/* A second QP with a send queue of 4, brought to RTS. */
+/* Creates a second QP with a send queue of 4 WQEs and moves it to RTS. */
 static void begin(uint32_t cq_depth)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -64,7 +64,7 @@ static void expect_send_wc(uint64_t wr_id, enum rnic_wc_status status)
     EXPECT_EQ(wc.qpn, QPN);
 }
 
-/* R188: refused before RTS, flushed in ERR. */
+/* R188: posts are refused before RTS and flushed in ERR. */
 static void r188_states(void)
 {
     static const enum rnic_qp_state before[] = {RNIC_QPS_INIT, RNIC_QPS_RTR};
@@ -88,7 +88,7 @@ static void r188_states(void)
     fixture_free(&fixture);
 }
 
-/* R194, R184: every attribute of RTS in its range, and nothing changed when one is not. */
+/* R194, R184: every attribute of RTS has a range; a value outside changes nothing. */
 static void r194_attributes(void)
 {
     struct rnic_qp_attr bad[6];
@@ -141,7 +141,7 @@ static void creation_limits(void)
     fixture_free(&fixture);
 }
 
-/* Whether a request would be refused is told without posting it. */
+/* rnic_post_send_check() reports errors of a request without posting it. */
 static void errors_of_a_post(void)
 {
     begin(16);
@@ -151,8 +151,8 @@ static void errors_of_a_post(void)
     EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
     EXPECT_EQ(check(RNIC_WR_SEND, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
-    EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* no window */
-    for (unsigned i = 0; i < 8; i++)                           /* more than the queue holds */
+    EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* not a window */
+    for (unsigned i = 0; i < 8; i++) /* more than the queue has room for */
         EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_OK);
     fixture_expect_nothing(&fixture);
     for (unsigned i = 0; i < 4; i++)
@@ -161,7 +161,7 @@ static void errors_of_a_post(void)
     fixture_free(&fixture);
 }
 
-/* R150, R154 at the device: what is on the wire, when it wants time, and how it ends. */
+/* R150, R154: the packets of one request, its deadlines, and its end. */
 static void one_request(void)
 {
     struct rnic_qp_view view;
@@ -202,7 +202,7 @@ static void one_request(void)
     fixture_free(&fixture);
 }
 
-/* A deleted QP leaves neither timer nor packet behind. */
+/* A deleted QP leaves neither timer nor packet. */
 static void deleted_while_waiting(void)
 {
     struct roce_pkt pkt;
@@ -219,7 +219,7 @@ static void deleted_while_waiting(void)
     fixture_free(&fixture);
 }
 
-/* R200: a completion that finds no room takes the QP down, and says so. */
+/* R200: a completion that finds no room moves the QP to ERR and raises an event. */
 static void r200_send_cq_overrun(void)
 {
     struct rnic_event event;
@@ -248,8 +248,8 @@ static void r200_send_cq_overrun(void)
     fixture_free(&fixture);
 }
 
-/* An acknowledgement goes before requests, but behind one WRITE that is one packet: nothing
- * completes at the peer with that. */
+/* An ACK is sent before requests, except that one single-packet WRITE may precede it, because it
+ * completes nothing at the peer. */
 static void acknowledgements_first(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Blocks of several sizes: zeroed, apart from each other, used again. */
+/* Memory blocks of several sizes: zeroed, disjoint, reused. */
 #include "device/slab.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ static bool all_are(const uint8_t *p, size_t len, uint8_t value)
     return true;
 }
 
-/* Each block keeps its bytes while others come and go; a new one is zero. */
+/* Each block keeps its bytes while others are allocated and freed; a new one is zero. */
 static void blocks_are_apart(void)
 {
     static const size_t sizes[] = {1, 64, 65, 2112, 4096, 70000};

@@ -71,12 +71,12 @@ static void creation(void)
     bad.max_sge = RNIC_SGE_MAX + 1;
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     bad.max_sge = 1;
-    bad.cq = s->recv_cq[0]; /* without a domain */
+    bad.cq = s->recv_cq[0]; /* without an XRC domain */
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_xrcd_new(pair.side[1].rnic, &xrcd), RNIC_OK);
-    bad.xrcd = xrcd; /* of another device */
+    bad.xrcd = xrcd; /* an XRC domain of another device */
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
-    /* A QP: no management QP, no receive queue of its own beside it. */
+    /* a QP: no management QP, and no receive queue in addition to the SRQ */
     qp.recv_cq = qp.send_cq = s->recv_cq[0];
     qp.srq = srq;
     EXPECT_EQ(rnic_qp_new(s->pd, &qp, &out), RNIC_ERR_INVALID);
@@ -89,7 +89,8 @@ static void creation(void)
     qp_pair_free(&pair);
 }
 
-/* R196: once, when a message leaves fewer than the limit; set again, it tells again. */
+/* R196: the event is raised once, when a message leaves fewer WQEs than the limit. Setting the
+ * limit again re-arms it. */
 static void limit_event(void)
 {
     uint32_t limit = 2;
@@ -120,7 +121,8 @@ static void limit_event(void)
     qp_pair_free(&pair);
 }
 
-/* R098, R106: an empty SRQ is an RNR NAK; the message that waited is served. No credits. */
+/* R098, R106: an empty SRQ causes an RNR NAK; the message completes once a WQE is posted. No
+ * credits. */
 static void empty(void)
 {
     begin(RNIC_QPT_RC);
@@ -135,8 +137,8 @@ static void empty(void)
     qp_pair_free(&pair);
 }
 
-/* R195, R189, R190: a QP in the middle of a message goes to ERR, to RESET, or away: its WQE is
- * flushed, or lost without a word, and there is room for another; the SRQ's others stay. */
+/* R195, R189, R190: a QP goes to ERR or RESET, or is deleted, in the middle of a message. Its WQE
+ * is flushed or dropped silently, which makes room for another. Other WQEs of the SRQ stay. */
 static void qp_leaves(void)
 {
     for (unsigned how = 0; how < 3; how++) {
@@ -151,7 +153,7 @@ static void qp_leaves(void)
         simnet_rule(&pair.net, &(struct simnet_rule){.from = 0, .nth = 2, .action = SIMNET_DROP});
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
         qp_pair_run(&pair, 1500);
-        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL); /* one is taken */
+        EXPECT_EQ(qp_pair_recv(&pair, 1, 0, 8, 0, 4096), RNIC_ERR_FULL); /* one WQE is in use */
         if (how < 2)
             EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now), RNIC_OK);
         else
@@ -159,7 +161,8 @@ static void qp_leaves(void)
         if (how == 0) {
             expect_event(RNIC_EVENT_QP_LAST_WQE_REACHED, NULL, qp);
             qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_WR_FLUSH_ERR);
-            EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now), RNIC_OK); /* again: no news */
+            EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now),
+                      RNIC_OK); /* no event a second time */
         }
         expect_no_event();
         qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
@@ -169,8 +172,8 @@ static void qp_leaves(void)
     }
 }
 
-/* Larger while a message holds a WQE, whose bytes go on where they should; then smaller, but not
- * than what is in use. */
+/* Growing while a message uses a WQE does not disturb the message; shrinking below the number in
+ * use is refused. */
 static void resized_in_use(void)
 {
     uint32_t max = 100;
@@ -208,8 +211,8 @@ static void resized_in_use(void)
     qp_pair_free(&pair);
 }
 
-/* Two QPs of one SRQ take its WQEs in the order of their messages' first packets; each completes on
- * its own CQ. */
+/* Two QPs of one SRQ consume its WQEs in the order of their messages' first packets. Each completes
+ * on its own CQ. */
 static void shared(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x777};
@@ -218,7 +221,7 @@ static void shared(void)
     struct qp_pair_side *s = &pair.side[1];
 
     begin(RNIC_QPT_RC);
-    /* In place of the QP of the second pair: one that takes from the first's SRQ. */
+    /* replaces the QP of the second pair by one that uses the SRQ of the first */
     attr = s->attr[1];
     EXPECT_EQ(rnic_qp_del(s->qp[1]), RNIC_OK);
     init.qpn = qp_pair_qpn(1, 1);
@@ -240,7 +243,7 @@ static void shared(void)
     qp_pair_free(&pair);
 }
 
-/* R206: the SGEs of a WQE are looked up in the PD of the SRQ, what a peer names in the QP's. */
+/* R206: the SGEs of a WQE use the PD of the SRQ; the keys of a peer use that of the QP. */
 static void protection_domains(void)
 {
     struct rnic_mr_attr mr = {.len = 4096, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};
@@ -283,7 +286,7 @@ static void protection_domains(void)
     qp_pair_free(&pair);
 }
 
-/* UC takes from an SRQ too, and keeps the WQE of a message that broke (R163). */
+/* UC consumes WQEs of an SRQ, and keeps the WQE of an incomplete message (R163). */
 static void unreliable(void)
 {
     begin(RNIC_QPT_UC);
@@ -293,7 +296,8 @@ static void unreliable(void)
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK);
-    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK); /* none for it */
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK); /* no WQE left
+                                                                                    * for it */
     CU_ASSERT(qp_pair_run(&pair, SECOND));
     for (unsigned i = 0; i < 4; i++)
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1 + i, RNIC_WC_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Timers of many QPs against a plain list of deadlines: R149-R151. */
+/* Compares the timers of many QPs with a plain list of deadlines: R149-R151. */
 #include "device/timer.h"
 
 #include "support/rng.h"
@@ -32,14 +32,14 @@ static void one_timer(void)
     CU_ASSERT(rnic_timers_due(&timers, 8192) == &timer[0]);
     CU_ASSERT(rnic_timers_due(&timers, 8192) == NULL);
     EXPECT_EQ(rnic_timers_next(&timers), RNIC_NEVER);
-    /* Set again while it waits: exact once the front was looked at. */
+    /* Set again while it runs: exact after the front of the heap was checked. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 10000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 12000);
     CU_ASSERT(rnic_timers_next(&timers) <= 12000);
     rnic_timers_trim(&timers);
     EXPECT_EQ(rnic_timers_next(&timers), 12000);
     CU_ASSERT(rnic_timers_due(&timers, 11999) == NULL);
-    /* Another kind of wait; then none. */
+    /* Another kind of wait, then none. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_RNR, 31, 500000);
     EXPECT_EQ(rnic_timers_next(&timers), 500000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_IDLE, 0, RNIC_NEVER);
@@ -49,13 +49,13 @@ static void one_timer(void)
     rnic_timer_del(&timers, &timer[0]);
 }
 
-/* R150: whatever is set, set again, stopped and taken out: none fires before its time, and none
- * later than its duration after it; and the deadline says so before. */
+/* R150: timers set, set again, stopped and removed at random. None expires before its time, none
+ * later than its duration after that, and the deadline announces it. */
 static void random_timers(void)
 {
     struct rng rng = rng_of(3);
     uint64_t due[CNT];  /* RNIC_NEVER: not set */
-    uint64_t last[CNT]; /* of what duration */
+    uint64_t last[CNT]; /* its duration */
     uint64_t now = 0;
 
     begin();

@@ -9,7 +9,7 @@
 #define QKEY   0x1234u
 
 static struct device_fixture fixture;
-static struct rnic_qp *qp; /* the one tested */
+static struct rnic_qp *qp; /* the QP under test */
 static struct rnic_cq *cq;
 
 static void begin_type(enum roce_encap encap, enum rnic_qp_type type)
@@ -122,8 +122,8 @@ static void expect_no_wc(void)
 /* ---- arrival ----------------------------------------------------------------------------------
  */
 
-/* From anybody: no source is checked (R051 is for connections), not the UDP port, MAC, TTL (R053).
- */
+/* Datagrams from any sender: the source is not checked (R051 is for connections), nor UDP port, MAC
+ * and TTL (R053). */
 static void from_anybody(void)
 {
     struct roce_pkt pkt;
@@ -151,7 +151,7 @@ static void from_anybody(void)
         EXPECT_EQ(wc.qpn, UD_QPN);
         EXPECT_EQ(wc.vlan, i == 5 ? 77 : RNIC_VLAN_NONE);
         EXPECT_EQ(wc.smac[3], (uint8_t)(fixture.gen.smac[3] ^ i));
-        EXPECT_EQ(fixture.mem[8192 * i + 28], i + 1); /* R172: TTL of the header as it came */
+        EXPECT_EQ(fixture.mem[8192 * i + 28], i + 1); /* R172: TTL of the received header */
         CU_ASSERT(memcmp(fixture.mem + 8192 * i + 40, pkt.payload, 100) == 0);
     }
     EXPECT_EQ(fixture_counters(&fixture).rx_datagrams, 8);
@@ -160,7 +160,7 @@ static void from_anybody(void)
     fixture_free(&fixture);
 }
 
-/* R030, R047-R052, R170, R174: dropped, counted, and no harm done (R056). */
+/* R030, R047-R052, R170, R174: dropped and counted, without other effects (R056). */
 static void dropped(void)
 {
     enum what { SVC, RC_ACK, QPN_NONE, DST_IP, PKEY, QKEY_BAD, TOO_LONG, NO_WQE, ICRC, WHAT_CNT };
@@ -215,7 +215,7 @@ static void dropped(void)
     }
 }
 
-/* A CNP or a mark of congestion names no datagram QP (R215: RC and UC). */
+/* Datagram QPs ignore CNPs and congestion marks (R215: RC and UC). */
 static void congestion(void)
 {
     struct rnic_attr attr;
@@ -256,7 +256,7 @@ static void congestion(void)
     fixture_free(&fixture);
 }
 
-/* R054, R188: from RTR on datagrams come in, from RTS on they go out. */
+/* R054, R188: datagrams are accepted from RTR on and sent from RTS on. */
 static void r054_states(void)
 {
     struct rnic_event event;
@@ -278,11 +278,11 @@ static void r054_states(void)
     }
     CU_ASSERT_FATAL(rnic_event_get(fixture.rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
-    fixture_expect_no_event(&fixture); /* no connection is established by a datagram (R055) */
+    fixture_expect_no_event(&fixture); /* a datagram establishes no connection (R055) */
     fixture_free(&fixture);
 }
 
-/* R174: of an SRQ too, a datagram that does not fit takes no WQE from the other QPs. */
+/* R174: a datagram that does not fit consumes no WQE of an SRQ. */
 static void shared_receive_queue(void)
 {
     const struct rnic_srq_init shared = {.max_wr = 4, .max_sge = 1};
@@ -329,7 +329,7 @@ static void shared_receive_queue(void)
 /* ---- attributes and states --------------------------------------------------------------------
  */
 
-/* R186: P_Key, Q_Key and first PSN are all it needs; what a connection needs is not looked at. */
+/* R186: P_Key, Q_Key and first PSN are required; attributes of connections are ignored. */
 static void r186_attributes(void)
 {
     struct rnic_qp_attr attr = {.pkey = 0xFFFF, .qkey = 77, .access = 0xFFFF};
@@ -340,7 +340,7 @@ static void r186_attributes(void)
     ah = handle();
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
     attr.state = RNIC_QPS_INIT;
-    attr.pkey = 0x8000; /* R049: no partition */
+    attr.pkey = 0x8000; /* R049: invalid P_Key */
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_ERR_INVALID);
     attr.pkey = 0xFFFF;
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
@@ -364,7 +364,7 @@ static void r186_attributes(void)
     fixture_free(&fixture);
 }
 
-/* R168: the port's MTU decides, in both directions. */
+/* R168: the MTU of the port limits datagrams in both directions. */
 static void r168_port_mtu(void)
 {
     struct rnic_attr attr;
@@ -419,8 +419,8 @@ static void r168_port_mtu(void)
     fixture_free(&fixture);
 }
 
-/* R192, R183: an error of the send queue leaves the receive queue alive, and RTS brings the send
- * queue back; what is posted meanwhile is flushed. */
+/* R192, R183: an error of the send queue leaves the receive queue running, and RTS restarts the
+ * send queue. Requests posted in between are flushed. */
 static void r192_sqe(void)
 {
     struct rnic_ah *ah;
@@ -458,7 +458,7 @@ static void r192_sqe(void)
     pkt = datagram(UD_QPN, QKEY, 8);
     fixture_in(&fixture, &pkt);
     expect_wc(101, RNIC_WC_SUCCESS);
-    /* From SQE to ERR: the receive queue too; and to RESET without completions (R190). */
+    /* From SQE to ERR: flushes the receive queue too. To RESET: no completions (R190). */
     EXPECT_EQ(send_key(6, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
     fixture_expect_nothing(&fixture);
     expect_wc(6, RNIC_WC_LOC_PROT_ERR);
@@ -475,7 +475,7 @@ static void r192_sqe(void)
     fixture_free(&fixture);
 }
 
-/* R192: of RC the same error ends the QP. */
+/* R192: the same error moves an RC QP to ERR. */
 static void r192_rc_goes_to_err(void)
 {
     struct rnic_qp_init init = {
@@ -492,7 +492,7 @@ static void r192_rc_goes_to_err(void)
     fixture_free(&fixture);
 }
 
-/* R189: an error of the receive queue ends UD too. */
+/* R189: an error of the receive queue also ends a UD QP. */
 static void receive_error(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY + 1};
@@ -516,7 +516,7 @@ static void receive_error(void)
     fixture_free(&fixture);
 }
 
-/* R191: drained at once, for every datagram sent is done. */
+/* R191: drained at once, because a sent datagram is complete. */
 static void r191_drain(void)
 {
     struct rnic_ah *ah;
@@ -537,7 +537,7 @@ static void r191_drain(void)
     fixture_free(&fixture);
 }
 
-/* R200: a send completion that finds no room ends the QP. */
+/* R200: a send completion that finds no room moves the QP to ERR. */
 static void r200_overrun(void)
 {
     struct rnic_qp_init init = {
@@ -564,7 +564,7 @@ static void r200_overrun(void)
 /* ---- GSI --------------------------------------------------------------------------------------
  */
 
-/* R171, R221: one a device, QPN 1, its own Q_Key whatever is asked for, source QP 1. */
+/* R171, R221: one GSI QP per device, QPN 1, fixed Q_Key, source QP 1. */
 static void r171_gsi(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_GSI, .max_recv_sge = 1};
@@ -606,12 +606,12 @@ static void r171_gsi(void)
     EXPECT_EQ(rnic_mcast_attach(qp, (const uint8_t[16]){0xFF, 0x0E, [15] = 1}), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     init.type = RNIC_QPT_GSI;
-    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_OK); /* once at a time */
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_OK); /* only one at a time */
     fixture_free(&fixture);
 }
 
-/* R050: QP 1 takes any P_Key of the port, and the completion says which; another QP its own only.
- */
+/* R050: QP 1 accepts any P_Key of the port, and the completion reports it. Other QPs accept only
+ * their own. */
 static void r050_pkeys(void)
 {
     static const struct {

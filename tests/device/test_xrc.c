@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* XRC: domains, SRQs, initiators and targets: R179-R181, R054, R083, R188, R205, R206 of
- * rnic/rules.md. That XRC is as reliable as RC is proven by sim.rc. */
+ * rnic/rules.md. sim.rc shows that XRC is as reliable as RC. */
 #include "support/qp_pair.h"
 #include "support/suite.h"
 
@@ -18,7 +18,7 @@ static void begin(void)
     qp_pair_connect(&pair);
 }
 
-/* One request from QP 0 of side 0 for the SRQ `srqn`, SGE of 3000 bytes. */
+/* Posts a request from QP 0 of side 0 for the SRQ `srqn`, with an SGE of 3000 bytes. */
 static int send_to(uint32_t srqn, uint64_t wr_id, enum rnic_wr_opcode opcode, uint32_t rkey,
                    uint64_t va)
 {
@@ -44,7 +44,7 @@ static void creation(void)
     struct rnic_qp *qp;
 
     begin();
-    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* a target has a domain */
+    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* a target needs a domain */
     init.xrcd = pair.side[1].xrcd;
     EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_xrcd_new(s->rnic, &xrcd), RNIC_OK);
@@ -54,18 +54,18 @@ static void creation(void)
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(xrcd), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(s->xrcd), RNIC_ERR_BUSY);
-    EXPECT_EQ(rnic_cq_del(s->recv_cq[0]), RNIC_ERR_BUSY); /* the SRQ's */
+    EXPECT_EQ(rnic_cq_del(s->recv_cq[0]), RNIC_ERR_BUSY); /* CQ of the SRQ */
     EXPECT_EQ(rnic_post_send(s->target[0], &wr), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->target[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->qp[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
     init = (struct rnic_qp_init){
         .type = RNIC_QPT_RC, .recv_cq = s->send_cq[0], .srq = s->srq[0], .max_recv_sge = 1};
-    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* no basic SRQ */
+    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* not a basic SRQ */
     qp_pair_free(&pair);
 }
 
-/* R180: any SRQ of the domain by its number, whatever QP the message came on; the completion is on
- * the SRQ's CQ, with the QPN of the target. */
+/* R180: the SRQ number selects any SRQ of the domain, whatever QP the message uses. The completion
+ * is on the CQ of the SRQ, with the QPN of the target. */
 static void srq_by_number(void)
 {
     struct rnic_wc wc;
@@ -85,7 +85,8 @@ static void srq_by_number(void)
     qp_pair_free(&pair);
 }
 
-/* R180: a number that is none, or is another domain's, or a basic SRQ's. For any operation. */
+/* R180: an unknown SRQ number, one of another domain, or that of a basic SRQ, with any operation.
+ */
 static void wrong_srq(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
@@ -117,8 +118,8 @@ static void wrong_srq(void)
     }
 }
 
-/* R206: keys of requests are those of the SRQ's PD, whichever PD the target was created in, also
- * of the packets of a READ made later. */
+/* R206: keys of requests use the PD of the SRQ, not that of the target, also for READ responses
+ * sent later. */
 static void keys_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 8192, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};
@@ -134,7 +135,7 @@ static void keys_of_the_srq(void)
     init.xrcd = pair.side[1].xrcd;
     init.cq = pair.side[1].recv_cq[0];
     EXPECT_EQ(rnic_srq_new(pd, &init, &srq), RNIC_OK);
-    /* All in flight together: each with its own domain. */
+    /* all in flight together, each with its own domain */
     EXPECT_EQ(send_to(99, 1, RNIC_WR_WRITE, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(send_to(99, 2, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(
@@ -151,8 +152,8 @@ static void keys_of_the_srq(void)
     qp_pair_free(&pair);
 }
 
-/* The SRQ goes while a message of it is arriving: what comes of it after that is refused, and no
- * byte of it is written any more. */
+/* The SRQ is deleted while a message to it arrives: later packets are refused, and nothing more is
+ * written. */
 static void srq_deleted(void)
 {
     for (unsigned again = 0; again < 2; again++) {
@@ -167,7 +168,7 @@ static void srq_deleted(void)
         rnic_srq_view(pair.side[1].srq[0], &init);
         EXPECT_EQ(rnic_srq_del(pair.side[1].srq[0]), RNIC_OK);
         pair.side[1].srq[0] = NULL;
-        if (again) /* another of that number */
+        if (again) /* another SRQ with that number */
             EXPECT_EQ(rnic_srq_new(pair.side[1].pd, &init, &srq), RNIC_OK);
         CU_ASSERT(qp_pair_run(&pair, SECOND));
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_INV_REQ_ERR);
@@ -176,8 +177,8 @@ static void srq_deleted(void)
     }
 }
 
-/* The SRQ's CQ runs over: the target that lost a completion and the SRQ are in error; who else
- * needs a WQE of it is told so. */
+/* The CQ of the SRQ overruns: the target that lost a completion and the SRQ are in error. Other QPs
+ * that need a WQE of it get an error. */
 static void srq_error(void)
 {
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .srqn = 99};

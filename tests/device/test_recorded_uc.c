@@ -165,7 +165,7 @@ static void recorded(void)
 {
     static const struct {
         const char *name;
-        uint32_t lens[8]; /* lengths of the completions, up to the first 0 */
+        uint32_t lens[8]; /* lengths of the completions; 9 ends the list */
         unsigned theirs;  /* messages that the recorded receiver completed */
     } rows[] = {
         {"uc-send-write", {0, 1, 1025, 4096, 2000, 9}, 5},

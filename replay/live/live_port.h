@@ -12,6 +12,7 @@
 #define REPLAY_LIVE_LIVE_PORT_H
 
 #include "port/net/udp_reserve.h"
+#include "port/frameio/port.h"
 #include "port/net/iface.h"
 #include "base/error.h"
 

@@ -111,6 +111,9 @@ bool rnic_pkey_valid(uint16_t pkey);
 /* Whether a P_Key matches the QP's (R049), or of QP 1 any of the port's (R050). */
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey);
 
+/* Returns the index of the first P_Key of the port that matches `pkey`, or pkey_cnt. */
+unsigned rnic_pkey_index(const struct rnic *rnic, uint16_t pkey);
+
 /* Whether the state lets in a packet of this kind (R054). */
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op);
 

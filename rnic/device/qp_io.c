@@ -3,9 +3,6 @@
 #include <string.h>
 #include "device/device.h"
 
-#define PKEY_BASE 0x7FFFu /* the part of a P_Key that names the partition */
-#define PKEY_FULL 0x8000u /* full member */
-
 /* The SRQ that receive WQEs came from last, or NULL. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
 {
@@ -179,43 +176,6 @@ int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
-                       const uint8_t dst[16])
-{
-    return encap == qp->encap && memcmp(src, qp->av.dgid, 16) == 0 &&
-           memcmp(dst, qp->sgid, 16) == 0;
-}
-
-bool rnic_pkey_valid(uint16_t pkey)
-{
-    return (pkey & PKEY_BASE) != 0;
-}
-
-static bool pkey_fits(uint16_t mine, uint16_t theirs)
-{
-    return ((mine ^ theirs) & PKEY_BASE) == 0 && (theirs & PKEY_BASE) != 0 &&
-           ((mine | theirs) & PKEY_FULL) != 0;
-}
-
-/* The first P_Key of the port that fits, or pkey_cnt. */
-static unsigned pkey_index(const struct rnic *rnic, uint16_t pkey)
-{
-    unsigned i = 0;
-
-    while (i < rnic->attr.pkey_cnt && !pkey_fits(rnic->attr.pkey[i], pkey))
-        i++;
-    return i;
-}
-
-bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey)
-{
-    const struct rnic *rnic = qp->pd->rnic;
-
-    if (qp->type == RNIC_QPT_GSI)
-        return pkey_index(rnic, pkey) < rnic->attr.pkey_cnt;
-    return pkey_fits(qp->pkey, pkey);
-}
-
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
 {
     if (!(roce_opcode_is_response(op) ? qp->service->sends : qp->service->receives))
@@ -231,7 +191,7 @@ bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
 
 static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
-    unsigned index = pkey_index(qp->pd->rnic, pkt->bth.pkey);
+    unsigned index = rnic_pkey_index(qp->pd->rnic, pkt->bth.pkey);
 
     /* A QP may have a P_Key that the port has not: rnic_qp_attr.pkey is a value. */
     rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);

@@ -86,36 +86,6 @@ void rnic_del(struct rnic *rnic)
     free(rnic);
 }
 
-/* ---- GID table ------------------------------------------------------------------------------- */
-
-static bool gid_is_empty(const struct rnic_gid *gid)
-{
-    static const uint8_t none[16];
-
-    return memcmp(gid->gid, none, sizeof(none)) == 0;
-}
-
-int rnic_gid_set(struct rnic *rnic, unsigned idx, const struct rnic_gid *gid)
-{
-    static const struct rnic_gid none = {.type = RNIC_GID_ROCE_V2};
-
-    if (idx >= RNIC_GID_MAX ||
-        (gid && gid->type != RNIC_GID_ROCE_V1 && gid->type != RNIC_GID_ROCE_V2))
-        return RNIC_ERR_INVALID;
-    rnic->attr.gid[idx] = gid ? *gid : none;
-    if (rnic->attr.gid_cnt <= idx)
-        rnic->attr.gid_cnt = idx + 1;
-    return RNIC_OK;
-}
-
-bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out)
-{
-    if (idx >= rnic->attr.gid_cnt || gid_is_empty(&rnic->attr.gid[idx]))
-        return false;
-    *out = rnic->attr.gid[idx];
-    return true;
-}
-
 /* ---- input ----------------------------------------------------------------------------------- */
 
 /* For this port: its MAC address or a group's. The source MAC means nothing (R053). */
@@ -124,14 +94,15 @@ static bool mac_is_mine(const struct rnic *rnic, const uint8_t dst[6])
     return (dst[0] & 1) != 0 || memcmp(dst, rnic->attr.mac, sizeof(rnic->attr.mac)) == 0;
 }
 
-/* R052. */
+/* Returns whether the address is a GID of the port (R052). */
 static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const uint8_t dst[16])
 {
     enum rnic_gid_type type = encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
+    struct rnic_gid gid;
 
     for (unsigned i = 0; i < rnic->attr.gid_cnt; i++)
-        if (rnic->attr.gid[i].type == type && memcmp(rnic->attr.gid[i].gid, dst, 16) == 0)
-            return !gid_is_empty(&rnic->attr.gid[i]);
+        if (rnic_gid_get(rnic, i, &gid) && gid.type == type && memcmp(gid.gid, dst, 16) == 0)
+            return true;
     return false;
 }
 

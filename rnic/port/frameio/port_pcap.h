@@ -13,6 +13,7 @@
 #ifndef PORT_FRAMEIO_PORT_PCAP_H
 #define PORT_FRAMEIO_PORT_PCAP_H
 
+#include "port/frameio/port.h"
 #include "port/net/iface.h"
 
 /* What is let in. */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "device/rnic.h"
-#include "port/frameio/port.h"
+#include "base/error.h"
 
 #define RNIC_IFNAME_MAX    16 /* IFNAMSIZ */
 #define RNIC_IFACE_GID_MAX RNIC_GID_MAX

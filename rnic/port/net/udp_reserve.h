@@ -7,7 +7,7 @@
 #ifndef PORT_NET_UDP_RESERVE_H
 #define PORT_NET_UDP_RESERVE_H
 
-#include "port/frameio/port.h"
+#include "base/error.h"
 
 struct rnic_udp_reserve {
     int fd[2]; /* IPv4 and IPv6; -1: not open */

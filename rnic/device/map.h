@@ -12,23 +12,24 @@
 #include <stdint.h>
 
 struct rnic_map_slot {
-    void *value; /* NULL: free */
+    void *value; /* NULL: slot is empty */
     uint32_t key;
 };
 
 struct rnic_map {
     struct rnic_map_slot *slot;
-    uint32_t bits; /* 2^bits slots, once there are any */
+    uint32_t bits; /* number of slots is 2^bits, if any are allocated */
     uint32_t cnt;
 };
 
-/* A zeroed map is empty and ready. */
+/* Frees the slots. A zeroed map is empty and usable. */
 void rnic_map_free(struct rnic_map *map);
 
-/* False without memory. `key` is not in the map and `value` not NULL. */
+/* Adds a value. `key` must not be in the map, and `value` must not be NULL. Returns false if out of
+ * memory. */
 bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value);
 
-/* Does nothing if `key` is not there. */
+/* Removes `key`. No effect if it is not in the map. */
 void rnic_map_del(struct rnic_map *map, uint32_t key);
 
 static inline uint32_t rnic_map_home(const struct rnic_map *map, uint32_t key)
@@ -36,7 +37,7 @@ static inline uint32_t rnic_map_home(const struct rnic_map *map, uint32_t key)
     return (uint32_t)(key * UINT32_C(0x9E3779B1)) >> (32 - map->bits); /* 2^32 / golden ratio */
 }
 
-/* The value, or NULL. */
+/* Returns the value, or NULL. */
 static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
 {
     uint32_t mask = (UINT32_C(1) << map->bits) - 1;
@@ -51,7 +52,7 @@ static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
     }
 }
 
-/* Asks for the slot where a look-up of `key` begins. */
+/* Prefetches the slot at which a lookup of `key` starts. */
 static inline void rnic_map_prefetch(const struct rnic_map *map, uint32_t key)
 {
     if (map->slot)

@@ -5,7 +5,7 @@
 #include "device/device.h"
 
 #define QPN_FIRST 2u        /* 0 and 1 are the management QPs */
-#define QPN_LAST  0xFFFFFEu /* above it is multicast (R048) */
+#define QPN_LAST  0xFFFFFEu /* higher numbers are multicast (R048) */
 
 bool rnic_qpn_range_valid(const struct rnic_attr *attr)
 {
@@ -15,8 +15,8 @@ bool rnic_qpn_range_valid(const struct rnic_attr *attr)
            attr->qpn_last <= QPN_LAST;
 }
 
-/* A free QPN of the device's range, or 0: by chance, so that no peer can guess it; where nearly all
- * are taken, the next free one after a chance one. */
+/* Returns a free QPN of the device's range, or 0. It is random, so that no peer can guess it. If
+ * nearly all are in use, returns the next free one after a random one. */
 static uint32_t choose_qpn(struct rnic *rnic)
 {
     uint32_t first = rnic->attr.qpn_last ? rnic->attr.qpn_first : QPN_FIRST;
@@ -75,7 +75,7 @@ static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init
            (!service->sends || send_init_valid(pd, init));
 }
 
-/* What is not looked at as it is where there is none. */
+/* Returns the attributes with defaults for members that do not apply. */
 static struct rnic_qp_init init_of(const struct rnic_qp_init *given)
 {
     const struct rnic_service *service = rnic_service_of(given->type);
@@ -102,7 +102,7 @@ static struct rnic_qp_init init_of(const struct rnic_qp_init *given)
     return init;
 }
 
-/* What the QP refers to is in use as long as it is there. */
+/* Adds `by` to the use counts of the objects that the QP refers to. */
 static void count_users(const struct rnic_qp *qp, uint32_t by)
 {
     qp->pd->users += by;
@@ -116,8 +116,8 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
-/* A QP and its queues in one block stand where few translations of addresses find them; queues so
- * large that they are one anyway have memory of their own. */
+/* A QP and its queues share a block, so that few address translations cover them. Queues larger
+ * than this limit are allocated separately. */
 #define BLOCK_MOST ((size_t)64 << 10)
 #define LINE       ((size_t)64)
 
@@ -126,7 +126,7 @@ static size_t in_lines(size_t size)
     return (size + LINE - 1) / LINE * LINE;
 }
 
-/* Bytes of the block that a QP with such queues is in. */
+/* Returns the length of the block for a QP with these queues. */
 static size_t block_len(const struct rnic_sq *sq, const struct rnic_rq *rq)
 {
     size_t len = in_lines(sizeof(struct rnic_qp)) +
@@ -145,7 +145,7 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the queues, still empty, into the block. */
+/* Moves the queues, which are still empty, into the block. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));
@@ -169,7 +169,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
         return RNIC_ERR_INVALID;
     init = init_of(given);
     if (init.type == RNIC_QPT_GSI)
-        qpn = ROCE_QP_GSI; /* one a device (R171) */
+        qpn = ROCE_QP_GSI; /* one per device (R171) */
     if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
     qp = rnic->qpns.cnt < rnic->limits.max_qp ? rnic_slab_get(&rnic->slab, block_len_of(&init))
@@ -241,7 +241,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
-    count_users(qp, UINT32_MAX); /* one fewer */
+    count_users(qp, UINT32_MAX); /* subtracts one */
     len = block_len(&qp->req.sq, &qp->resp.rq);
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);

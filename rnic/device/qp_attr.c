@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The table of ibv_modify_qp. Sources: IBTA vol. 1 10.3.1 (C10-20), 11.2.5.3; man ibv_modify_qp(3)
- * for what RESET to RTS require; drivers/infiniband/core/verbs.c of Linux (qp_state_table), for the
- * rest. Path migration is left out, which RoCE does not have (R197), and the change of queue sizes,
- * which this device does not do.
+ * The table of ibv_modify_qp. Sources: IBTA vol. 1 10.3.1 (C10-20), 11.2.5.3; man
+ * ibv_modify_qp(3) for the requirements of RESET to RTS; drivers/infiniband/core/verbs.c of
+ * Linux (qp_state_table) for the rest. Path migration is omitted, because RoCE does not have it
+ * (R197). The change of queue sizes is omitted, because this device does not support it.
  */
 #include "device/qp_attr.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* QP: work requests and packets, and what the transport asks of the device. */
+/* QP: work requests, packets, and the callbacks of the transport. */
 #include <string.h>
 #include "device/device.h"
 
-/* The SRQ that receive WQEs came from last, or NULL. */
+/* Returns the SRQ that the last receive WQE came from, or NULL. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
 {
     return qp->resp.recv_queue != &qp->resp.rq ? rnic_srq_of(qp->resp.recv_queue) : NULL;
 }
 
-/* Into the list of those with something to send. */
+/* Adds the QP to the list of QPs with packets to send, if it has any. */
 static void queue_if_ready(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
@@ -25,7 +25,7 @@ static void queue_if_ready(struct rnic_qp *qp)
         rnic_list_add(&rnic->ready, &qp->ready);
 }
 
-/* After something that concerned the requester. */
+/* Updates the device after a change of the requester. */
 static void settle_requester(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
@@ -53,9 +53,9 @@ void rnic_qp_settle(struct rnic_qp *qp)
     settle_requester(qp);
 }
 
-/* After something that concerned the responder alone: unless it failed or used an SRQ, there may be
- * a response to send, and nothing else. Each half leaves the lines of the other alone: with many
- * QPs they are not in any cache. */
+/* Updates the device after a change of the responder only. Unless the responder failed or used an
+ * SRQ, the only effect is that it may have a response to send. It does not access the requester's
+ * cache lines, which are in no cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -82,7 +82,7 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
     return RNIC_OK;
 }
 
-/* Where a datagram goes; false if that cannot be said. */
+/* Gets the destination of a datagram. Returns false if it has none. */
 static bool find_dest(const struct rnic_qp *qp, const struct rnic_send_wr *wr,
                       struct rnic_dest *dest)
 {
@@ -98,7 +98,7 @@ static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_sen
     return rnic_ud_post(&qp->req, wr, &dest);
 }
 
-/* What a queue does not know of. */
+/* Checks the properties of a request that a send queue does not know. Returns 0 or an error. */
 static int refused(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     if (!qp->service->sends)
@@ -129,7 +129,7 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* with what the transport is to know of it */
+    struct rnic_send_wr bind; /* copy with the members that the transport needs */
     int error;
 
     rnic_qp_prefetch_requester(qp);
@@ -158,7 +158,7 @@ int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done
     for (*done = 0; *done < cnt; ++*done) {
         int error;
 
-        /* As rnic_input_burst(): all QPs of a part of the posts, then all their queues. */
+        /* As in rnic_input_burst(): prefetches the QPs of a group of posts, then their queues. */
         if (*done % RNIC_BURST == 0) {
             size_t end = *done + RNIC_BURST < cnt ? *done + RNIC_BURST : cnt;
 
@@ -193,7 +193,7 @@ static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     unsigned index = rnic_pkey_index(qp->pd->rnic, pkt->bth.pkey);
 
-    /* A QP may have a P_Key that the port has not: rnic_qp_attr.pkey is a value. */
+    /* The QP may have a P_Key that the port does not have: rnic_qp_attr.pkey is a value. */
     rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);
     rnic_qp_settle(qp);
 }
@@ -202,7 +202,7 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* no request was sent before the ACK that is due from now on */
+    if (qp->ack_delayed) /* from now on, no request was sent before the ACK that is due */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
@@ -231,8 +231,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     settle_requester(qp);
 }
 
-/* While a request waits for its turn to be sent, it is not the responder that is silent: the timer
- * starts anew, as it does when the request is sent. */
+/* If the request has not been sent because it waits for its turn, restarts the timer: the responder
+ * is not silent. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
     rnic_time at;
@@ -244,8 +244,8 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
     rnic_qp_settle(qp);
 }
 
-/* Requests and responses take turns, so that neither a long READ nor a long WRITE starves what goes
- * the other way. */
+/* Requests and responses alternate, so that a long READ or a long WRITE does not starve the other
+ * direction. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
     qp->turn = !qp->turn;
@@ -270,10 +270,10 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->encap = qp->encap;
     pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
-    /* Acknowledgements go first and are not held: the newest stands for those before it, and a
-     * program learns that its message arrived before it gets the answer, as programs expect. One
-     * WRITE of one packet may pass them: nothing completes at the peer with it, and a peer that
-     * looks at its memory has it a packet earlier. */
+    /* Acknowledgements are sent first and are not delayed. The newest one covers the earlier ones.
+     * A program expects to learn that its message arrived before it receives the response. One
+     * WRITE of one packet may precede them: it completes nothing at the peer, and a peer that polls
+     * its memory gets the data one packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {
@@ -292,16 +292,16 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     return any;
 }
 
-/* ---- what the transport asks for: transport/transport_ops.h
- * ------------------------------------------- */
+/* ---- callbacks of the transport: transport/transport_ops.h ------------------------------------
+ */
 
-/* Where the keys of requests are looked up: for an XRC target, where the SRQ is that the request in
- * hand names (Annex A14); NULL if it is gone. */
+/* Returns the PD in which the keys of requests are looked up. For an XRC target, it is the PD of
+ * the SRQ that the current request names (Annex A14), or NULL if that SRQ was destroyed. */
 static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
 {
     const struct rnic_srq *srq;
 
-    if (qp->type != RNIC_QPT_XRC_RECV) /* which is near; qp->xrcd is not */
+    if (qp->type != RNIC_QPT_XRC_RECV) /* qp->type is in a cached line; qp->xrcd is not */
         return qp->pd;
     srq = rnic_srq_find(qp->xrcd, qp->resp.srqn);
     return srq ? srq->pd : NULL;
@@ -392,8 +392,8 @@ static void raise_event(void *ctx, enum rnic_event_type type)
     rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
 }
 
-/* A responder that failed still sends its NAK; when the requester did, nothing is sent any more,
- * and of some services the receive queue goes on (R192). */
+/* Handles the failure of a QP. A failed responder still sends its NAK. If the requester failed,
+ * nothing more is sent, and for some services the receive queue continues (R192). */
 static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Whether a packet belongs to a QP: its addresses (R051) and its P_Key (R049, R050). */
+/* Checks whether a packet belongs to a QP: its addresses (R051) and its P_Key (R049, R050). */
 #include <string.h>
 #include "device/device.h"
 
-#define PKEY_BASE 0x7FFFu /* the part of a P_Key that names the partition */
+#define PKEY_BASE 0x7FFFu /* bits of a P_Key that identify the partition */
 #define PKEY_FULL 0x8000u /* full member */
 
 static bool pkey_fits(uint16_t mine, uint16_t theirs)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* QP: its states and attributes. */
+/* QP: states and attributes. */
 #include <string.h>
 #include "device/av.h"
 #include "device/device.h"
@@ -23,7 +23,7 @@ const char *rnic_qp_state_name(enum rnic_qp_state state)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* R049, R194: each attribute in its range, and within the device's limits. */
+/* Returns true if each attribute is in its range and within the device's limits (R049, R194). */
 static bool values_valid(const struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
     const struct rnic *rnic = qp->pd->rnic;
@@ -57,20 +57,20 @@ static void set_av(struct rnic_qp *qp, const struct rnic_av *av)
     if (qp->av.udp_sport == 0)
         qp->av.udp_sport = rnic_av_sport(qp->av.flow, qp->qpn, qp->resp.attr.dest_qpn);
     if (rnic_ecn_on(&qp->pd->rnic->attr.ecn) && (qp->av.tclass & 3) == 0)
-        qp->av.tclass |= 2; /* else no switch would mark it (R005) */
+        qp->av.tclass |= 2; /* switches mark only ECN-capable packets (R005) */
     qp->encap = rnic_gid_encap(gid);
     memcpy(qp->sgid, gid->gid, sizeof(qp->sgid));
     rnic_av_envelope(qp->pd->rnic, &qp->av, &qp->env);
 }
 
-/* QP 1 has its own whatever is said (R171). */
+/* Sets the Q_Key. QP 1 always has its well-known one (R171). */
 static void set_qkey(struct rnic_qp *qp, uint32_t qkey)
 {
     qp->qkey = qp->type == RNIC_QPT_GSI ? ROCE_QKEY_GSI : qkey;
     qp->resp.attr.qkey = qp->req.attr.qkey = qp->qkey;
 }
 
-/* Puts valid values where they are used. The halves are started by what enters RTR and RTS. */
+/* Stores valid attributes. The transitions to RTR and RTS start the two halves of the transport. */
 static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
     struct rnic_responder_attr *resp = &qp->resp.attr;
@@ -108,7 +108,7 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
         req->rnr_retry = attr->rnr_retry;
     if (mask & (RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY))
         rnic_retry_change(&qp->req.retry, req->timeout, req->retry_cnt, req->rnr_retry);
-    if (mask & RNIC_QP_AV) /* after dest_qpn, of which the source port is derived */
+    if (mask & RNIC_QP_AV) /* after dest_qpn, because the source port depends on it */
         set_av(qp, &attr->av);
 }
 
@@ -121,11 +121,11 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     qp->state = RNIC_QPS_ERR;
     rnic_requester_flush(&qp->req);
     rnic_responder_flush(&qp->resp);
-    if (entered && qp->srq) /* o11-5.2.5, R195: it holds none and takes none any more */
+    if (entered && qp->srq) /* o11-5.2.5, R195: the QP holds no WQE of the SRQ and takes no more */
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 
-/* Leaves the connection behind: R190. */
+/* Resets the QP for a new connection (R190). */
 static void enter_reset(struct rnic_qp *qp)
 {
     rnic_responder_reset(&qp->resp);
@@ -138,7 +138,7 @@ static void enter_reset(struct rnic_qp *qp)
     qp->cq_lost = false;
 }
 
-/* The transport follows the state, whose attributes are set. */
+/* Updates the transport after a state change. The attributes are already set. */
 static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_drained)
 {
     struct rnic_responder_attr resp = qp->resp.attr;
@@ -166,7 +166,7 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         if (qp->state != RNIC_QPS_SQD)
             qp->drained = !tell_drained;
         break;
-    case RNIC_QPS_SQE: break; /* no row enters it */
+    case RNIC_QPS_SQE: break; /* no transition enters SQE */
     case RNIC_QPS_ERR:
         rnic_responder_stop(&qp->resp);
         rnic_qp_enter_err(qp);
@@ -174,7 +174,7 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
     }
     qp->state = state;
     if (state == RNIC_QPS_RTS || state == RNIC_QPS_SQD)
-        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* may end in ERR */
+        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* the QP may end in ERR */
 }
 
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
@@ -192,7 +192,7 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     if ((mask & takes.required) != takes.required || (mask & ~(takes.required | takes.optional)) ||
         !values_valid(qp, attr, mask))
         return RNIC_ERR_INVALID; /* R187 */
-    /* Resources that owe an answer cannot move. */
+    /* Responder resources cannot change while responses are due. */
     if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.responses.cnt)
         return RNIC_ERR_BUSY;
     set_values(qp, attr, mask);
@@ -201,7 +201,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     return RNIC_OK;
 }
 
-/* All that the transition takes, except what would be optional later in life. */
+/* Modifies a QP with all attributes that the transition accepts, except those that are optional
+ * later. */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
 {
     struct rnic_qp_attr whole = *attr;

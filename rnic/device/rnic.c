@@ -62,7 +62,7 @@ void rnic_del(struct rnic *rnic)
     rnic_mcast_free(rnic);
     while (!rnic_list_empty(&rnic->ahs))
         rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
-    /* Before the QPs, which 2A windows hold (R213). */
+    /* windows first, because 2A windows block the destruction of QPs (R213) */
     while (!rnic_list_empty(&rnic->mws))
         rnic_mw_del(RNIC_LIST_OF(rnic->mws.next, struct rnic_mw, link));
     while (!rnic_list_empty(&rnic->qps))
@@ -88,7 +88,8 @@ void rnic_del(struct rnic *rnic)
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-/* For this port: its MAC address or a group's. The source MAC means nothing (R053). */
+/* Returns true if the frame is for this port: its MAC address or that of a group. The source MAC
+ * address is not checked (R053). */
 static bool mac_is_mine(const struct rnic *rnic, const uint8_t dst[6])
 {
     return (dst[0] & 1) != 0 || memcmp(dst, rnic->attr.mac, sizeof(rnic->attr.mac)) == 0;
@@ -106,8 +107,8 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
     return false;
 }
 
-/* Whether the bytes make a packet, but for the ICRC: R016, R028, R029. Counts what it turns down.
- */
+/* Parses a frame. Returns false and counts it if it is not a valid packet (R016, R028, R029). The
+ * ICRC is checked later. */
 static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *frame, size_t len)
 {
     int error = roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
@@ -118,7 +119,8 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
         rnic->counters.rx_not_roce++;
         return false;
     }
-    /* A reserved opcode of a reliable service is refused by the responder, not dropped (R031). */
+    /* Packets with a reserved opcode of a reliable service are passed on: the responder sends a NAK
+     * (R031). */
     if (!error && (pkt->op->svc == ROCE_SVC_RC || pkt->op->svc == ROCE_SVC_XRC))
         pkt->defects &= ~(UINT32_C(1) << ROCE_DEFECT_OPCODE);
     if (error || roce_pkt_dropped(pkt)) {
@@ -128,7 +130,8 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
     return true;
 }
 
-/* The QP that a packet names, or NULL. Asks for what the packet will use of it. */
+/* Returns the QP that a packet names, or NULL. Prefetches the parts of the QP that the packet
+ * needs. */
 static struct rnic_qp *fetch_qp(const struct rnic *rnic, const struct roce_pkt *pkt)
 {
     struct rnic_qp *qp = rnic_map_get(&rnic->qpns, pkt->bth.dest_qp);
@@ -142,8 +145,8 @@ static struct rnic_qp *fetch_qp(const struct rnic *rnic, const struct roce_pkt *
     return qp;
 }
 
-/* Whether a packet is for the QP that it names: R046-R052, R054. Nothing here ever moves a QP to
- * the error state (R056). QP 0 does not exist on RoCE. */
+/* Returns true if the packet is acceptable for its QP (R046-R052, R054). No failure here moves a QP
+ * to the error state (R056). QP 0 does not exist on RoCE. */
 static bool is_for(const struct rnic *rnic, const struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     uint8_t src[16];
@@ -156,7 +159,8 @@ static bool is_for(const struct rnic *rnic, const struct rnic_qp *qp, const stru
            (!qp->service->connected || rnic_qp_addr_fits(qp, pkt->encap, src, dst));
 }
 
-/* A datagram to a group: each QP attached gets it, or drops it for itself (R175). */
+/* Delivers a datagram to a multicast group. Each attached QP receives or drops it independently
+ * (R175). */
 static void deliver(struct rnic *rnic, const struct rnic_mcast_group *group,
                     const struct roce_pkt *pkt, rnic_time now)
 {
@@ -194,7 +198,8 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
     }
 }
 
-/* A packet of good form and the QP that it names, or NULL: R023 first of all. */
+/* Processes a well-formed packet for the QP that it names, which may be NULL. Checks the ICRC first
+ * (R023). */
 static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct rnic_qp *qp,
                          rnic_time now)
 {
@@ -226,15 +231,16 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
     struct roce_pkt pkt;
 
     now = rnic_clock(rnic, now);
-    if (form_valid(rnic, &pkt, frame, len)) /* what is fetched comes while the CRC runs */
+    if (form_valid(rnic, &pkt, frame, len)) /* the QP is prefetched while the CRC is computed */
         input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
 }
 
 /*
- * Three walks over a few frames: each asks for the memory that the next one needs, so that the
- * packets wait for it together. What takes longest with 100,000 QPs is to translate addresses, and
- * a processor forgets what it is asked for when it is busy with other translations: with the first
- * lines of all QPs asked for in a row, packets took 1.7 times as long (AMD EPYC, Zen 5, a guest).
+ * Processes a few frames in three passes. Each pass prefetches the memory that the next one
+ * needs, so that the packets wait for it together. With 100,000 QPs, address translation takes
+ * the most time, and a processor drops prefetches while it is busy with other translations.
+ * Prefetching the first lines of all QPs in a row made packets take 1.7 times as long (AMD EPYC,
+ * Zen 5, a guest).
  */
 void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now)
 {
@@ -269,7 +275,7 @@ static size_t sent(struct rnic *rnic, int len)
     return (size_t)len;
 }
 
-/* The QPs whose time to send has come. */
+/* Moves the paced QPs whose time has come to the list of ready QPs. */
 static void release_paced(struct rnic *rnic, rnic_time now)
 {
     struct rnic_cc *cc;
@@ -279,14 +285,15 @@ static void release_paced(struct rnic *rnic, rnic_time now)
             rnic_list_add(&rnic->ready, &cc->qp->ready);
 }
 
-/* The ACKs whose hold is over. */
+/* Ends the hold of delayed ACKs if its time is over. */
 static void release_acks(struct rnic *rnic, rnic_time now)
 {
     if (rnic->delayed_ack.until <= now)
         rnic_delayed_ack_release(&rnic->delayed_ack, &rnic->ready);
 }
 
-/* What this device sends to a group that it is in itself: the wire does not bring it back. */
+/* Delivers a sent multicast packet to local members of the group, because the network does not
+ * return it. */
 static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
     const struct rnic_mcast_group *group;
@@ -299,7 +306,8 @@ static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, 
         deliver(rnic, group, &pkt, now);
 }
 
-/* One packet of a QP, then the next QP has its turn: none waits for another's READ (R251). */
+/* Sends one packet of a QP, then the next QP has its turn: no QP waits for the end of another's
+ * READ (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
     if (cap < ROCE_FRAME_MAX)
@@ -318,7 +326,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         int len = 0;
 
         rnic_list_del(&qp->ready);
-        /* With many QPs the next one is not in any cache. */
+        /* with many QPs, the next one is in no cache */
         __builtin_prefetch(rnic->ready.next);
         if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
             continue;
@@ -353,7 +361,8 @@ bool rnic_ack_waits(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->delayed_ack.qps);
 }
 
-/* A responder has no timer: it acknowledges at once (R100), unless the caller holds ACKs. */
+/* Returns the earliest timer. A responder has no timer: it acknowledges immediately (R100), unless
+ * the caller holds ACKs. */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Service: what the device must know of a transport service: one row each. */
+/* Properties of the transport services that the device needs: one row for each QP type. */
 #ifndef RNIC_SERVICE_H
 #define RNIC_SERVICE_H
 
@@ -7,15 +7,15 @@
 #include "wire/opcode.h"
 
 struct rnic_service {
-    enum roce_svc svc;  /* of its packets (R030) */
-    bool connected;     /* one peer, whose address is checked (R051); else datagrams */
-    bool sqe;           /* an error of the send queue leaves the receive queue alive (R192) */
+    enum roce_svc svc;  /* service of its packets (R030) */
+    bool connected;     /* has one peer, whose address is checked (R051); false for datagrams */
+    bool sqe;           /* an error of the send queue does not stop the receive queue (R192) */
     bool sends;         /* has a send queue */
-    bool receives;      /* takes requests */
-    bool receive_queue; /* its own, or a basic SRQ */
+    bool receives;      /* accepts requests */
+    bool receive_queue; /* has a receive queue or a basic SRQ */
 };
 
-/* NULL for a type that this device has not. */
+/* Returns the row of a QP type; NULL if the device does not support it. */
 const struct rnic_service *rnic_service_of(enum rnic_qp_type type);
 
 #endif

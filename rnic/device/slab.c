@@ -8,8 +8,8 @@
 #include "device/pages.h"
 
 #define LINE       64u
-#define CHUNK_MOST (4 * RNIC_HUGE_PAGE) /* taken at a time at most: a 50th of 100,000 QPs */
-#define FIRST_CNT  4u                   /* blocks of the first chunk */
+#define CHUNK_MOST (4 * RNIC_HUGE_PAGE) /* largest chunk: a 50th of the memory of 100,000 QPs */
+#define FIRST_CNT  4u                   /* number of blocks in the first chunk */
 
 struct free_block {
     struct free_block *next;
@@ -23,12 +23,12 @@ struct chunk {
 
 struct rnic_slab_class {
     struct rnic_slab_class *next;
-    size_t size; /* of a block, whole cache lines */
+    size_t size; /* size of a block, a multiple of a cache line */
     struct free_block *free;
     struct chunk *chunks;
-    uint8_t *fresh; /* the part of the newest chunk that was never given out */
+    uint8_t *fresh; /* unused part of the newest chunk */
     size_t fresh_len;
-    size_t chunk_len; /* of the newest chunk */
+    size_t chunk_len; /* length of the newest chunk */
 };
 
 void rnic_slab_free(struct rnic_slab *slab)
@@ -53,7 +53,7 @@ static size_t whole_lines(size_t size)
     return (size + LINE - 1) / LINE * LINE;
 }
 
-/* The class of this size; made if it is not there. NULL without memory. */
+/* Finds or creates the class of this size. Returns NULL if out of memory. */
 static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
 {
     struct rnic_slab_class *cls = slab->first;
@@ -71,7 +71,7 @@ static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
     return cls;
 }
 
-/* Another chunk, twice as large as the last one, up to a limit. */
+/* Allocates another chunk, twice as large as the last one, up to a limit. */
 static int add_chunk(struct rnic_slab_class *cls)
 {
     size_t len = cls->chunk_len ? 2 * cls->chunk_len : FIRST_CNT * cls->size;
@@ -108,7 +108,7 @@ static int add_chunk(struct rnic_slab_class *cls)
 #endif
 #endif
 #ifndef OWN_BLOCKS
-#define OWN_BLOCKS 0 /* 1: each block is the allocator's, so that a sanitizer sees its bounds */
+#define OWN_BLOCKS 0 /* 1: blocks from malloc(), so that a sanitizer can check their bounds */
 #endif
 
 void *rnic_slab_get(struct rnic_slab *slab, size_t size)
@@ -149,7 +149,7 @@ void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size)
     if (!block)
         return;
     cls = find_class(slab, whole_lines(size));
-    assert(cls); /* because the block was got from it */
+    assert(cls); /* the block was allocated from this class */
     free_block->next = cls->free;
     cls->free = free_block;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Slab: blocks of memory for QPs, each with its queues behind it, cut from large chunks. With very
- * many QPs what a packet costs is finding the translation of its QP's addresses: chunks in huge
- * pages (pages.h) make that cheap. A device with a few QPs has a small chunk.
+ * Allocator of memory blocks for QPs, each followed by its queues, cut from large chunks. With
+ * very many QPs, the address translation of the QP dominates the cost of a packet; chunks in
+ * huge pages (pages.h) make it cheap. A device with few QPs has a small chunk.
  */
 #ifndef RNIC_SLAB_H
 #define RNIC_SLAB_H
@@ -12,16 +12,16 @@
 struct rnic_slab_class;
 
 struct rnic_slab {
-    struct rnic_slab_class *first; /* by size of block; a device has few sizes */
+    struct rnic_slab_class *first; /* classes by block size; a device has few sizes */
 };
 
-/* A zeroed slab is empty and ready. rnic_slab_free() gives all back, blocks in use too. */
+/* Frees all memory, including blocks in use. A zeroed slab is empty and usable. */
 void rnic_slab_free(struct rnic_slab *slab);
 
-/* A block of `size` zero bytes, on a cache line of its own, or NULL without memory. */
+/* Returns a block of `size` zero bytes, aligned to a cache line, or NULL if out of memory. */
 void *rnic_slab_get(struct rnic_slab *slab, size_t size);
 
-/* Gives a block back that was got with this size. NULL is fine. */
+/* Frees a block of this size. Accepts NULL. */
 void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size);
 
 #endif

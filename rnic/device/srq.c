@@ -68,7 +68,7 @@ int rnic_srq_del(struct rnic_srq *srq)
         return RNIC_OK;
     if (srq->users)
         return RNIC_ERR_BUSY;
-    /* Target QPs hold no reference; one may be in the middle of a message. */
+    /* Target QPs hold no reference, and may be in the middle of a message. */
     qps = &srq->pd->rnic->qps;
     for (struct rnic_list *at = qps->next; srq->xrcd && at != qps; at = at->next)
         rnic_responder_srq_gone(&RNIC_LIST_OF(at, struct rnic_qp, link)->resp, &srq->rq);
@@ -92,7 +92,7 @@ void rnic_srq_free(struct rnic_srq *srq)
     free(srq);
 }
 
-/* Of another size, with the WQEs that messages in progress hold. */
+/* Resizes the queue; WQEs of messages in progress are kept. */
 static int resize(struct rnic_srq *srq, uint32_t max_wr)
 {
     struct rnic_list *qps = &srq->pd->rnic->qps;

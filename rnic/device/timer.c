@@ -30,7 +30,7 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer)
         timers->used &= ~(UINT64_C(1) << timer->cls);
 }
 
-/* At the end of its list, never before what is there already. */
+/* Appends a timer to its list; its time is never before that of the last one. */
 static void enqueue(struct rnic_timers *timers, struct rnic_timer *timer)
 {
     struct rnic_list *head = &timers->head[timer->cls];
@@ -47,9 +47,10 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
 {
     uint8_t cls = (uint8_t)(wait == RNIC_RETRY_RNR ? 32 + code : code);
 
-    assert(cls < RNIC_TIMER_CLASSES); /* because codes have 5 bits */
+    assert(cls < RNIC_TIMER_CLASSES); /* codes have 5 bits */
     if (deadline == RNIC_NEVER || (!rnic_list_empty(&timer->link) && timer->cls == cls)) {
-        if (timer->deadline != deadline) /* most QPs only receive: their line stays clean */
+        if (timer->deadline !=
+            deadline) /* most QPs only receive, and their cache line stays clean */
             timer->deadline = deadline;
         return;
     }
@@ -59,8 +60,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
     enqueue(timers, timer);
 }
 
-/* The front of a list that is set for the time it stands there, or NULL if the list is empty now.
- */
+/* Moves timers that were set again or cleared. Returns the first timer that is set for its time in
+ * the list, or NULL. */
 static struct rnic_timer *front(struct rnic_timers *timers, unsigned cls)
 {
     struct rnic_list *head = &timers->head[cls];

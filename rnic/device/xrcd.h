@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* XRCD: an XRC domain: which SRQs the requests of an XRC target QP may name (Annex A14, R180). */
+/* XRC domain: the SRQs that requests to an XRC target QP may name (Annex A14, R180). */
 #ifndef RNIC_XRCD_H
 #define RNIC_XRCD_H
 
@@ -8,8 +8,8 @@
 
 struct rnic_xrcd {
     struct rnic *rnic;
-    struct rnic_list link; /* rnic.xrcds */
-    uint32_t users;        /* SRQs and target QPs */
+    struct rnic_list link; /* link in rnic.xrcds */
+    uint32_t users;        /* number of SRQs and target QPs */
 };
 
 #endif

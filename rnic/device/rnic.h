@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rnic: the software RNIC as its users see it: sans-I/O, deterministic, no clock, no thread.
+ * The software RNIC: deterministic, without I/O, clock or thread.
  *
- * Drive it with two calls: rnic_input() takes a frame that arrived, rnic_output() gives the next
- * frame to send. Time is the caller's: every entry that can depend on it takes `now` in nanoseconds
- * from any fixed start; rnic_deadline() says when the device next wants rnic_expire(). Calls that
- * see `now` go back treat it as no time passed. A device and all its objects belong to one thread
- * at a time.
+ * Callers pass received frames to rnic_input() and send the frames that rnic_output() returns.
+ * The caller provides the time: functions that depend on it take `now`, in nanoseconds since any
+ * fixed time. rnic_deadline() returns when to call rnic_expire(). If `now` goes back, no time
+ * has passed. A device and all its objects belong to one thread at a time.
  *
- * What is shared with the transport below stands in transport/work.h and send.h, which this header
+ * Types shared with the transport are in transport/work.h and send.h, which this header
  * includes: access rights, SGEs, work requests, completions (struct rnic_wc), event types.
  *
- * The objects are those of the verbs, with what verbs hides made choosable, so that replay and
- * tests can pin it: QPN, starting PSN and MSN, keys. Enumerations have the numbers of their ibv_*
- * counterparts where there is one (rdma-core, infiniband/verbs.h).
+ * The objects are those of the verbs. Replay and tests can also choose values that verbs hides:
+ * QPN, starting PSN and MSN, keys. Enumerations have the values of their ibv_* counterparts, if
+ * there are any (rdma-core, infiniband/verbs.h).
  *
- * Errors are negative enum rnic_error. A peer's violation is never an error code: it shows as a NAK
- * on the wire, a completion status, an event, or a counter. After an error nothing has changed.
+ * Errors are negative values of enum rnic_error. After an error nothing has changed. A violation
+ * by a peer is never an error code: it causes a NAK, a completion status, an event, or a
+ * counter.
  *
  * Rule numbers R001.. are those of rnic/rules.md.
  */
@@ -36,10 +36,10 @@ typedef uint64_t rnic_time; /* nanoseconds */
 
 enum rnic_error {
     RNIC_OK = 0,
-    RNIC_ERR_NOMEM = -1,   /* no memory, or a device limit is reached */
-    RNIC_ERR_INVALID = -2, /* an argument is out of its range or objects do not belong together */
-    RNIC_ERR_BUSY = -3,    /* the object is still used by another (R205) */
-    RNIC_ERR_EXISTS = -4,  /* the chosen QPN or key is taken */
+    RNIC_ERR_NOMEM = -1,   /* out of memory, or a limit of the device is reached */
+    RNIC_ERR_INVALID = -2, /* an argument is out of range, or objects do not belong together */
+    RNIC_ERR_BUSY = -3,    /* another object still uses the object (R205) */
+    RNIC_ERR_EXISTS = -4,  /* the chosen QPN or key is in use */
     RNIC_ERR_STATE = -5,   /* not allowed in the QP's state (R183, R188) */
     RNIC_ERR_FULL = -6,    /* the queue is full */
 };
@@ -73,30 +73,31 @@ struct rnic_gid {
 
 /* Congestion management (Annex A17.9); all zero: none. */
 struct rnic_ecn {
-    bool np;                        /* answer packets marked "congestion experienced" with CNPs */
-    bool rp;                        /* slow a QP down that a CNP names */
-    uint32_t min_time_between_cnps; /* us, for each QP (R219) */
-    uint8_t cnp_dscp;               /* 0..63: of the CNPs sent */
-    struct rnic_dcqcn_attr dcqcn;   /* with rp */
+    bool np;                        /* notification point: answers CE-marked packets with CNPs */
+    bool rp;                        /* reaction point: slows down a QP that receives CNPs */
+    uint32_t min_time_between_cnps; /* minimum time between CNPs of a QP, us (R219) */
+    uint8_t cnp_dscp;               /* DSCP of sent CNPs, 0..63 */
+    struct rnic_dcqcn_attr dcqcn;   /* parameters of the reaction point */
 };
 
-/* Both points on, with the values that NVIDIA documents: 4 us, DSCP 48, those of dcqcn.h. */
+/* Enables both points with the values that NVIDIA documents: 4 us, DSCP 48, and those of dcqcn.h.
+ */
 void rnic_ecn_defaults(struct rnic_ecn *ecn);
 
-/* What a device holds at most; the members of struct ibv_device_attr and ibv_qp_cap. A count that
- * is reached is RNIC_ERR_NOMEM (ENOMEM of the verbs), a size above its limit RNIC_ERR_INVALID. */
+/* Limits of a device; the members of struct ibv_device_attr and ibv_qp_cap. Exceeding a count gives
+ * RNIC_ERR_NOMEM (ENOMEM of the verbs), exceeding a size gives RNIC_ERR_INVALID. */
 struct rnic_limits {
-    uint64_t max_mr_size; /* bytes of one region */
+    uint64_t max_mr_size; /* maximum size of a region, bytes */
     uint32_t max_pd;
     uint32_t max_mr;
     uint32_t max_mw;
     uint32_t max_cq;
-    uint32_t max_cqe; /* depth of a CQ */
+    uint32_t max_cqe; /* maximum depth of a CQ */
     uint32_t max_qp;
-    uint32_t max_qp_wr;           /* of either queue */
-    uint32_t max_sge;             /* of a work request */
-    uint32_t max_sge_rd;          /* of a READ */
-    uint32_t max_inline;          /* bytes */
+    uint32_t max_qp_wr;           /* maximum depth of a send or receive queue */
+    uint32_t max_sge;             /* maximum number of SGEs of a work request */
+    uint32_t max_sge_rd;          /* maximum number of SGEs of a READ */
+    uint32_t max_inline;          /* maximum inline data, bytes */
     uint32_t max_qp_rd_atom;      /* max_dest_rd_atomic */
     uint32_t max_qp_init_rd_atom; /* max_rd_atomic */
     uint32_t max_ah;
@@ -105,56 +106,58 @@ struct rnic_limits {
     uint32_t max_srq_sge;
     uint32_t max_xrcd;
     uint32_t max_mcast_grp;
-    uint32_t max_mcast_qp_attach; /* QPs of one group */
-    uint32_t max_pkeys;           /* the port has as many, from the beginning on; lower than
-                                     rnic_attr.pkey_cnt: there is no such device */
+    uint32_t max_mcast_qp_attach; /* maximum number of QPs in a multicast group */
+    uint32_t max_pkeys;           /* size of the P_Key table; rnic_new() fails if it is less than
+                                   * rnic_attr.pkey_cnt */
 };
 
 struct rnic_attr {
     uint8_t mac[6];
-    struct rnic_gid gid[RNIC_GID_MAX]; /* one of all zeros is an empty slot */
+    struct rnic_gid gid[RNIC_GID_MAX]; /* all zeros: an empty slot */
     unsigned gid_cnt;                  /* 1..RNIC_GID_MAX */
-    /* The P_Keys of the port: what QP 1 takes (R050), and what a completion's pkey_index counts. */
+    /* P_Key table of the port. QP 1 accepts all of them (R050); a completion's pkey_index refers to
+     * it. */
     uint16_t pkey[RNIC_PKEY_MAX];
-    unsigned pkey_cnt; /* 0..RNIC_PKEY_MAX; 0 is taken as the default one alone, 0xFFFF */
-    uint32_t mtu; /* longest datagram: 256, 512, 1024, 2048 or 4096 bytes; 0 is taken as 4096 */
-    /* QPNs that the device chooses lie in qpn_first..qpn_last (2..0xFFFFFE); 0, 0: the whole space.
-     * One that the user chooses may lie anywhere. */
+    unsigned pkey_cnt; /* 0..RNIC_PKEY_MAX; 0: only the default P_Key, 0xFFFF */
+    uint32_t mtu;      /* longest datagram, bytes: 256, 512, 1024, 2048 or 4096; 0 means 4096 */
+    /* Range of QPNs that the device chooses from (2..0xFFFFFE); 0, 0: all. QPNs that the user
+     * chooses may be outside. */
     uint32_t qpn_first;
     uint32_t qpn_last;
-    /* Lower limits than the device's own; 0 and whatever is higher leave it at those. */
+    /* Limits below the device's own; 0 and higher values have no effect. */
     struct rnic_limits limits;
-    /* Of keys and QPNs: a seed, which makes them repeatable, or the system's random source. */
+    /* Source of keys and QPNs: a seed, which makes them repeatable, or the system's random source.
+     */
     uint64_t seed;
     bool unpredictable;
-    /* Whether the bytes of a region are there still, to be read or written; NULL: they are. Asked
-     * for each piece that a packet touches, after everything else. */
+    /* Returns whether bytes of a region are still accessible for reading or writing; NULL: they
+     * always are. Called last, for each piece of memory that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
-    bool mw_2a; /* type 2 windows are 2A; false: 2B. A device has one kind (o10-37.2.31) */
-    /* With it the packets of QPs whose tclass has no ECN bits are sent as ECT(0) (R005). */
+    bool mw_2a; /* type 2 windows are 2A; false: 2B. A device supports one kind (o10-37.2.31) */
+    /* If on, packets of QPs whose tclass has no ECN bits are sent as ECT(0) (R005). */
     struct rnic_ecn ecn;
 };
 
-/* A device, or NULL without memory or with a count, the MTU, the range of QPNs or a parameter of
- * ecn out of range. */
+/* Creates a device. Returns NULL if out of memory, or if a count, the MTU, the range of QPNs or a
+ * parameter of ecn is out of range. */
 struct rnic *rnic_new(const struct rnic_attr *attr);
 
-/* Frees the device and every object still in it. NULL is fine. */
+/* Frees the device and all its objects. Accepts NULL. */
 void rnic_del(struct rnic *rnic);
 
-/* The limits that hold, every one of which can be reached. */
+/* Gets the limits of the device. Each of them can be reached. */
 void rnic_limits_get(const struct rnic *rnic, struct rnic_limits *out);
 
-/* Sets a slot of the GID table, or empties it (NULL, or a GID of all zeros). What uses the slot
- * keeps the address it began with, and gets no packets any more while no slot has it (R052).
- * RNIC_ERR_INVALID for a slot from RNIC_GID_MAX on, or a type that is none. */
+/* Sets or empties a slot of the GID table; NULL and a GID of all zeros empty it. Objects that use
+ * the slot keep their address, but receive no packets while no slot has it (R052). Returns
+ * RNIC_ERR_INVALID if the slot is not below RNIC_GID_MAX or the type is unknown. */
 int rnic_gid_set(struct rnic *rnic, unsigned idx, const struct rnic_gid *gid);
 
-/* The GID in a slot; false if it is empty or there is no such slot. */
+/* Gets the GID in a slot. Returns false if the slot is empty or does not exist. */
 bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
 
-/* A whole frame, from the Ethernet header on, without FCS, arrived at `now`. The bytes are the
- * caller's again on return. Never fails: what cannot be used is counted and dropped. */
+/* Processes a frame received at `now`, from the Ethernet header on, without FCS. Does not keep a
+ * reference to the bytes. Never fails: unusable frames are counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 /* Several frames at once, in order; the same as rnic_input() for each, but with many QPs cheaper.
@@ -166,38 +169,38 @@ struct rnic_rx {
 #define RNIC_BURST 16u
 void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now);
 
-/* Writes the next frame to send to `buf` and returns its length, or 0 if there is none, or if `cap`
- * is below ROCE_FRAME_MAX. Call until it returns 0. */
+/* Writes the next frame to `buf`. Returns its length, or 0 if there is none or if `cap` is below
+ * ROCE_FRAME_MAX. Call it until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
-/* Whether a QP has something to send other than an ACK that waits. CNPs are not counted. */
+/* Returns true if a QP has packets to send other than a delayed ACK. Ignores CNPs. */
 bool rnic_output_ready(const struct rnic *rnic);
 
-/* Longest hold of an ACK, ns. Only ACKs of QPs wait whose own ACK timer runs at least 16 times as
- * long: the peer's timer is likely to be the same, and the delay that CM announces is longer
- * (R150). */
+/* Longest hold of an ACK, ns. Only QPs whose own ACK timer is at least 16 times as long delay ACKs:
+ * the peer's timer is probably the same, and the delay announced by CM is longer (R150). */
 #define RNIC_ACK_HOLD_NS 1000000u
 
 /*
- * Delayed ACK: until the time `until`, rnic_output() keeps back the ACKs of QPs that have nothing
- * else to send. Such an ACK is sent when the hold ends, or together with a NAK, a READ response or
- * a request of its QP; a later request of the peer replaces it by the ACK of both. An `until` that
- * is not in the future ends the hold. NAKs never wait. rnic_deadline() counts a waiting ACK.
+ * Delays ACKs: until the time `until`, rnic_output() does not return the ACKs of QPs that have
+ * nothing else to send. Such an ACK is sent when the hold ends, or with the next NAK, READ
+ * response or request of its QP. A later request of the peer replaces it by an ACK of both. An
+ * `until` that is not in the future ends the hold. NAKs are never delayed. rnic_deadline()
+ * includes delayed ACKs.
  */
 void rnic_ack_hold(struct rnic *rnic, rnic_time until);
-bool rnic_ack_waits(const struct rnic *rnic); /* whether an ACK is kept back */
+bool rnic_ack_waits(const struct rnic *rnic); /* Returns true if an ACK is being delayed. */
 
-/* When rnic_expire() is next wanted; RNIC_NEVER if no timer runs. Exact once rnic_output() has
- * returned 0; before that it may be too early, never too late. */
+/* Returns when rnic_expire() must be called; RNIC_NEVER if no timer runs. The result is exact after
+ * rnic_output() returned 0; before that it may be too early, but never too late. */
 rnic_time rnic_deadline(const struct rnic *rnic);
 
-/* Lets the timers due at `now` fire. Earlier or repeated calls do nothing. */
+/* Handles the timers that are due at `now`. Earlier or repeated calls do nothing. */
 void rnic_expire(struct rnic *rnic, rnic_time now);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* Each counts packets, or what it says; names as operators know them from rdma-core's drivers and
- * vendor tools. Those of the transport are in work.h. */
+/* Counters, mostly of packets, with the names of rdma-core's drivers and vendor tools. The counters
+ * of the transport are in work.h. */
 #define RNIC_DEVICE_COUNTERS(X)                                                                    \
     X(rx_packets, "frames given to rnic_input")                                                    \
     X(tx_packets, "frames given out by rnic_output")                                               \
@@ -240,32 +243,34 @@ struct rnic_event {
     struct rnic_srq *srq; /* or NULL */
 };
 
-/* Takes the oldest event: true and *out, or false if there is none. At most 1024 are kept; further
- * ones of a kind already pending for the same object are merged. */
+/* Removes the oldest event and stores it in *out. Returns false if there is none. At most 1024 are
+ * queued; a repeated event of the same kind for the same object is merged. */
 bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
 
 /* ---- protection domains and memory ----------------------------------------------------------- */
 
 int rnic_pd_new(struct rnic *rnic, struct rnic_pd **out);
-/* RNIC_ERR_BUSY while an MR, a window, a QP, an SRQ or an address handle is in it. NULL is fine. */
+/* Destroys a PD. Returns RNIC_ERR_BUSY while an MR, a window, a QP, an SRQ or an address handle is
+ * in it. Accepts NULL. */
 int rnic_pd_del(struct rnic_pd *pd);
 
 struct rnic_mr_attr {
-    void *addr;      /* the memory; stays valid until rnic_mr_dereg */
-    uint64_t len;    /* bytes; 0 is allowed and grants nothing */
-    uint64_t iova;   /* the address peers and SGEs use for addr[0]; iova + len <= 2^64 - 1. With
-                        RNIC_ACCESS_ZERO_BASED it is 0 whatever is said here (R209) */
-    unsigned access; /* enum rnic_access; remote write or atomic need local write (R207) */
+    void *addr;      /* the memory; must stay valid until rnic_mr_dereg() */
+    uint64_t len;    /* length, bytes; 0 is allowed and grants nothing */
+    uint64_t iova;   /* address that peers and SGEs use for addr[0]; iova + len <= 2^64 - 1. Ignored
+                      * and 0 with RNIC_ACCESS_ZERO_BASED (R209) */
+    unsigned access; /* enum rnic_access; remote write and atomic need local write (R207) */
     uint32_t key;    /* lkey and rkey; 0 lets the device choose an unpredictable one */
     bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
 };
 
-/* RNIC_ERR_EXISTS if the key is taken; RNIC_ERR_INVALID for flags that do not go together, more
- * bytes than max_mr_size, an end past 2^64 - 1, or no address with a length. */
+/* Registers memory. Returns RNIC_ERR_EXISTS if the key is in use. Returns RNIC_ERR_INVALID for
+ * contradicting flags, more bytes than max_mr_size, an end beyond 2^64 - 1, or a length without an
+ * address. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
 
-/* Its keys stop working at once, also for packets on their way (R208). RNIC_ERR_BUSY while a window
- * is bound to it (R213). NULL is fine. */
+/* Deregisters a region. Its keys become invalid immediately, also for packets in flight (R208).
+ * Returns RNIC_ERR_BUSY while a window is bound to it (R213). Accepts NULL. */
 int rnic_mr_dereg(struct rnic_mr *mr);
 uint32_t rnic_mr_key(const struct rnic_mr *mr);
 
@@ -277,11 +282,11 @@ enum rnic_mr_rereg {
 };
 
 /*
- * Changes what `flags` names, at once for all packets to come, and keeps the key; a region that a
- * peer invalidated is good again. `pd` and the members of `attr` that no flag names are not looked
- * at. After an error the region is as it was (ibv_rereg_mr(3): the old one stays valid):
- * RNIC_ERR_INVALID for flags, access or addresses that are none, or a change of ZERO_BASED without
- * TRANSLATION; RNIC_ERR_BUSY while a window is bound to it.
+ * Changes the attributes in `flags` for all future packets and keeps the key. A region that a
+ * peer invalidated becomes valid again. Ignores `pd` and the members of `attr` that are not in
+ * `flags`. After an error the region is unchanged (ibv_rereg_mr(3)). Returns RNIC_ERR_INVALID
+ * for invalid flags, access or addresses, or a change of ZERO_BASED without TRANSLATION, and
+ * RNIC_ERR_BUSY while a window is bound to it.
  */
 int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
                   const struct rnic_mr_attr *attr);
@@ -290,102 +295,106 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
 
 /* Numbers of enum ibv_mw_type. */
 enum rnic_mw_type {
-    RNIC_MW_TYPE_1 = 1, /* for every QP of the PD (R210) */
-    RNIC_MW_TYPE_2 = 2, /* for the QP that it was bound through: 2A by its QPN alone, 2B by its
-                           QPN and PD, as rnic_attr.mw_2a says (R210) */
+    RNIC_MW_TYPE_1 = 1, /* usable by every QP of the PD (R210) */
+    RNIC_MW_TYPE_2 = 2, /* usable by the QP that it was bound through: 2A checks its QPN, 2B its QPN
+                         * and PD; rnic_attr.mw_2a selects (R210) */
 };
 
-/* Whether type 2 windows of this device are 2A: IBV_DEVICE_MEM_WINDOW_TYPE_2A, else _2B. */
+/* Returns true if type 2 windows of this device are 2A (IBV_DEVICE_MEM_WINDOW_TYPE_2A), false if
+ * 2B. */
 bool rnic_mw_2a(const struct rnic *rnic);
 
 /*
- * A window opens nothing until rnic_post_send() with RNIC_WR_BIND_MW binds it. The bind waits for
- * everything posted before it and happens before everything posted after it; it needs MW_BIND and
- * the PD of the region, a range inside it, and LOCAL_WRITE of it for remote write or atomic; a type
- * 2 window must not be bound and its length not 0. What fails in its turn, completes with
- * RNIC_WC_MW_BIND_ERR, and the QP goes to ERR (R211; C10-72 to C10-75, o10-37.2.30, o10-37.2.40).
+ * Creates a memory window. It grants nothing until rnic_post_send() with RNIC_WR_BIND_MW binds
+ * it. The bind is executed in the order of posting. It needs MW_BIND and the PD of the region, a
+ * range inside the region, and LOCAL_WRITE for remote write or atomic. A type 2 window must be
+ * unbound and its length not 0. A bind that fails completes with RNIC_WC_MW_BIND_ERR, and the QP
+ * goes to ERR (R211; C10-72 to C10-75, o10-37.2.30, o10-37.2.40).
  *
- * Each bind of type 1 gives a new key, which rnic_mw_rkey() tells at once after the post; the old
- * one opens what it did until the bind happens (ibv_bind_mw(3)). A bind with len 0 unbinds. A type
- * 2 window is taken back by LOCAL_INV or a SEND with Invalidate; of one that is free already that
- * changes nothing, and is no error in its PD. LOCAL_INV of another key completes with
- * RNIC_WC_MW_BIND_ERR, "memory management operation error" (R204). The end of its QP frees a 2B
- * window (o10-2.2.5); a QP with 2A windows bound does not end: RNIC_ERR_BUSY (R213).
+ * Each bind of type 1 creates a new key, which rnic_mw_rkey() returns immediately after the
+ * post. The old key stays valid until the bind is executed (ibv_bind_mw(3)). A bind with len 0
+ * unbinds. LOCAL_INV or a SEND with Invalidate unbinds a type 2 window; for an unbound one in
+ * the QP's PD this has no effect. LOCAL_INV of another key completes with RNIC_WC_MW_BIND_ERR,
+ * "memory management operation error" (R204). Destroying its QP unbinds a 2B window (o10-2.2.5).
+ * A QP with bound 2A windows cannot be destroyed: RNIC_ERR_BUSY (R213).
  */
 int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out);
-int rnic_mw_del(struct rnic_mw *mw); /* bound or not; NULL is fine */
+int rnic_mw_del(struct rnic_mw *mw); /* Destroys a window, bound or not. Accepts NULL. */
 
-/* The key as of the last bind posted (type 1) or done (type 2). */
+/* Returns the key of the last bind that was posted (type 1) or executed (type 2). */
 uint32_t rnic_mw_rkey(const struct rnic_mw *mw);
 enum rnic_mw_type rnic_mw_type(const struct rnic_mw *mw);
 
 /* ---- completion queues ----------------------------------------------------------------------- */
 
-/* "SUCCESS", "LOC_LEN_ERR", ...; "unknown" for a number that is none. */
+/* Returns "SUCCESS", "LOC_LEN_ERR", ...; "unknown" for an undefined number. */
 const char *rnic_wc_status_name(enum rnic_wc_status status);
 
-int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* 1..max_cqe */
-int rnic_cq_del(struct rnic_cq *cq); /* RNIC_ERR_BUSY while a QP or XRC SRQ uses it; NULL is fine */
+int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* Creates a CQ of depth
+                                                                           * 1..max_cqe. */
+int rnic_cq_del(struct rnic_cq *cq); /* Destroys a CQ. Returns RNIC_ERR_BUSY while a QP or XRC SRQ
+                                      * uses it. Accepts NULL. */
 
-/* Takes up to `cnt` completions, the oldest first (R198), and returns how many. A CQ that ran over
- * raised RNIC_EVENT_CQ_ERR, keeps what it has, and takes no more; a QP whose completion was lost
- * goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
+/* Removes up to `cnt` completions, the oldest first (R198). Returns their number. A CQ that
+ * overflowed raised RNIC_EVENT_CQ_ERR; it keeps its completions and accepts no more. A QP whose
+ * completion was lost goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
 size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
 
-/* Another depth; the completions in it stay, in order. RNIC_ERR_INVALID for a depth that is none,
- * or less than the CQ holds; RNIC_ERR_NOMEM without memory. Neither changes anything. An overrun
- * CQ stays one. */
+/* Changes the depth; the completions stay, in order. Returns RNIC_ERR_INVALID for an invalid depth
+ * or one below the number of completions, and RNIC_ERR_NOMEM if out of memory. Then nothing has
+ * changed. An overflowed CQ stays in error. */
 int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth);
 uint32_t rnic_cq_depth(const struct rnic_cq *cq);
 
 /*
- * Asks for one notification: for the next completion added, or with `solicited_only` the next that
- * is of a message with SE or has an error (R201). To ask again before it came changes nothing,
- * except that "next" wins over "solicited" (C11-31). A completion that is already there does not
- * count: arm first, then poll until empty, and none can be missed.
+ * Requests one notification: for the next completion or, with `solicited_only`, for the next one
+ * with SE or an error (R201). A second request before the notification has no effect, except
+ * that "next" replaces "solicited" (C11-31). Earlier completions cause no notification: arm
+ * first, then poll until the CQ is empty.
  */
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
-/* Takes the oldest notification: its CQ, or NULL if there is none. As many come out as were asked
- * for and raised; one that was raised does not go away because the CQ was polled. */
+/* Removes the oldest notification. Returns its CQ, or NULL if there is none. Polling the CQ does
+ * not remove its notification. */
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic);
 
 /* ---- shared receive queues and XRC domains --------------------------------------------------- */
 
 int rnic_xrcd_new(struct rnic *rnic, struct rnic_xrcd **out);
-int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* RNIC_ERR_BUSY while an SRQ or QP is in it; or NULL */
+int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* Destroys an XRC domain. Returns RNIC_ERR_BUSY while an
+                                            * SRQ or QP is in it. Accepts NULL. */
 
 struct rnic_srq_init {
     uint32_t max_wr;  /* 1..32768 */
     uint32_t max_sge; /* 1..32 */
-    uint32_t limit;   /* 0..max_wr: RNIC_EVENT_SRQ_LIMIT_REACHED comes once when a message takes a
-                         WQE and fewer than this are left (R196); 0: never */
-    /* Both NULL: a basic SRQ, of the QPs created with it. Both set: an XRC SRQ; its completions go
-     * to this CQ, with the QPN of the target QP that the message came to. */
+    uint32_t limit;   /* 0..max_wr: RNIC_EVENT_SRQ_LIMIT_REACHED is raised once when a message uses
+                       * a WQE and fewer than this are left (R196); 0: never */
+    /* Both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ; its completions
+     * are added to this CQ, with the QPN of the target QP. */
     struct rnic_xrcd *xrcd;
     struct rnic_cq *cq;
     uint32_t srqn; /* 1..0xFFFFFF; 0 lets the device choose an unpredictable one */
 };
 
-/* The SGEs of its WQEs are looked up in `pd`, whatever the PD of the QP. RNIC_ERR_EXISTS if the
- * number is taken; RNIC_ERR_INVALID for a size out of range, or one of xrcd and cq without the
- * other or of another device. */
+/* Creates an SRQ. The SGEs of its WQEs use `pd`, not the PD of the QP. Returns RNIC_ERR_EXISTS if
+ * the number is in use, and RNIC_ERR_INVALID for a size out of range, or if only one of xrcd and cq
+ * is set or one belongs to another device. */
 int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
 
-/* RNIC_ERR_BUSY while there is a QP that was made with it. WQEs in it are dropped. A message that
- * is arriving for an XRC SRQ is refused from then on. NULL is fine. */
+/* Destroys an SRQ and drops its WQEs. A message that is arriving for an XRC SRQ is rejected from
+ * then on. Returns RNIC_ERR_BUSY while a QP that was created with it exists. Accepts NULL. */
 int rnic_srq_del(struct rnic_srq *srq);
 
-/* Changes what is not NULL: RNIC_ERR_INVALID for max_wr below the WQEs that are posted or in use,
- * or a limit above max_wr. Setting the limit arms it anew. */
+/* Changes the attributes that are not NULL. Returns RNIC_ERR_INVALID for a max_wr below the WQEs
+ * that are posted or in use, or a limit above max_wr. Setting the limit arms it again. */
 int rnic_srq_modify(struct rnic_srq *srq, const uint32_t *max_wr, const uint32_t *limit);
 
-/* As it is now; limit 0: not armed. */
+/* Gets the current attributes; limit is 0 if not armed. */
 void rnic_srq_view(const struct rnic_srq *srq, struct rnic_srq_init *out);
 uint32_t rnic_srq_num(const struct rnic_srq *srq);
 
-/* RNIC_ERR_FULL when max_wr are posted or in use; RNIC_ERR_STATE once the SRQ is in error: an XRC
- * SRQ whose CQ ran over, of which RNIC_EVENT_SRQ_ERR told. */
+/* Posts a receive. Returns RNIC_ERR_FULL if max_wr are posted or in use, and RNIC_ERR_STATE if the
+ * SRQ is in error: an XRC SRQ whose CQ overflowed, which raised RNIC_EVENT_SRQ_ERR. */
 int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
@@ -397,7 +406,7 @@ enum rnic_qp_type {
     RNIC_QPT_UC = 3,
     RNIC_QPT_UD = 4,
     RNIC_QPT_XRC_SEND = 9,  /* initiator: has no receive queue */
-    RNIC_QPT_XRC_RECV = 10, /* target: has no queue at all; keys are those of the SRQs' PDs */
+    RNIC_QPT_XRC_RECV = 10, /* target: has no queues; keys are those of the SRQs' PDs */
 };
 
 /* Numbers of enum ibv_qp_state. */
@@ -415,88 +424,90 @@ const char *rnic_qp_state_name(enum rnic_qp_state state);
 
 struct rnic_qp_init {
     enum rnic_qp_type type;
-    struct rnic_cq *recv_cq; /* not looked at for XRC, which has no receive queue */
-    uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one; of the
-                                GSI QP, which a device has once, 0 or 1 */
+    struct rnic_cq *recv_cq; /* ignored for XRC, which has no receive queue */
+    uint32_t qpn;            /* 2..0xFFFFFE; 0 lets the device choose an unpredictable one; for the
+                              * GSI QP, one per device, 0 or 1 */
     uint32_t max_recv_wr;    /* 0..32768 */
     uint32_t max_recv_sge;   /* 1..32 */
     struct rnic_cq *send_cq; /* may be the same as recv_cq; NULL only if max_send_wr is 0 */
     uint32_t max_send_wr;    /* 0..32768 */
-    uint32_t max_send_sge;   /* 1..32; not looked at if max_send_wr is 0 */
-    uint32_t max_inline;     /* 0..1024 bytes of inline data a request */
-    struct rnic_srq *srq;    /* a basic one, in place of a receive queue; else NULL. RC, UC, UD */
-    struct rnic_xrcd *xrcd;  /* XRC_RECV: the domain whose SRQs requests may name */
-    bool no_credits;         /* RC: ACKs do not tell how many receive WQEs there are (R106) */
-    uint32_t window;         /* RC, XRC: SEND and WRITE packets unanswered at a time, 0: 256; where
-                                one that has more of them in flight is stood in for */
-    bool any_credits;        /* RC: what ACKs tell of receive WQEs holds no message back, where one
-                                that had not heard of it yet is stood in for */
+    uint32_t max_send_sge;   /* 1..32; ignored if max_send_wr is 0 */
+    uint32_t max_inline;     /* maximum inline data of a request, 0..1024 bytes */
+    struct rnic_srq *srq;    /* basic SRQ that replaces the receive queue, or NULL; RC, UC, UD */
+    struct rnic_xrcd *xrcd;  /* XRC_RECV: domain of the SRQs that requests may name */
+    bool no_credits;         /* RC: ACKs do not report the number of receive WQEs (R106) */
+    uint32_t window;         /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0:
+                              * 256. More are needed to act for a peer that has more in flight */
+    bool any_credits;        /* RC: ignores the credits in ACKs, to act for a peer that had not
+                              * received them yet */
 };
 
-/* A QP in RESET. RNIC_ERR_EXISTS if the QPN is taken; RNIC_ERR_INVALID for a member out of range,
- * or a CQ, SRQ or domain of another device; RNIC_ERR_NOMEM also where no QPN of the device's range
- * is free. */
+/* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use, RNIC_ERR_INVALID for a
+ * member out of range or a CQ, SRQ or domain of another device, and RNIC_ERR_NOMEM also if no QPN
+ * of the device's range is free. */
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
 
-/* RNIC_ERR_BUSY while it is in a multicast group (R177) or 2A windows are bound to it (R213). NULL
- * is fine. */
+/* Destroys a QP. Returns RNIC_ERR_BUSY while it is in a multicast group (R177) or 2A windows are
+ * bound to it (R213). Accepts NULL. */
 int rnic_qp_del(struct rnic_qp *qp);
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
-/* Where the packets of a QP, or the datagrams of an address handle, go. */
+/* Address vector: destination of the packets of a QP or of the datagrams of an address handle. */
 struct rnic_av {
-    uint8_t dmac[6];    /* of a multicast DGID not looked at: the group has its own (R176) */
+    uint8_t dmac[6];    /* ignored for a multicast DGID, which determines the MAC address (R176) */
     uint8_t dgid[16];   /* network order */
-    uint8_t sgid_idx;   /* into rnic_attr.gid */
+    uint8_t sgid_idx;   /* index into rnic_attr.gid */
     uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 is sent as 10 (R005) */
-    uint8_t hop_limit;  /* 0 is taken as 64 */
+    uint8_t hop_limit;  /* 0 means 64 */
     uint32_t flow;      /* 20 bits */
     uint16_t udp_sport; /* 0 lets the device derive one in 0xC000..0xFFFF from both QPNs (R013) */
-    bool tagged;        /* with an 802.1Q tag of: */
+    bool tagged;        /* has an 802.1Q tag with the following members */
     uint8_t priority;   /* 0..7 */
     uint16_t vlan;      /* 0..4095 */
 };
 
 struct rnic_qp_attr {
     enum rnic_qp_state state;
-    enum rnic_qp_state cur_state; /* by mask: the state the user takes the QP to be in */
-    bool en_sqd_async_notify;     /* SQD, by mask: raise RNIC_EVENT_SQ_DRAINED */
-    bool sq_draining;             /* rnic_qp_query(): in SQD, and messages are still in progress */
-    uint8_t port_num;             /* by mask: 1 */
-    unsigned access;              /* INIT: enum rnic_access granted to the peer (R075) */
-    uint16_t pkey;                /* INIT: P_Key, 0xFFFF is the default one */
-    uint32_t qkey;                /* INIT of UD; GSI has 0x80010000 whatever this says (R171) */
-    struct rnic_av av;            /* RTR */
-    uint32_t path_mtu;            /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
-    uint32_t dest_qpn;            /* RTR */
-    uint32_t rq_psn;              /* RTR: PSN of the first request */
-    uint32_t rq_msn;              /* RTR: MSN before that request; 0 except in replay (R102) */
-    uint8_t max_dest_rd_atomic;   /* RTR: 0..16 READs and atomics answered at a time (R076) */
-    uint8_t min_rnr_timer;        /* RTR: code 0..31 (R097) */
-    uint32_t sq_psn;              /* RTR -> RTS: PSN of the first request sent */
-    uint8_t max_rd_atomic;        /* RTR -> RTS: 0..16 READs and atomics outstanding (R130) */
-    uint8_t timeout;              /* RTR -> RTS: code 0..31: 4.096 us * 2^code; 0: never (R149) */
-    uint8_t retry_cnt;            /* RTR -> RTS: 0..7 (R154) */
-    uint8_t rnr_retry;            /* RTR -> RTS: 0..7; 7 is for ever (R157) */
+    enum rnic_qp_state
+        cur_state;              /* with the mask bit: state that the user expects the QP to be in */
+    bool en_sqd_async_notify;   /* SQD, with the mask bit: raise RNIC_EVENT_SQ_DRAINED */
+    bool sq_draining;           /* rnic_qp_query(): in SQD, and messages are still in progress */
+    uint8_t port_num;           /* with the mask bit: 1 */
+    unsigned access;            /* INIT: enum rnic_access granted to the peer (R075) */
+    uint16_t pkey;              /* INIT: P_Key, 0xFFFF is the default one */
+    uint32_t qkey;              /* INIT of UD; ignored for GSI, which has 0x80010000 (R171) */
+    struct rnic_av av;          /* RTR */
+    uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
+    uint32_t dest_qpn;          /* RTR */
+    uint32_t rq_psn;            /* RTR: PSN of the first request */
+    uint32_t rq_msn;            /* RTR: MSN before that request; not 0 only in replay (R102) */
+    uint8_t max_dest_rd_atomic; /* RTR: 0..16 READs and atomics that are processed at a time
+                                 * (R076) */
+    uint8_t min_rnr_timer;      /* RTR: code 0..31 (R097) */
+    uint32_t sq_psn;            /* RTR -> RTS: PSN of the first request sent */
+    uint8_t max_rd_atomic;      /* RTR -> RTS: 0..16 READs and atomics outstanding (R130) */
+    uint8_t timeout;            /* RTR -> RTS: code 0..31: 4.096 us * 2^code; 0: never (R149) */
+    uint8_t retry_cnt;          /* RTR -> RTS: 0..7 (R154) */
+    uint8_t rnr_retry;          /* RTR -> RTS: 0..7; 7 is unlimited (R157) */
 };
 
 /*
- * RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any but RESET -> ERR, any -> RESET; INIT, RTS,
- * SQD and ERR to themselves (R183). The members a transition needs are those marked with its target
- * state; the others are not looked at; UD and GSI need pkey, qkey and sq_psn only (R186). In SQD
- * messages begun are finished, then RNIC_EVENT_SQ_DRAINED is raised; no new one is begun until RTS
- * (R191). RNIC_ERR_STATE for a transition that is not allowed, RNIC_ERR_INVALID for a value out of
- * range.
+ * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any but RESET -> ERR, any
+ * -> RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the members that are
+ * marked with its target state and ignores the others; UD and GSI need only pkey, qkey and
+ * sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is raised;
+ * no new message starts until RTS (R191). Returns RNIC_ERR_STATE for a transition that is not
+ * allowed, and RNIC_ERR_INVALID for a value out of range.
  */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
 
-/* Numbers of enum ibv_qp_attr_mask; the members of struct rnic_qp_attr they stand for. */
+/* Bits for the members of struct rnic_qp_attr, with the values of enum ibv_qp_attr_mask. */
 enum rnic_qp_mask {
     RNIC_QP_STATE = 1 << 0,
     RNIC_QP_CUR_STATE = 1 << 1,
     RNIC_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
     RNIC_QP_ACCESS_FLAGS = 1 << 3,
-    RNIC_QP_PKEY_INDEX = 1 << 4, /* pkey, the key itself */
+    RNIC_QP_PKEY_INDEX = 1 << 4, /* pkey: the P_Key itself, not an index */
     RNIC_QP_PORT = 1 << 5,
     RNIC_QP_QKEY = 1 << 6,
     RNIC_QP_AV = 1 << 7,
@@ -504,72 +515,73 @@ enum rnic_qp_mask {
     RNIC_QP_TIMEOUT = 1 << 9,
     RNIC_QP_RETRY_CNT = 1 << 10,
     RNIC_QP_RNR_RETRY = 1 << 11,
-    RNIC_QP_RQ_PSN = 1 << 12, /* and rq_msn, which is 0 except in replay */
+    RNIC_QP_RQ_PSN = 1 << 12, /* also rq_msn, which is not 0 only in replay */
     RNIC_QP_MAX_QP_RD_ATOMIC = 1 << 13,
-    RNIC_QP_ALT_PATH = 1 << 14, /* refused: there is no path migration on RoCE (R197) */
+    RNIC_QP_ALT_PATH = 1 << 14, /* rejected: RoCE has no path migration (R197) */
     RNIC_QP_MIN_RNR_TIMER = 1 << 15,
     RNIC_QP_SQ_PSN = 1 << 16,
     RNIC_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
-    RNIC_QP_PATH_MIG_STATE = 1 << 18, /* refused likewise */
-    RNIC_QP_CAP = 1 << 19,            /* refused: queues have the size they were made with */
+    RNIC_QP_PATH_MIG_STATE = 1 << 18, /* rejected, as RNIC_QP_ALT_PATH */
+    RNIC_QP_CAP = 1 << 19,            /* rejected: queues cannot be resized */
     RNIC_QP_DEST_QPN = 1 << 20,
 };
 
 /*
- * As ibv_modify_qp(3): changes the attributes in `mask` and no others; without RNIC_QP_STATE the QP
- * stays in its state. Which attributes a transition of a service requires and allows stands in
- * qp_attr.c (R184-R187). Errors as rnic_qp_modify(); also RNIC_ERR_INVALID for an attribute that is
- * missing or not allowed, or a cur_state that is not the QP's, and RNIC_ERR_BUSY for another
- * max_dest_rd_atomic while answers are owed. After an error nothing has changed.
+ * Changes the attributes in `mask` and no others, as ibv_modify_qp(3). Without RNIC_QP_STATE the
+ * QP keeps its state. The table in qp_attr.c contains the attributes that a transition requires
+ * and allows (R184-R187). Errors are those of rnic_qp_modify(). Also returns RNIC_ERR_INVALID
+ * for a missing or disallowed attribute, or a cur_state that is not the QP's, and RNIC_ERR_BUSY
+ * for another max_dest_rd_atomic while responses are due. After an error nothing has changed.
  *
- * In RTS the access rights and the RNR timer may change, of UD and GSI the Q_Key; in SQD also the
- * address vector, timeout, retry counts and the numbers of READs and atomics; the path MTU never.
- * RNIC_EVENT_SQ_DRAINED is raised only if the mask has EN_SQD_ASYNC_NOTIFY and the attribute is
- * true.
+ * In RTS, the access rights and the RNR timer can be changed, and for UD and GSI the Q_Key. In
+ * SQD, the address vector, timeout, retry counts and the numbers of READs and atomics can be
+ * changed too; the path MTU cannot. RNIC_EVENT_SQ_DRAINED is raised only if the mask has
+ * EN_SQD_ASYNC_NOTIFY and the attribute is true.
  */
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
                         rnic_time now);
 
-/* All attributes as they are now: sq_psn of the next new request, rq_psn of the next one expected
- * (ibv_query_qp(3)), and what the QP was made with. Either may be NULL. */
+/* Gets all current attributes, and those that the QP was created with. sq_psn is the PSN of the
+ * next new request, rq_psn that of the next expected one (ibv_query_qp(3)). Either may be NULL. */
 void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct rnic_qp_init *init);
 
-/* What a QP looks like from inside; for tests and reports. */
+/* Internal state of a QP, for tests and reports. */
 struct rnic_qp_view {
     enum rnic_qp_state state;
     uint32_t epsn;    /* next PSN expected */
     uint32_t msn;     /* messages completed */
     uint32_t recv_wr; /* receive WQEs posted and unused */
-    uint32_t sq_psn;  /* of the next request that was not sent yet */
-    uint32_t una_psn; /* oldest PSN not acknowledged; sq_psn if there is none */
+    uint32_t sq_psn;  /* PSN of the next request that was not sent yet */
+    uint32_t una_psn; /* oldest unacknowledged PSN; sq_psn if there is none */
     uint32_t send_wr; /* send WQEs posted and not complete */
 };
 
 void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
 
-/* Allowed from INIT on (R188); in ERR the WQE is flushed at once. RNIC_ERR_FULL when max_recv_wr
- * are posted; RNIC_ERR_INVALID for too many SGEs, or a QP that has an SRQ or receives nothing. */
+/* Posts a receive. Allowed from INIT on (R188); in ERR the WQE is flushed immediately. Returns
+ * RNIC_ERR_FULL if max_recv_wr are posted, and RNIC_ERR_INVALID for too many SGEs, or a QP that has
+ * an SRQ or no receive queue. */
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 
 /*
- * Allowed in RTS, in SQD, where it waits, and in SQE and ERR, where it is flushed at once (R188,
- * R189). Completions come in the order of posting: a signaled request completes with success or an
- * error, an unsignaled one only with an error (R198); the first error moves the QP to SQE or ERR
- * (R192). RNIC_ERR_FULL when max_send_wr are posted; RNIC_ERR_INVALID for a request that makes no
- * sense: an opcode or flag that does not exist, too many SGEs, more than 2^31 bytes or than
- * max_inline, an atomic without its 8 bytes in one SGE (R124), a datagram without an address handle
- * of the QP's PD.
+ * Posts a send request. Allowed in RTS; in SQD, where it waits; in SQE and ERR, where it is
+ * flushed immediately (R188, R189). Completions are in the order of posting. A signaled request
+ * completes with success or an error, an unsignaled one only with an error (R198). The first
+ * error moves the QP to SQE or ERR (R192). Returns RNIC_ERR_FULL if max_send_wr are posted.
+ * Returns RNIC_ERR_INVALID for an unknown opcode or flag, too many SGEs, more than 2^31 bytes or
+ * than max_inline, an atomic without its 8 bytes in one SGE (R124), and a datagram without an
+ * address handle of the QP's PD.
  *
- * A datagram completes when it is sent. One longer than rnic_attr.mtu is not sent, and completes
- * with success all the same (R168; C10-93.1.1); tx_too_long counts it.
+ * A datagram completes when it is sent. A datagram longer than rnic_attr.mtu is not sent, but
+ * completes with success (R168; C10-93.1.1); tx_too_long counts it.
  */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
-/* What rnic_post_send() would say now if the queue had room: for who posts several or none. */
+/* Returns the result that rnic_post_send() would have if the queue had room, without posting. */
 int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
-/* Posts to several QPs, in order, up to the first that fails: its error, and *done is how many were
- * posted before. The same as rnic_post_send() for each, but with many QPs cheaper. */
+/* Posts to several QPs, in order, until one fails. Returns its error; *done is the number posted
+ * before. Equal to rnic_post_send() for each, but cheaper with many QPs. */
 struct rnic_post {
     struct rnic_qp *qp;
     const struct rnic_send_wr *wr;
@@ -579,10 +591,10 @@ int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done
 /* ---- watching work requests ------------------------------------------------------------------ */
 
 /*
- * Calls `fn` at each step of each send request of the QPs made from now on; NULL ends that for QPs
- * made later. `wqe` names the request: it counts up on its QP and is the wqe of its completion.
- * *wc comes with RNIC_WR_STEP_DONE and _COMPLETED only. The function must not call the device. Who
- * wants times takes them there: the device has only those it is given.
+ * Sets a function that is called at each step of each send request of QPs created from now on;
+ * NULL ends this for later QPs. `wqe` identifies the request: a counter of the QP, equal to wqe
+ * of the completion. *wc is passed only with RNIC_WR_STEP_DONE and _COMPLETED. The function must
+ * not call the device. The device has no clock, so the function must take its own times.
  */
 typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
                           enum rnic_wr_step step, const struct rnic_wc *wc);
@@ -591,44 +603,46 @@ void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
 /* ---- datagrams ------------------------------------------------------------------------------- */
 
 /*
- * The receive buffer of a datagram begins with 40 bytes of network header (R172): the GRH of RoCEv1
- * or the IPv6 header; an IPv4 header stands in the last 20, after 20 zero bytes. The completion has
- * RNIC_WC_GRH and counts them. A datagram that does not fit, or finds no receive WQE, is dropped
- * and counted, and the WQE stays for the next one (R174).
+ * The receive buffer of a datagram starts with a 40-byte network header (R172): the GRH of
+ * RoCEv1, the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH
+ * and includes these bytes. A datagram that does not fit, or finds no receive WQE, is dropped
+ * and counted; the WQE stays for the next one (R174).
  */
 
-/* An address handle: RNIC_ERR_INVALID for a vector out of range, RNIC_ERR_NOMEM also at the limit
- * of the device. The DGID may be a multicast one. */
+/* Creates an address handle. Returns RNIC_ERR_INVALID for a vector out of range, and RNIC_ERR_NOMEM
+ * also at the device's limit. The DGID may be multicast. */
 int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out);
 
-/* Deletes it at once: requests posted with it are sent all the same. NULL is fine. */
+/* Destroys an address handle. Requests that were posted with it are still sent. Accepts NULL. */
 int rnic_ah_del(struct rnic_ah *ah);
 
-/* The vector it was made of, with what the device filled in: hop limit, multicast MAC. */
+/* Gets the vector, with the values that the device filled in: hop limit, multicast MAC address. */
 int rnic_ah_query(const struct rnic_ah *ah, struct rnic_av *av);
 
-/* The MAC address of a multicast group (R176). */
+/* Gets the MAC address of a multicast group (R176). */
 void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
 
 /*
- * Attaches a UD QP to a multicast group, in any state: it then receives what is sent to the group,
- * also by this device, also by itself, as Linux rxe and the HCAs that IPoIB was written for do.
- * Attaching twice is attaching once. The port below has to let frames for the group's MAC through.
- * RNIC_ERR_INVALID for another service or a GID that is no group's; RNIC_ERR_NOMEM also with
- * RNIC_MCAST_GROUPS groups or RNIC_MCAST_QPS QPs in this one.
+ * Attaches a UD QP in any state to a multicast group. It then receives the datagrams sent to the
+ * group, including those of this device and its own, as with Linux rxe and the HCAs that IPoIB
+ * was written for. Attaching twice has no further effect. The port must accept frames for the
+ * group's MAC address. Returns RNIC_ERR_INVALID for another service or a GID that is not
+ * multicast, and RNIC_ERR_NOMEM also with RNIC_MCAST_GROUPS groups or RNIC_MCAST_QPS QPs in this
+ * one.
  */
 int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
 
-/* RNIC_ERR_INVALID if it is not attached. */
+/* Detaches a QP. Returns RNIC_ERR_INVALID if it is not attached. */
 int rnic_mcast_detach(struct rnic_qp *qp, const uint8_t gid[16]);
 
-/* Whether it is attached to that group. */
+/* Returns true if the QP is attached to the group. */
 bool rnic_mcast_attached(const struct rnic_qp *qp, const uint8_t gid[16]);
 
-/* One of the groups that it is attached to; false if there is none. Looks through all groups. */
+/* Gets one of the groups that the QP is attached to. Returns false if there is none. Searches all
+ * groups. */
 bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 
 #define RNIC_MCAST_GROUPS 8192u
-#define RNIC_MCAST_QPS    256u /* of one group: a datagram is copied once for each */
+#define RNIC_MCAST_QPS    256u /* QPs of a group; a datagram is copied once for each */
 
 #endif

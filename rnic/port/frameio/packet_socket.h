@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A side of a live port: one capture handle of libpcap, and the descriptor that frames are sent on.
+ * Packet socket: one capture handle of libpcap on one interface. Frames are received through the
+ * handle and sent on its descriptor. A live port has up to two of them (port_pcap.h).
  */
 #ifndef PORT_FRAMEIO_PACKET_SOCKET_H
 #define PORT_FRAMEIO_PACKET_SOCKET_H
@@ -12,31 +13,33 @@
 #include "port/frameio/port.h"
 
 struct packet_socket {
-    pcap_t *pcap; /* NULL: there is none */
+    pcap_t *pcap; /* NULL: not open */
     int fd;
-    bool dead;          /* it failed: the interface went away, or the kernel and libpcap disagree */
-    uint64_t reopen_at; /* of a dead one: the next try; UINT64_MAX: none */
-    uint64_t spared;    /* no try before: one that fails at once again is left alone for a time */
-    bool plain;         /* its descriptor does not take sendmmsg() */
-    char *expression;   /* its filter; NULL before there is one */
+    bool dead;          /* the interface was removed, or the kernel and libpcap disagree */
+    uint64_t reopen_at; /* next attempt to reopen a dead handle, ns; UINT64_MAX: never */
+    uint64_t spared;    /* no attempt to reopen this handle before this time, ns */
+    bool plain;         /* the descriptor does not support sendmmsg() */
+    char *expression;   /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
-    uint64_t dropped_base; /* by handles that failed */
+    uint64_t dropped_base; /* frames dropped by the handles that this one replaced */
 };
 
-/* Whether frames can be had from it and sent on it. */
+/* Returns whether the socket can send and receive frames. */
 static inline bool packet_socket_works(const struct packet_socket *side)
 {
     return side->pcap && !side->dead;
 }
 
-/* Opens the handle of the interface `name` with a ring of `ring` bytes, or of as many as the kernel
- * has, and slots for frames of `snaplen`; it does not see what is sent on it. 0; -EPERM, -ENETDOWN,
- * -ENODEV, -EIO and the reason in words. */
+/* Opens the interface `name` with a receive ring of `ring` bytes, or of half, a quarter, ... if the
+ * kernel lacks memory. Ring slots have room for `snaplen` bytes of a frame. The socket does not
+ * receive the frames that it sends. Returns 0, or -EPERM, -ENETDOWN, -ENODEV or -EIO with the
+ * reason in `why`. */
 int packet_socket_open(struct packet_socket *side, const char *name, size_t ring, int snaplen,
                        struct error *why);
 
-/* Changes the filter without losing a frame that both let in; nothing where the side does not work.
- * 0; -EINVAL: libpcap does not take the expression; or as setsockopt(2). */
+/* Replaces the filter. No frame that passes both the old and the new filter is lost. Does nothing
+ * if the socket does not work. Returns 0, -EINVAL if libpcap cannot compile the expression, or the
+ * negative errno of setsockopt(2). */
 int packet_socket_attach(struct packet_socket *side, const char *expression);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: sends and receives frames. One interface for libpcap on an interface (port_pcap) and for
- * two ports that are put in front of another one: impairments (impair_port) and a recording
- * (record). Called by rnic/port/live and by replay.
+ * Port: sends and receives frames. Three kinds of port have this interface. port_pcap uses libpcap
+ * on a network interface. An impairing port (impair_port) or a recording port (record) works in
+ * front of another port. Called by rnic/port/live and by replay.
  *
- * 1. Open a port, and if wanted others in front of it. The port in front owns the one behind.
+ * 1. Open a port, and optionally others in front of it. The port in front owns the port behind it.
  * 2. Wait for the descriptors of rnic_port_fds(), until rnic_port_deadline().
  * 3. Call rnic_port_recv() and rnic_port_send(). rnic_port_flush() ends a batch.
- * 4. rnic_port_close() closes the port and those behind it.
+ * 4. rnic_port_close() closes the port and the ports behind it.
  *
  * A frame begins with its Ethernet header and has no FCS. `now` and deadlines are nanoseconds of
  * one monotonic clock that the caller chooses; time stamps of frames are nanoseconds of the UTC
@@ -23,20 +23,20 @@
 #include "base/error.h"
 
 enum rnic_frame_flags {
-    RNIC_FRAME_LOCAL = 1u << 0, /* received: sent on this machine, did not come over the link */
-    RNIC_FRAME_CUT = 1u << 1,   /* received: longer on the wire than what is here */
-    RNIC_FRAME_ECHO = 1u << 2,  /* to send: this port will receive it as well (set by the port) */
+    RNIC_FRAME_LOCAL = 1u << 0, /* received: sent by this machine, so it did not cross the link */
+    RNIC_FRAME_CUT = 1u << 1,   /* received: truncated, the frame on the wire was longer */
+    RNIC_FRAME_ECHO = 1u << 2, /* sent: the port sets this flag if it will also receive the frame */
 };
 
 struct rnic_frame {
     const uint8_t *data;
     uint32_t len;
     unsigned flags;      /* enum rnic_frame_flags */
-    uint64_t stamp;      /* when it was captured, ns of the UTC epoch; 0: unknown */
-    const char *comment; /* for the recording: what was done to it; or NULL */
+    uint64_t stamp;      /* capture time, ns of the UTC epoch; 0: unknown */
+    const char *comment; /* for the recording: the impairments applied to the frame; or NULL */
 };
 
-/* What a port counts, in frames. */
+/* Counters of a port, in frames. */
 #define RNIC_PORT_COUNTERS(X)                                                                      \
     X(rx_frames, "frames received")                                                                \
     X(rx_dropped, "frames the kernel dropped because the receive ring was full")                   \
@@ -63,37 +63,40 @@ struct rnic_port_stats {
 #undef X
 };
 
-/* Takes one frame; its bytes are the port's again on return. */
+/* Receives one frame from rnic_port_recv(). The port owns `frame->data`, which is valid only during
+ * the call. */
 typedef void rnic_frame_fn(void *user, const struct rnic_frame *frame);
 
-#define RNIC_PORT_FDS 4 /* most descriptors a port waits on */
+#define RNIC_PORT_FDS 4 /* upper limit of the descriptors of one port */
 
 struct rnic_port;
 
 struct rnic_port_ops {
-    /* Gives up to `max` frames that wait to `fn`, without waiting for more. The number of frames
-     * taken from the port, or a negative errno after which the port gives none any more. `fn` may
-     * be called more or less often than the number says (impairments). */
+    /* Passes at most `max` received frames to `fn`, without blocking. Returns the number of frames
+     * read, or a negative errno if the port will never receive again. With impairments `fn` may be
+     * called more or less often than the returned number. */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
-    /* Sends frames in their order: how many it took. Fewer than `cnt` means the way is full: keep
-     * the rest, and call again when fds() or deadline() say so. Frames that can never be sent are
-     * taken and counted. Takes none only when full. */
+    /* Sends frames in order and returns how many are finished. A number below `cnt` means that the
+     * send queue is full. The caller then keeps the other frames and retries when fds() or
+     * deadline() indicate it. Frames that can never be sent are counted as errors and as finished.
+     * Returns 0 only if the queue is full. */
     unsigned (*send)(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt, uint64_t now);
-    /* When the port wants a call of recv() or send() (with cnt 0) without any descriptor being
-     * ready; UINT64_MAX: never. */
+    /* Returns the time at which recv() or send() (with `cnt` 0) must be called even if no
+     * descriptor is ready. UINT64_MAX: never. */
     uint64_t (*deadline)(const struct rnic_port *port);
-    /* Fills `fds` (RNIC_PORT_FDS) with what to wait for; how many. */
+    /* Fills `fds`, which has room for RNIC_PORT_FDS, with the descriptors to poll. Returns their
+     * number. */
     unsigned (*fds)(const struct rnic_port *port, struct pollfd *fds);
     void (*stats)(struct rnic_port *port, struct rnic_port_stats *out); /* adds to *out */
-    /* Writes out what is still held; the end of a batch. May be NULL. */
+    /* Writes buffered data at the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
-    void (*close)(struct rnic_port *port); /* and of what is behind it */
-    /* In a child of fork(): closes the descriptors, which are copies of the parent's, and leaves
-     * everything else as it is; no other call follows. */
+    void (*close)(struct rnic_port *port); /* closes this port and the ports behind it */
+    /* Closes the descriptors in a child of fork(), where they are copies of the parent's.
+     * Everything else stays as it is. No other function of the port may be called afterwards. */
     void (*drop)(struct rnic_port *port);
 };
 
-/* The first member of every port. */
+/* Base of every port: the first member of its struct. */
 struct rnic_port {
     const struct rnic_port_ops *ops;
 };
@@ -120,9 +123,9 @@ static inline unsigned rnic_port_fds(const struct rnic_port *port, struct pollfd
     return port->ops->fds(port, fds);
 }
 
-/* The counters of this port and of all behind it. */
+/* Returns in *out the counters of this port plus those of all ports behind it. */
 void rnic_port_stats(struct rnic_port *port, struct rnic_port_stats *out);
 void rnic_port_flush(struct rnic_port *port);
-void rnic_port_close(struct rnic_port *port); /* NULL is fine */
+void rnic_port_close(struct rnic_port *port); /* `port` may be NULL */
 
 #endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Record: a port in front of another that writes every frame that passes to a pcapng file, with
- * interface name, nanoseconds, direction and comments. It is used by port/live/attach.c.
+ * Recording port: a port in front of another one that writes every frame to a pcapng file. The
+ * file has interface names, nanosecond timestamps, directions and comments. Used by
+ * port/live/attach.c.
  *
- * Each port writes a file of its own, FOLDER/<pid>-<number>.pcapng. pcapng_join() makes one file of
- * them when the programs have ended, and pcapng_merge.h while they run. An exclusive flock() on the
- * file shows that it still grows.
+ * Each port writes its own file, FOLDER/<pid>-<number>.pcapng. pcapng_join() joins these files
+ * after the programs have ended; pcapng_merge.h merges them while the programs run. An exclusive
+ * flock() on a file shows that its program still writes.
  *
- * A sent frame is written once the port behind took it, a received one before anybody reads it. A
- * frame that this port itself receives again is written once, when it comes back. Each batch is in
- * the file before the next one moves: a process that is killed leaves a file that is readable up to
- * the kill. Marks (pcapng_merge.h) stand before the first time of a batch and behind its last.
+ * A sent frame is written after the port behind has accepted it. A received frame is written
+ * before the device sees it. A frame that this port also receives itself is written once, when
+ * it is received. Each batch is written to the file before the next batch. So after a process is
+ * killed, its file is readable up to that time. A mark (pcapng_merge.h) precedes the first
+ * timestamp of a batch, and another follows its last frame.
  */
 #ifndef PORT_FRAMEIO_RECORD_H
 #define PORT_FRAMEIO_RECORD_H
@@ -18,12 +20,13 @@
 #include "port/frameio/port.h"
 
 struct rnic_record_attr {
-    const char *folder; /* made if it does not exist; its parent must exist */
+    const char *folder; /* created if it does not exist; its parent must exist */
     const char *iface;  /* name of the interface */
-    bool shared;        /* leave frames of other local processes to those */
+    bool shared;        /* do not write frames from other local processes: their senders do */
 };
 
-/* The new port owns `behind` (on failure it stays the caller's). 0, or a negative errno and why. */
+/* Opens a recording port in front of `behind`. Returns 0, or a negative errno with the reason in
+ * `why`. On success the new port owns `behind`; on failure the caller keeps it. */
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
                      struct rnic_port **out, struct error *why);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Interface: what the kernel says of a network interface that a device can live on: Ethernet in all
- * its forms (veth, tap, VLAN, bridge, bond) and the loopback.
+ * Interface: the kernel's description of a network interface that a device can use. It may be
+ * any kind of Ethernet interface (veth, tap, VLAN, bridge, bond) or the loopback.
  *
- * GIDs stand in the order in which Linux fills the GID table of a RoCE port
- * (drivers/infiniband/core/roce_gid_mgmt.c): first the link-local GID made of the MAC address
- * (EUI-64), then the IPv4 addresses as ::ffff:a.b.c.d, then the IPv6 addresses, each once as RoCEv1
- * and once as RoCEv2.
+ * GIDs have the order of the GID table of a RoCE port in Linux
+ * (drivers/infiniband/core/roce_gid_mgmt.c). First is the link-local GID made of the MAC address
+ * (EUI-64), then the IPv4 addresses as ::ffff:a.b.c.d, then the IPv6 addresses. Each has two
+ * entries, one for RoCEv1 and one for RoCEv2.
  */
 #ifndef PORT_NET_IFACE_H
 #define PORT_NET_IFACE_H
@@ -22,30 +22,32 @@
 
 struct rnic_iface {
     char name[RNIC_IFNAME_MAX];
-    unsigned index;    /* the kernel's, from 1 */
+    unsigned index;    /* interface index of the kernel, from 1 */
     uint8_t mac[6];    /* all zero on the loopback */
-    uint32_t mtu;      /* of the interface: bytes of an IP packet */
-    uint32_t path_mtu; /* largest RoCE path MTU that fits: 256..4096; 0: not even 256 does */
+    uint32_t mtu;      /* MTU of the interface: bytes of an IP packet */
+    uint32_t path_mtu; /* largest RoCE path MTU that fits, 256..4096; 0: none fits */
     bool up;           /* administratively up and with a carrier */
     bool loopback;
-    uint16_t vlan; /* 802.1Q id if it is a VLAN interface, else RNIC_VLAN_NONE. Its frames carry no
-                      tag here: the kernel adds and takes it. */
+    uint16_t vlan; /* 802.1Q id of a VLAN interface, else RNIC_VLAN_NONE. Frames have no tag here:
+                    * the kernel adds and removes the tag. */
     struct rnic_gid gid[RNIC_IFACE_GID_MAX];
-    bool gid_kernel[RNIC_IFACE_GID_MAX]; /* an address of the kernel's, which answers ARP and ND */
-    unsigned gid_cnt;                    /* those beyond RNIC_IFACE_GID_MAX are left out */
+    bool gid_kernel[RNIC_IFACE_GID_MAX]; /* the kernel has it and answers ARP and ND for it */
+    unsigned gid_cnt;                    /* GIDs beyond RNIC_IFACE_GID_MAX are left out */
 };
 
 /*
- * All interfaces a device can live on, in the kernel's order; the loopback last. *out is an array
- * to free() with *cnt members, NULL when there is none. 0 or a negative errno.
+ * Lists all interfaces that a device can use, in the kernel's order but with the loopback last.
+ * Returns 0 or a negative errno. *out is an array of *cnt members that the caller frees, or NULL
+ * if there is none.
  */
 int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why);
 
-/* One by name. -ENODEV if there is none or it is of a kind that cannot carry RoCE. */
+/* Finds the interface called `name`. Returns 0 or a negative errno: -ENODEV if it does not exist or
+ * is of a kind that cannot carry RoCE. */
 int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why);
 
-/* The RoCE path MTU that fits an interface MTU; 0 if none does. Annex A17: IP, UDP, BTH, the
- * longest extension headers and the ICRC come on top of the payload. */
+/* Returns the largest RoCE path MTU for the interface MTU `mtu`, or 0 if none fits. Besides the
+ * payload, a packet has IP, UDP, BTH, the longest extension headers and the ICRC (Annex A17). */
 uint32_t rnic_iface_path_mtu(uint32_t mtu);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Neigh: ARP (RFC 826) and Neighbour Discovery (RFC 4861) as frames: the questions and answers of a
- * port itself, where the kernel's table does not know a neighbour, or the address asked for is the
- * device's and not the kernel's. Pure functions over bytes; addresses are GIDs.
+ * Neigh: reads and writes frames of ARP (RFC 826) and Neighbour Discovery (RFC 4861). A port
+ * uses them where the kernel's neighbour table has no entry, or for a device's address that the
+ * kernel does not have. The functions have no state and do no I/O. Addresses are GIDs.
  */
 #ifndef PORT_NET_NEIGH_H
 #define PORT_NET_NEIGH_H
@@ -15,23 +15,25 @@
 
 enum rnic_neigh_kind { RNIC_NEIGH_NONE, RNIC_NEIGH_ASKS, RNIC_NEIGH_TELLS };
 
-/* What a frame says: who asks for whom, or whose MAC address is which. */
+/* A request for the MAC address of `target`, or a reply with it. */
 struct rnic_neigh_msg {
     enum rnic_neigh_kind kind;
-    uint8_t mac[6];     /* the asker's; or the one told */
-    uint8_t asker[16];  /* ASKS: all zero in an address probe */
-    uint8_t target[16]; /* the address asked for or told about */
+    uint8_t mac[6];     /* the sender's MAC address (ASKS) or the target's (TELLS) */
+    uint8_t asker[16];  /* ASKS: address of the sender; all zero in an address probe */
+    uint8_t target[16]; /* the address whose MAC address is asked for or announced */
 };
 
-/* True if the frame is a well-formed ARP request or reply over Ethernet and IPv4, Neighbour
- * Solicitation or Advertisement (hop limit 255, checksum right: RFC 4861, 7.1). */
+/* Parses a frame. Returns true if it is a well-formed ARP request or reply over Ethernet and IPv4,
+ * or a Neighbour Solicitation or Advertisement with hop limit 255 and a correct checksum (RFC 4861,
+ * 7.1). */
 bool rnic_neigh_read(const uint8_t *frame, size_t len, struct rnic_neigh_msg *out);
 
-/* Writes a frame and returns its length. `src` and `target` are of one family. */
+/* Writes an ARP request or Neighbour Solicitation and returns its length. `src` and `target` are
+ * both IPv4 or both IPv6. */
 size_t rnic_neigh_ask(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                       const uint8_t src[16], const uint8_t target[16]);
 
-/* The answer to a question read from a frame: `mac` has the address asked for. */
+/* Writes the reply to `question` and returns its length: `mac` is the MAC address of the target. */
 size_t rnic_neigh_tell(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                        const struct rnic_neigh_msg *question);
 

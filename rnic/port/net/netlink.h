@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Netlink: questions to the kernel's tables of links, addresses, routes and neighbours
- * (rtnetlink(7)), and notices of their changes. Messages are walked with the checks here; a message
- * that does not hold together is left out.
+ * Netlink: requests to the kernel's tables of links, addresses, routes and neighbours
+ * (rtnetlink(7)), and notifications of their changes. Every message is checked; malformed ones
+ * are skipped.
  */
 #ifndef PORT_NET_NETLINK_H
 #define PORT_NET_NETLINK_H
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One message of an answer. */
+/* Receives one message of an answer. */
 typedef void rnic_nl_fn(void *user, const struct nlmsghdr *msg);
 
-/* A request being put together. */
+/* A request under construction. */
 struct rnic_nl_request {
     struct nlmsghdr head;
     uint8_t body[256];
@@ -26,30 +26,32 @@ void rnic_nl_begin(struct rnic_nl_request *request, uint16_t type, uint16_t flag
                    const void *header, size_t size);
 void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *value, size_t size);
 
-/* Asks, and gives each message of the answer to `fn`. 0, -EAGAIN when a list changed while it was
- * told (entries may lack or come twice: ask again), or the negative errno that the kernel answered
- * or a socket call failed with. */
+/* Sends the request and calls `fn` for each message of the answer. Returns 0, -EAGAIN, or the
+ * negative errno from the kernel or from a socket call. -EAGAIN means that a list changed during
+ * the request: entries may be missing or duplicated, so the caller asks again. */
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
-/* A non-blocking socket that becomes readable when links or addresses change; or a negative errno.
- */
+/* Opens a non-blocking socket that becomes readable when links or addresses change. Returns the
+ * descriptor or a negative errno. */
 int rnic_nl_watch(void);
 
-/* Reads all notices that wait: whether there was any. Lost ones count as one. */
+/* Reads all waiting notifications. Returns 1 if there was any, else 0. Lost notifications count
+ * too. */
 int rnic_nl_drain(int fd);
 
 /*
- * The attributes of type 0..max of a message whose family header has `size` bytes: attr[type] is
- * the last of that type or NULL. Returns the family header, or NULL if the message is too short for
- * it.
+ * Finds the attributes of types 0..max in a message whose family header has `size` bytes.
+ * attr[type] is the last attribute of that type, or NULL. Returns the family header, or NULL if
+ * the message is too short for one.
  */
 const void *rnic_nl_attrs(const struct nlmsghdr *msg, size_t size, const struct rtattr **attr,
                           unsigned max);
 
-/* The same for attributes nested in another. */
+/* Finds the attributes of types 0..max that are nested in `outer`, as rnic_nl_attrs() does. */
 void rnic_nl_nested(const struct rtattr *outer, const struct rtattr **attr, unsigned max);
 
-/* The bytes of an attribute if it is there and has at least `size`, else NULL. */
+/* Returns the value of an attribute, or NULL if `attr` is NULL or the value has fewer than `size`
+ * bytes. */
 const void *rnic_nl_value(const struct rtattr *attr, size_t size);
 
 #endif

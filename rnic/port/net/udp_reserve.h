@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Guard: holds UDP port 4791 so that the kernel does not answer RoCEv2 packets, which it does not
- * understand, with ICMP port unreachable. The sockets take nothing in. Every process with a device
- * holds them at the same time.
+ * UDP port reservation: sockets bound to UDP port 4791. Without them the kernel would answer
+ * RoCEv2 packets with ICMP port unreachable. The sockets receive nothing. Several processes can
+ * have the port reserved at the same time.
  */
 #ifndef PORT_NET_UDP_RESERVE_H
 #define PORT_NET_UDP_RESERVE_H
@@ -10,10 +10,11 @@
 #include "base/error.h"
 
 struct rnic_udp_reserve {
-    int fd[2]; /* IPv4 and IPv6; -1: not open */
+    int fd[2]; /* sockets of IPv4 and IPv6; -1: not open */
 };
 
-/* 0, or -EADDRINUSE where something does not share the port: the kernel's rdma_rxe, as a rule. */
+/* Reserves the port. Returns 0 or a negative errno: -EADDRINUSE if another user does not share the
+ * port, usually the kernel's rdma_rxe. */
 int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why);
 void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Process: what each process that has a device open tells of it to those that ask. It listens under
- * a name of the registry, proc/<pid>.
+ * Process: lets each process with an open device describe its state to other processes that ask
+ * (rnic-info). The process listens under the registry name proc/<pid>.
  */
 #ifndef PORT_SHARED_PROCESS_H
 #define PORT_SHARED_PROCESS_H
@@ -9,21 +9,22 @@
 #include <stdio.h>
 #include "port/net/iface.h"
 
-/* A listening descriptor with the process's name, or a negative errno. */
+/* Listens under this process's registry name. Returns a descriptor or a negative errno. */
 int rnic_process_listen(const char *iface);
 
-/* Answers one process that connected: gives it what `describe` writes. Only root and the same user
- * are answered. Does not wait. */
+/* Accepts one connection on `fd` and sends the text that `describe` writes. Only root and processes
+ * of the same user get the text. Does not block. */
 void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *user);
 
 struct rnic_process {
     char iface[RNIC_IFNAME_MAX];
     int pid;
-    char *text; /* what its `describe` wrote; "" if it may not be asked or does not answer */
+    char *text; /* text that its `describe` wrote; "" if it refused or did not answer */
 };
 
-/* The processes that have a device open in this network namespace, this one included. *out is freed
- * by rnic_process_free(). 0, or a negative errno, of which nothing is to be freed. */
+/* Lists the processes that have a device open in this network namespace, this one included. Returns
+ * 0 or a negative errno. On success the caller frees *out with rnic_process_free(); on failure
+ * there is nothing to free. */
 int rnic_process_list(struct rnic_process **out, size_t *cnt);
 void rnic_process_free(struct rnic_process *list, size_t cnt);
 

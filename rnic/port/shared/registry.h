@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Registry: how processes on one interface share its QPN space (qpns.h) and CM ports, and find each
- * other (process.h), without a daemon. A process owns a name while it holds an abstract unix socket
- * bound to it ("\0rnic/<interface>/..."): one holder in a network namespace, and the kernel frees
- * it however the process ends. Such a socket is of datagrams and takes none; only proc/ is a
- * stream's, in a name space of its own.
+ * Registry: names by which the processes on one interface share its QPN space (qpn_alloc.h) and CM
+ * ports, and find each other (process.h). No daemon is needed. A process claims a name by binding
+ * an abstract unix socket to "\0rnic/<interface>/<name>". A name has at most one owner in a network
+ * namespace, and the kernel frees the name however the process ends. The sockets are datagram
+ * sockets that receive nothing. Only those of proc/ are stream sockets, which have a separate name
+ * space.
  *
  *   qpnblk/<n>    QPNs n * 4096 .. n * 4096 + 4095, n = 1..4094
- *   gsi           who answers for QP 1 where nobody else does
+ *   gsi           the process that answers QP 1 requests for services that no process has
  *   cm/<ps>/<n>   a port of the connection manager
- *   proc/<pid>    listens, and tells who connects what the process has
+ *   proc/<pid>    listens, and sends a description of the process to each client
  */
 #ifndef PORT_SHARED_REGISTRY_H
 #define PORT_SHARED_REGISTRY_H
@@ -19,18 +20,20 @@
 
 #define RNIC_REGISTRY_PREFIX "rnic/"
 
-/* A descriptor that holds the name, or -EADDRINUSE, -ENAMETOOLONG and the like. */
+/* Claims a name. Returns a descriptor that keeps the claim until it is closed, or a negative errno
+ * such as -EADDRINUSE or -ENAMETOOLONG. */
 int rnic_registry_bind(const char *iface, const char *name);
 
-/* Whether any process holds the name now: as the kernel says it, which needs no /proc and takes the
- * name from nobody. True also if it cannot be told (EMFILE): who is not known to be gone is there.
- */
+/* Returns whether any process has claimed the name. The kernel answers this without /proc, and the
+ * claim is not disturbed. Also returns true if the kernel cannot be asked (EMFILE): without proof
+ * that the owner is gone, the name counts as claimed. */
 bool rnic_registry_held(const char *iface, const char *name);
 
-/* The abstract address of a name: its length, or -ENAMETOOLONG. */
+/* Fills in the abstract address of a name. Returns its length, or -ENAMETOOLONG. */
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name);
 
-/* As rnic_registry_bind(), a socket of that type which does what its type does: of process.h. */
+/* Claims a name with a socket of type `type` that stays usable, unlike that of
+ * rnic_registry_bind(). Used by process.c to listen. Returns a descriptor or a negative errno. */
 int rnic_registry_bind_as(int type, const char *iface, const char *name);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hold: a lock in the hands of one of the program's threads. pthread_cancel(3) ends a thread in the
- * next call that is a cancellation point (pthreads(7)), and write(2), read(2), poll(2) and close(2)
- * are: a device in the process makes them while it holds a lock, which nobody would ever give back.
- * With hardware the same happens in the kernel, which finishes it. So a thread that holds a lock
- * cannot be cancelled; it is where it waits, and when it is back in the program.
+ * Cancellation guard: prevents pthread_cancel(3) from ending a thread of the program while the
+ * thread has a lock. A cancelled thread ends in its next cancellation point (pthreads(7)), such
+ * as write(2), read(2), poll(2) or close(2). A software device calls these functions in the
+ * program's threads with a lock taken, and the lock would never be released. With hardware the
+ * kernel does this work and completes it. So a thread cannot be cancelled while it has a lock.
+ * It can be cancelled while it waits for events, and after it has returned to the program.
  */
 #ifndef PORT_SYS_CANCEL_GUARD_H
 #define PORT_SYS_CANCEL_GUARD_H
 
 #include <pthread.h>
 
-/* What pthread_setcancelstate() gave, for rnic_cancel_restore(). */
+/* Disables cancellation. Returns the previous state for rnic_cancel_restore(). */
 static inline int rnic_cancel_disable(void)
 {
     int before;

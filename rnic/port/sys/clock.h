@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Clock: nanoseconds as the calls of the C library want them, and how long a thread waits that
- * nothing may wake. */
+/* Clock: converts nanoseconds to the types of the C library, and limits waits on descriptors that
+ * the program may have closed. */
 #ifndef PORT_SYS_CLOCK_H
 #define PORT_SYS_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* A time or a duration. */
+/* Converts a time or a duration in nanoseconds. */
 static inline struct timespec rnic_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
                              .tv_nsec = (long)(ns % 1000000000u)};
 }
 
-/* So long from now by the clock of the day, which pthread_mutex_timedlock() goes by. */
+/* Returns the time `ns` from now on the realtime clock, which pthread_mutex_timedlock() uses. */
 static inline struct timespec rnic_day_after(uint64_t ns)
 {
     struct timespec now;
@@ -24,10 +24,11 @@ static inline struct timespec rnic_day_after(uint64_t ns)
 }
 
 /*
- * A program may close all descriptors that it does not know (closefrom(3)); others may have their
- * numbers then. As with hardware its device is lost, but a thread that waits on them must neither
- * sleep for ever nor cost a CPU: it waits for RNIC_LOOK_NS at most, and where they are closed it
- * takes a nap between two looks.
+ * Limits of a wait on the device's descriptors, ns. A program may close descriptors that it did
+ * not open (closefrom(3)), and other files may get their numbers. The device is lost then, as
+ * with hardware. A thread that waits on these descriptors must neither sleep forever nor use a
+ * CPU all the time. So it waits at most RNIC_LOOK_NS and then checks them. If they are closed,
+ * it sleeps RNIC_BLIND_NS between two checks.
  */
 #define RNIC_LOOK_NS  UINT64_C(2000000000)
 #define RNIC_BLIND_NS UINT64_C(100000000)

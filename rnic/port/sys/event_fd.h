@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Bell: a marked eventfd (mark.h), readable while it rings. What has another file's number is
- * neither written nor read. Any thread may call any function.
+ * Event descriptor: a tagged eventfd (fd_tag.h) that is readable while it is signalled. If the
+ * program closed it and another file has its number, the functions neither read nor write that
+ * file. Any thread may call any function.
  */
 #ifndef PORT_SYS_EVENT_FD_H
 #define PORT_SYS_EVENT_FD_H
@@ -9,15 +10,17 @@
 #include <stdbool.h>
 #include "port/sys/fd_tag.h"
 
-/* A descriptor for rnic_tagged_close(), or -1 with errno. `flags`: as of eventfd(2). */
+/* Creates an event descriptor with the `flags` of eventfd(2). Returns a descriptor for
+ * rnic_tagged_close(), or -1 with errno. */
 int rnic_event_fd_new(int flags);
 
 void rnic_event_fd_signal(int fd);
-void rnic_event_fd_clear(int fd); /* it rings, or is O_NONBLOCK */
+void rnic_event_fd_clear(int fd); /* blocks unless the event is signalled or `fd` is O_NONBLOCK */
 
-/* In a child of fork(), whose table of descriptors is its own, but not what they refer to: puts a
- * bell of its own in the place of one, with what the program set of O_NONBLOCK and FD_CLOEXEC.
- * False if the program has closed it, or has another file under that number. */
+/* Replaces the event in a child of fork() by a new one under the same number. The child has its own
+ * descriptors, but they refer to the parent's events. Keeps the program's settings of O_NONBLOCK
+ * and FD_CLOEXEC. Returns false if the program has closed the descriptor or another file has its
+ * number, or if no new event can be created. */
 bool rnic_event_fd_renew(int fd);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mark: a file that the device opened, and not the program. A program may close all descriptors
- * that it does not know (closefrom(3)) and have files of its own under their numbers, into which
- * nothing is to be written and which nobody else may close. The mark is the signal of F_SETSIG,
- * which is never sent without F_SETOWN: it belongs to what a descriptor refers to, not to its
- * number, and goes with it through dup(2) and fork(2).
+ * Descriptor tag: marks a file that the device opened. A program may close descriptors that it
+ * did not open (closefrom(3)), and its own files may then get their numbers. The device must
+ * neither write to nor close those files. The tag is the signal number set by F_SETSIG; without
+ * F_SETOWN this signal is never sent. The tag belongs to the open file description, not to the
+ * descriptor number. So dup(2) and fork(2) preserve the tag.
  */
 #ifndef PORT_SYS_FD_TAG_H
 #define PORT_SYS_FD_TAG_H
@@ -15,14 +15,15 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* A signal that no program asks for. */
+/* A signal number that programs do not use with F_SETSIG. */
 #ifdef SIGSTKFLT
 #define RNIC_FD_TAG SIGSTKFLT
 #else
 #define RNIC_FD_TAG SIGTTOU
 #endif
 
-/* Of a file just opened, or -1. The same, or -1 with errno and the file closed. */
+/* Tags a newly opened file. `fd` may be -1 from a failed open. Returns `fd`, or -1 with errno; on
+ * failure the file is closed. */
 static inline int rnic_fd_tag(int fd)
 {
     if (fd >= 0 && fcntl(fd, F_SETSIG, RNIC_FD_TAG) < 0) {

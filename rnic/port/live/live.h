@@ -5,9 +5,9 @@
  * and the tools.
  *
  * 1. rnic_live_open() attaches a device to an interface and starts its thread.
- * 2. rnic_live_lock() gives the calling thread exclusive use of the device; between it and
- *    rnic_live_unlock() the thread calls the functions of device/rnic.h. Unlocking sends the frames
- *    that became ready.
+ * 2. rnic_live_lock() gives the calling thread exclusive use of the device. The thread then calls
+ * the functions of device/rnic.h until rnic_live_unlock(). Unlocking sends the frames that became
+ * ready.
  * 3. A program that polls calls rnic_live_drive() or rnic_live_poll(), which receive and send in
  * the calling thread. When its poll found a completion or it is about to wait for an event, it
  * calls rnic_live_leave_poll().
@@ -34,53 +34,55 @@
 
 struct rnic_live;
 
-/* What changed on the interface; several may be set. */
+/* Changes of the interface, as bits. */
 enum rnic_live_change {
     RNIC_CHANGE_LINK_UP = 1u << 0,   /* IBV_EVENT_PORT_ACTIVE */
     RNIC_CHANGE_LINK_DOWN = 1u << 1, /* IBV_EVENT_PORT_ERR */
     RNIC_CHANGE_GIDS = 1u << 2,      /* IBV_EVENT_GID_CHANGE: the device's GID table changed */
-    RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU of rnic_live_iface() */
+    RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU that rnic_live_iface() returns changed */
     RNIC_CHANGE_GONE = 1u << 4,      /* IBV_EVENT_DEVICE_FATAL: the interface was removed */
 };
 
 struct rnic_live_attr {
     const char *iface; /* "eth0", "lo" */
 
-    /* GIDs instead of those of the interface: gid_cnt 1..RNIC_GID_MAX, or 0 for the interface's.
-     * Addresses that are not the kernel's are answered for (ARP, ND) by the port itself. */
+    /* `gid_cnt` GIDs (1..RNIC_GID_MAX) of the device; with 0 the device has the interface's GIDs.
+     * The port itself answers ARP and ND for addresses that the kernel does not have. */
     const struct rnic_gid *gid;
     unsigned gid_cnt;
 
-    const char *impair; /* impairments (port/impair.h: "loss=3%,delay=10us..50us"), or NULL */
-    uint64_t seed;      /* of the impairments and, if not 0, of the device: 0 takes the system's
-                           random source for both, anything else makes them repeatable. The first
-                           QPN block is mixed in: processes with one seed differ */
-    const char *record; /* folder for pcapng files of everything sent and received, or NULL;
-                           each process has a file of its own (port/frameio/record.h) */
-    bool record_shared; /* every process here that records, records to that folder: a frame from
-                           one local process to another is then written by its sender alone */
+    const char *impair; /* impairments such as "loss=3%,delay=10us..50us" (impair/impair_rule.h), or
+                         * NULL */
+    uint64_t seed;      /* Seed of the impairments and of the device. A seed makes both repeatable;
+                         * 0: they use the system's random source. The number of the first QPN block
+                         * is mixed in, so processes with one seed differ. */
+    const char *record; /* folder for pcapng files of all frames sent and received, or NULL; each
+                         * process writes its own file (port/frameio/record.h) */
+    bool record_shared; /* `record` is the folder of all local processes: only the sender records a
+                           frame between two of them */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
     bool (*there)(const void *addr, size_t len, bool write); /* rnic_attr.there, or NULL */
-    size_t ring; /* bytes of the receive ring; 0: 16 MiB. Taken smaller if memory is short */
+    size_t ring; /* bytes of the receive ring; 0: 16 MiB. Smaller if the kernel lacks memory */
 
-    /* Anything of the device may have changed: take its events (rnic_event_get) and notified CQs.
-     * After each batch of frames or timers, and at each unlock. May be NULL. */
+    /* Called after each batch of frames or timers and at each unlock. The device may have new
+     * events (rnic_event_get) and notified CQs, which the callback should fetch. May be NULL. */
     void (*notified)(void *user, struct rnic *rnic);
-    /* The interface changed (enum rnic_live_change); rnic_live_iface() shows the new state and the
-     * device has its GIDs. May be NULL. */
+    /* Called after the interface changed; `what` has bits of enum rnic_live_change.
+     * rnic_live_iface() already returns the new state, and the device has the new GIDs. May be
+     * NULL. */
     void (*changed)(void *user, struct rnic *rnic, unsigned what);
-    /* Another process (rnic-info) asks what this one has: write text, for example a JSON object.
-     * May be NULL. */
+    /* Called when another process (rnic-info) asks for a description of this one. Writes text to
+     * `out`, for example a JSON object. May be NULL. */
     void (*describe)(void *user, struct rnic *rnic, FILE *out);
     void *user;
 };
 
-/* Opens the interface: libpcap, QPN block, guard, device, thread. Needs CAP_NET_RAW (-EPERM). All
- * strings of `attr` are copied. */
+/* Opens a live device on the interface `attr->iface`: libpcap, QPN block, UDP port reservation,
+ * device, thread. Needs CAP_NET_RAW (-EPERM). Copies all strings of `attr`. */
 int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why);
 
-/* Opens a live device on a port that exists already and takes it over. Of the interface only mac,
- * gid, gid_cnt and path_mtu are used. The device has no sockets, and QPNs of the whole space. */
+/* Opens a live device on an existing port and then owns that port. Uses only mac, gid, gid_cnt and
+ * path_mtu of `iface`. The device has no sockets, and its QPNs come from the whole QPN space. */
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
                         struct rnic_port *port, struct rnic_live **out, struct error *why);
 
@@ -88,80 +90,85 @@ int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_ifa
  * locked. */
 void rnic_live_close(struct rnic_live *live);
 
-/* Takes the lock; returns the device. */
+/* Takes the lock. Returns the device. */
 struct rnic *rnic_live_lock(struct rnic_live *live);
 
 /* Sends the ACKs that wait. Call it before a QP is stopped or deleted, or memory is deregistered:
- * the program may have seen the peer's message already. Locked. */
+ * the program may have seen the message already that such an ACK acknowledges. Locked. */
 void rnic_live_settle(struct rnic_live *live);
 
-/* Sends the frames that became ready, in this thread, calls `notified`, and releases the lock. */
+/* Sends the frames that became ready, calls `notified`, and releases the lock; all in this thread.
+ */
 void rnic_live_unlock(struct rnic_live *live);
 
 /* Sends the frames that are ready, waiting ACKs included, for a program that is about to end. Waits
  * up to a second for the lock, unless the calling thread holds it. */
 void rnic_live_flush(struct rnic_live *live);
 
-/* Returns the monotonic time, ns, as rnic_qp_modify() and others expect it. */
+/* Returns the monotonic time in ns, as rnic_qp_modify() and other device functions expect it. */
 rnic_time rnic_live_now(void);
 
 /*
- * Drives the device once in this thread, without waiting: receives, expires timers, sends. Returns
- * whether anything moved. While a program calls it repeatedly, the live device's own thread does
- * not receive; it takes over within a millisecond of the last call. It makes no system call while
- * another thread drives.
+ * Drives the device once in this thread without blocking: receives, expires timers, sends.
+ * Returns whether any frame or timer was handled. While a program calls it repeatedly, the live
+ * device's own thread does not receive. That thread resumes within a millisecond of the last
+ * call. rnic_live_poll() makes no system call while another thread drives.
  */
 bool rnic_live_poll(struct rnic_live *live);
 
-/* Does the same for a caller that holds the lock: ibv_poll_cq() reads the CQ, drives, and reads it
- * again under one lock. Calls `notified` if anything moved. Locked. */
+/* Drives the device like rnic_live_poll(), but for a caller that has the lock. With it
+ * ibv_poll_cq() reads the CQ, drives, and reads the CQ again under one lock. Calls `notified` if
+ * any frame or timer was handled. Locked. */
 bool rnic_live_drive(struct rnic_live *live);
 
-/* The program's poll found a completion, so it may stop polling and read its memory instead. If
- * frames lately waited while it did so, the live device's thread receives until the next poll.
- * `waits`: the program asked for an event and may wait for it. Locked. */
+/* Called after the program's poll found a completion: the program may now stop polling and read its
+ * memory instead. If frames lately waited during that time, the live device's thread receives until
+ * the next poll. `waits`: the program asked for an event and may block until the event. Locked. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- what the device lives on ---------------------------------------------------------------- */
 
-/* A copy of the interface's state. Also locked. */
+/* Copies the interface's state to *out. Also locked. */
 void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out);
 
-/* Counters of the port; kernel drops included. Locked. */
+/* Returns in *out the counters of the port, kernel drops included. Locked. */
 void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 
 /* ---- names shared with other processes ------------------------------------------------------- */
 
 /*
- * A QPN of this process's part of the QPN space, unpredictable, not given out now: for
- * rnic_qp_init.qpn. Frames reach a process only for QPNs from here, for QP 1, and for multicast
- * groups it joined. Claims another block of the space when one is used up. Locked. 0: none is left.
- * A QPN that the device chose itself lies in the first block, and may be given out here once more:
- * who mixes both tries again after RNIC_ERR_EXISTS.
+ * Allocates an unpredictable, unused QPN for rnic_qp_init.qpn from this process's part of the
+ * QPN space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and
+ * for multicast groups it joined. Claims another block of the space when one is used up. Locked.
+ *
+ * QPNs that the device chooses itself are in the first block. This function may return one of
+ * them again. A caller that uses both kinds tries another QPN after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_live_qpn_get(struct rnic_live *live);
 void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* after rnic_qp_del(). Locked. */
 
-/* The 12-bit number of the block claimed first: no other process on this interface has it now. The
- * CM may make its communication ids unique with it. Also locked. */
+/* Returns the 12-bit number of the first block that this process claimed. No other process on this
+ * interface has that block now, so the CM can use the number to make communication ids unique. Also
+ * locked. */
 uint32_t rnic_live_block(const struct rnic_live *live);
 
-/* Claims a name for this process, unique among the processes on this interface, as "cm/tcp/7471";
- * the kernel frees it when the process ends in whatever way. A handle >= 0 for
- * rnic_live_release(), -EADDRINUSE, or another negative errno. Also locked. */
+/* Claims a name such as "cm/tcp/7471", unique among the processes on this interface. The kernel
+ * frees the name however the process ends. Returns a handle >= 0 for rnic_live_release(),
+ * -EADDRINUSE, or another negative errno. Also locked. */
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Whether this process speaks for QP 1 of the interface where nobody else does (answers a REQ for a
- * service that no process has): exactly one does, and when it ends another one takes over by
- * asking. Also locked. */
+/* Returns whether this process answers those requests to QP 1 that no process on the interface
+ * answers, such as a REQ for an unknown service. Exactly one process does. After that process has
+ * ended, the next one that calls this function replaces it. Also locked. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
-#define RNIC_LIVE_GROUPS 64u /* multicast groups of a live device */
+#define RNIC_LIVE_GROUPS 64u /* limit of multicast groups per live device */
 
-/* Frames of a multicast group pass to the device, or no longer. Counts how often a group was
- * joined. Locked. Call it along with rnic_mcast_attach() and _detach(), for each QP once. -ENOSPC
- * when RNIC_LIVE_GROUPS are joined. */
+/* Makes frames of a multicast group reach the device, or no longer. Counts how often a group was
+ * joined. Call the functions once per QP, together with rnic_mcast_attach() and
+ * rnic_mcast_detach(). rnic_live_join() returns -ENOSPC if RNIC_LIVE_GROUPS groups are joined.
+ * Locked. */
 int rnic_live_join(struct rnic_live *live, const uint8_t gid[16]);
 void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
@@ -169,20 +176,22 @@ void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
 struct rnic_path {
     uint8_t dmac[6];
-    uint16_t vlan;     /* RNIC_VLAN_NONE: a VLAN interface's tag is the kernel's business */
-    uint8_t sgid_idx;  /* GID that the kernel would use as source; the one asked for if it was */
-    uint8_t hop_limit; /* 1 on the link, 64 through a gateway, as Linux does */
-    bool local;        /* an address of this machine */
-    bool gateway;      /* not on the link */
-    uint32_t path_mtu; /* 256..4096 */
+    uint16_t vlan;     /* RNIC_VLAN_NONE: the kernel handles the tag of a VLAN interface */
+    uint8_t sgid_idx;  /* index of the GID requested by the caller, else of the one that the kernel
+                        * prefers */
+    uint8_t hop_limit; /* 1 on the link, 64 through a gateway, as in Linux */
+    bool local;        /* the destination is an address of this machine */
+    bool gateway;      /* the next hop is a gateway */
+    uint32_t path_mtu; /* path MTU, 256..4096 */
 };
 
 /*
- * How to reach `dgid` from GID `sgid_idx` of the device (-1: the best one for that destination):
- * route, gateway, neighbour. Asks the kernel's tables first, then the link itself (ARP or ND), and
- * waits for an answer up to `timeout` nanoseconds. Not locked.
+ * Finds the path to `dgid` from GID `sgid_idx` of the device: route, gateway, neighbour. With
+ * `sgid_idx` -1 it chooses the best GID for the destination. Asks the kernel's tables first,
+ * then the link (ARP or ND), and waits at most `timeout` ns for a reply. Not locked.
  *
- * -ENETUNREACH no route over this interface, -EHOSTUNREACH no answer in time, -EINVAL no such GID.
+ * Returns 0, -ENETUNREACH if there is no route over this interface, -EHOSTUNREACH if no reply
+ * came in time, or -EINVAL if the GID does not exist.
  */
 int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out);
@@ -190,19 +199,21 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /*
- * A child of fork() has the memory of its parent's loops, but not their thread, port and names:
- * they stay the parent's. In the child a loop is like a device without a link: calls work, nothing
- * is sent or received. When the parent is gone (a program that made itself a daemon), the first
- * rnic_live_lock() or _poll() in the child claims the names again and everything runs on.
- * rnic_live_close() and rnic_live_open() work in the child as ever. Nothing is to be called for
- * this.
+ * A child of fork() has a copy of its parent's live devices, but not their threads, ports and
+ * names, which stay with the parent. In the child such a device behaves like one without a link:
+ * calls work, but nothing is sent or received. After the parent has ended (a program that became
+ * a daemon), the child's first rnic_live_lock() or rnic_live_poll() claims the names again. The
+ * device then works as before. The program need not call anything for this. rnic_live_close()
+ * and rnic_live_open() work in the child as in the parent.
  */
 
-/* Whether the loop has its port: in a child of fork() it tries to have it now. Not locked. */
+/* Returns whether the live device has its port. In a child of fork() it first tries to attach the
+ * device again. Not locked. */
 bool rnic_live_runs(struct rnic_live *live);
 
-/* Who has fork handlers of its own, for locks under which it opens and closes loops, calls this
- * before it registers them: a fork takes the locks of who came last first (pthread_atfork(3)). */
+/* Registers the fork handlers of this module. A module whose own fork handlers take locks calls
+ * this first if it opens and closes live devices under those locks. At a fork, the locks of the
+ * handlers registered last are taken first (pthread_atfork(3)). */
 void rnic_live_watch_forks(void);
 
 #endif

@@ -7,28 +7,28 @@
 #include "impair/delay_line.h"
 #include "impair/impair.h"
 
-#define QUEUED_MAX 8192u /* frames of one direction under way */
+#define QUEUED_MAX 8192u /* most frames in transit per direction */
 #define BATCH      64u
 
-/* A copy of a frame under way. */
+/* A copy of a frame in transit. */
 struct queued_frame {
-    struct delay_entry entry;  /* first: the delay line returns it */
-    struct queued_frame *next; /* in the list of due or of unused frames */
+    struct delay_entry entry;  /* must be the first member: delay_line_take() returns its address */
+    struct queued_frame *next; /* next in the list of due frames or of unused frames */
     uint32_t len;
     unsigned flags;
     uint64_t stamp;
-    char note[128]; /* rules that were applied, for the recording */
+    char note[128]; /* description of the rules that were applied, for the recording */
     uint8_t data[];
 };
 
-/* Frames of one direction. */
+/* Frames in transit in one direction. */
 struct lane {
     struct impair impair;
     enum impair_side side;
     struct delay_line line;
     struct queued_frame *due; /* frames that have arrived, oldest first */
     struct queued_frame **due_end;
-    unsigned cnt; /* frames in `line` and `due` */
+    unsigned cnt; /* number of frames in `line` and `due` */
 };
 
 struct impair_port {
@@ -36,8 +36,9 @@ struct impair_port {
     struct rnic_port *behind;
     struct impair_rules rules;
     struct lane out, in;
-    unsigned copies_max; /* copies that the rules can make of one frame, itself included */
-    bool impairs_in;     /* a rule applies to received frames */
+    unsigned copies_max; /* most copies that the rules can make of one frame, including the frame
+                          * itself */
+    bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
     uint64_t now; /* time of the current call, ns */
@@ -65,7 +66,7 @@ static void put_frame(struct impair_port *port, struct queued_frame *frame)
     port->unused = frame;
 }
 
-/* Moves the frames that have arrived from the delay line to the list of due frames. */
+/* Moves the frames whose delay is over from the delay line to the list of due frames. */
 static void release_due(struct lane *lane, uint64_t now)
 {
     struct delay_entry *entry;
@@ -90,13 +91,13 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns how many more frames the lane can take. */
+/* Returns how many more frames the lane has room for. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
     return (QUEUED_MAX - lane->cnt) / port->copies_max;
 }
 
-/* Puts one copy of the result on its way. Returns false if there is no memory. */
+/* Queues one copy of the result for its arrival time. Returns false if out of memory. */
 static bool queue_copy(struct impair_port *port, struct lane *lane, const struct rnic_frame *frame)
 {
     const struct impair_result *result = &port->result;
@@ -130,7 +131,8 @@ static void count_actions(struct rnic_port_stats *stats, const struct impair_res
     stats->impair_marked += (result->actions & (1u << IMPAIR_CE | 1u << IMPAIR_ECN)) != 0;
 }
 
-/* Applies the rules to a frame and queues what comes out. Without memory the frame is lost. */
+/* Applies the rules to a frame and queues the resulting copies. Loses the frame if out of memory.
+ */
 static void impair_frame(struct impair_port *port, struct lane *lane,
                          const struct rnic_frame *frame)
 {
@@ -149,7 +151,7 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
 /* ---- the port ----------------------------------------------------------------------------------
  */
 
-/* Sends the frames that are due until the port behind is full. */
+/* Sends the due frames until all are sent or the port behind is full. */
 static void send_due(struct impair_port *port)
 {
     struct lane *lane = &port->out;
@@ -188,7 +190,7 @@ static void on_received(void *user, const struct rnic_frame *frame)
 {
     struct impair_port *port = user;
 
-    /* A full queue loses the frame, as a receive ring does. */
+    /* a full queue loses the frame, as a full receive ring does */
     if (lane_room(port, &port->in) > 0)
         impair_frame(port, &port->in, frame);
     else

@@ -28,7 +28,8 @@ static int open_error(int status, const char *name, const char *text, struct err
     }
 }
 
-/* One try with a size of ring: 0, or a status of pcap_activate(). */
+/* Opens the handle with a ring of `ring` bytes. Returns 0 or a status of pcap_activate(); on
+ * failure with the reason in `text`. */
 static int activate(struct packet_socket *side, const char *name, size_t ring, int snaplen,
                     char *text)
 {
@@ -80,7 +81,8 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     }
     if (status < 0)
         return open_error(status, name, text, why);
-    /* Own frames: not even put into the ring where the kernel knows how (Linux 4.20). */
+    /* Frames that leave on the interface are not received. Since Linux 4.20 the kernel keeps them
+     * out of the ring; on older kernels libpcap discards them. */
     if (setsockopt(side->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 &&
         pcap_setdirection(side->pcap, PCAP_D_IN) != 0)
         return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);
@@ -89,7 +91,8 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     return 0;
 }
 
-/* pcap_setfilter() empties the socket between two filters; the kernel changes one for the other. */
+/* Uses the socket option because pcap_setfilter() discards the frames waiting in the socket. The
+ * kernel replaces one filter by the other without losing frames. */
 int packet_socket_attach(struct packet_socket *side, const char *expression)
 {
     struct bpf_program program;
@@ -101,7 +104,8 @@ int packet_socket_attach(struct packet_socket *side, const char *expression)
     if (pcap_compile(side->pcap, &program, expression, 1, PCAP_NETMASK_UNKNOWN) != 0)
         return -EINVAL;
     filter.len = (unsigned short)program.bf_len;
-    filter.filter = (void *)program.bf_insns; /* the same layout: struct bpf_insn, sock_filter */
+    /* struct bpf_insn and struct sock_filter have the same layout */
+    filter.filter = (void *)program.bf_insns;
     if (setsockopt(side->fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) < 0)
         error = -errno;
     pcap_freecode(&program);

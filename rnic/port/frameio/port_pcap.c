@@ -14,14 +14,16 @@
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-#define BATCH         64u
-#define RETRY_NS      20000u /* after ENOBUFS: the queue of a real interface has drained a little */
+#define BATCH 64u
+/* retry interval after ENOBUFS: the queue of a real interface has drained a little by then */
+#define RETRY_NS      20000u
 #define OTHER_IDLE_NS 3000u  /* interval at which the other socket is read while nothing arrives */
-#define OTHER_BUSY_NS 20000u /* the same while frames arrive */
-/* A frame that finds no room for so long, while links drain some in microseconds, never will: a
- * veth answers ENOBUFS to what is longer than its peer's MTU (Linux 6.7). */
+#define OTHER_BUSY_NS 20000u /* interval at which the other socket is read while frames arrive */
+/* Time after which a frame that gets only ENOBUFS is given up. Links drain some frames in
+ * microseconds. A veth answers ENOBUFS to every frame that is longer than its peer's MTU (Linux
+ * 6.7). */
 #define REFUSED_NS 5000000u
-#define REOPEN_NS  100000000u /* between two tries to open what failed */
+#define REOPEN_NS  100000000u /* time between two attempts to reopen a socket that failed */
 
 enum which { LINK, HOST, SIDES };
 
@@ -31,18 +33,19 @@ struct pcap_port {
     size_t ring;
     int snaplen;
     char loopback[RNIC_IFNAME_MAX];
-    struct packet_socket side[SIDES]; /* of the loopback itself only HOST */
-    enum which busy;                  /* gave frames last */
-    uint64_t both_at;                 /* when both were looked at */
-    enum which full;                  /* the side that blocks; SIDES: none */
-    bool half;           /* the multicast frame to be sent next is on the loopback already */
-    uint64_t retry_at;   /* UINT64_MAX: not waiting for a time */
-    uint64_t refused_at; /* the frame to be sent next first found no room; UINT64_MAX: it did not */
+    struct packet_socket side[SIDES]; /* a port on the loopback itself uses only HOST */
+    enum which busy;                  /* the socket that received frames last */
+    uint64_t both_at;                 /* time when both sockets were last read */
+    enum which full;                  /* the socket whose send queue is full; SIDES: none */
+    bool half;           /* the next multicast frame to send was already sent on the loopback */
+    uint64_t retry_at;   /* time of the next attempt after ENOBUFS, ns; UINT64_MAX: none */
+    uint64_t refused_at; /* time when the next frame to send first got ENOBUFS, ns; UINT64_MAX: it
+                          * did not */
     uint8_t (*host)[6];
     size_t host_cnt;
-    uint32_t *block; /* for telling what comes back */
+    uint32_t *block; /* blocks of the filter, to recognize frames that come back */
     unsigned block_cnt;
-    uint8_t (*group)[6]; /* joined */
+    uint8_t (*group)[6]; /* MAC addresses of the joined groups */
     unsigned group_cnt;
     struct rnic_port_stats stats;
 };
@@ -53,7 +56,8 @@ static void reopen(struct pcap_port *self, uint64_t now);
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
-/* A copy of an array in place of the old one; false without memory. */
+/* Replaces the array whose address is stored at `slot` by a copy of `from`. Returns false if out of
+ * memory. */
 static bool replace(void *slot, const void *from, size_t size)
 {
     void *copy = malloc(size ? size : 1);
@@ -69,7 +73,7 @@ static bool replace(void *slot, const void *from, size_t size)
     return true;
 }
 
-/* Makes the interface let a group's frames in, or no longer. */
+/* Adds a multicast MAC address to the interface's receive filter, or removes it. */
 static void member(const struct pcap_port *self, const uint8_t mac[6], bool joins)
 {
     struct packet_mreq request = {
@@ -160,17 +164,17 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
         .len = head->caplen,
         .flags = (taker->which == HOST ? RNIC_FRAME_LOCAL : 0u) |
                  (head->len > head->caplen ? RNIC_FRAME_CUT : 0u),
-        /* The handle counts in nanoseconds. */
+        /* tv_usec has nanoseconds: the handle has that precision */
         .stamp = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec,
     };
 
-    __builtin_prefetch(bytes); /* another CPU wrote it */
+    __builtin_prefetch(bytes); /* another CPU wrote the frame, so it is not in this CPU's cache */
     __builtin_prefetch(bytes + 64);
     taker->self->stats.rx_frames++;
     taker->fn(taker->user, &frame);
 }
 
-/* Reads one socket; returns the number of frames. */
+/* Reads at most `max` frames from one socket. Returns their number. */
 static int read_socket(struct pcap_port *self, enum which which, unsigned max, rnic_frame_fn *fn,
                        void *user)
 {
@@ -189,8 +193,8 @@ static int read_socket(struct pcap_port *self, enum which which, unsigned max, r
     return n > 0 ? n : 0;
 }
 
-/* Reading an empty socket costs a system call. So the socket that received frames last is read each
- * time, the other one at intervals. */
+/* Reads in each call the socket that received frames last, and the other one only at intervals:
+ * reading an empty socket costs a system call. */
 static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                           uint64_t now)
 {
@@ -200,7 +204,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* the caller's clock stands still */
+    if (now <= self->both_at || /* the caller's clock does not advance */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
         int more = read_socket(self, other, max, fn, user);
@@ -215,7 +219,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* The destination QPN of a RoCE frame, or 0. */
+/* Returns the destination QPN of a RoCE frame, or 0. */
 static uint32_t frame_qpn(const struct rnic_frame *frame)
 {
     unsigned type = (unsigned)roce_bits_get(frame->data, 12, 0, 16);
@@ -230,7 +234,7 @@ static uint32_t frame_qpn(const struct rnic_frame *frame)
     return (uint32_t)roce_bits_get(frame->data, (unsigned)bth + 5, 0, 24);
 }
 
-/* Whether our own filter lets a frame on the loopback in. */
+/* Returns whether this process will receive the frame that it sends on the loopback. */
 static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
 {
     uint32_t qpn = frame_qpn(frame);
@@ -248,7 +252,7 @@ static bool comes_back(const struct pcap_port *self, const struct rnic_frame *fr
     return false;
 }
 
-/* LINK, HOST, or SIDES for both. */
+/* Returns the socket to send on: LINK, HOST, or SIDES for both. */
 static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
 {
     if (self->iface.loopback)
@@ -258,7 +262,8 @@ static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
     return has_mac((const void *)self->host, self->host_cnt, dmac) ? HOST : LINK;
 }
 
-/* Hands frames to the kernel: how many it took, and errno when not all. */
+/* Passes frames to the kernel. Returns how many it accepted; if fewer than `cnt`, errno has the
+ * reason. */
 static int hand_over(struct packet_socket *side, const struct rnic_frame *frames, unsigned cnt)
 {
     struct mmsghdr msg[BATCH];
@@ -286,13 +291,13 @@ static int hand_over(struct packet_socket *side, const struct rnic_frame *frames
     return sendmmsg(side->fd, msg, cnt, MSG_DONTWAIT);
 }
 
-/* Sends on one side: how many frames are done with. */
+/* Sends frames on one socket. Returns how many are finished: sent, or counted as failed. */
 static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame *frames,
                      unsigned cnt, uint64_t now)
 {
     struct packet_socket *side = &self->side[which];
     unsigned done = 0;
-    bool asked = false; /* whether an error is one of now */
+    bool asked = false; /* SO_ERROR was read, so a further error is a new one */
 
     if (!packet_socket_works(side)) {
         self->stats.tx_link_down += cnt;
@@ -323,7 +328,9 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
             self->full = which;
             self->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
             return done;
-        case ENOTSOCK: /* not a socket in this libpcap, or a file of the program's by now */
+        /* libpcap's descriptor is not a socket, or the program closed it and another file has its
+         * number */
+        case ENOTSOCK:
         case ENOSYS:
             if (!side->plain) {
                 side->plain = true;
@@ -333,7 +340,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
             break;
         case EMSGSIZE: self->stats.tx_too_long++; break;
         case ENETDOWN:
-            /* Maybe only the socket's memory of a time when it was: that is told once. */
+            /* The error may be an old one that the socket stored while the link was down. The
+             * kernel reports such an error once, so read it and try again. */
             if (!asked) {
                 int before;
                 socklen_t size = sizeof(before);
@@ -354,7 +362,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
     return done;
 }
 
-/* A multicast frame goes both ways; if only the second is full it is not sent the first twice. */
+/* Sends a multicast frame on both sockets: first the loopback, then the link. If only the link is
+ * full, a later call skips the loopback. Returns 1 when both have the frame, else 0. */
 static unsigned push_both(struct pcap_port *self, struct rnic_frame *frame, uint64_t now)
 {
     if (!self->half && push(self, HOST, frame, 1, now) == 0)
@@ -467,8 +476,9 @@ static void pcap_port_drop(struct rnic_port *port)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A new handle in place of each that failed, with the same filter and groups. The new one has
- * another descriptor than the old, which an epoll set may hold still. */
+/* Opens a new handle in place of each one that failed, with the previous filter and groups. The new
+ * handle is opened before the old one is closed, so its descriptor has another number. An epoll set
+ * may still contain the old descriptor. */
 static void reopen(struct pcap_port *self, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {
@@ -482,7 +492,7 @@ static void reopen(struct pcap_port *self, uint64_t now)
         if (!old->dead || old->reopen_at > now)
             continue;
         if (which == LINK && if_nametoindex(name) != self->iface.index)
-            error = -ENODEV; /* another one of that name is another device */
+            error = -ENODEV; /* a new interface with the old name is another device */
         else
             error = packet_socket_open(&side, name, self->ring, self->snaplen, &why);
         if (!error && side.expression)
@@ -503,7 +513,8 @@ static void reopen(struct pcap_port *self, uint64_t now)
     }
 }
 
-/* The loopback's name, and whether it is up. */
+/* Finds a loopback interface that is up. Returns false if there is none, else its name in `name`.
+ */
 static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *list, size_t cnt)
 {
     for (size_t i = 0; i < cnt; i++)
@@ -518,7 +529,7 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
                         struct error *why)
 {
     struct pcap_port *self = calloc(1, sizeof(*self));
-    /* Slots of a ring are as long as the longest frame: no longer than needed. */
+    /* Limit the snaplen to the longest frame: ring slots have that size. */
     int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
     struct rnic_iface *list = NULL;
     size_t cnt = 0;
@@ -538,7 +549,7 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     if (!error)
         error = packet_socket_open(&self->side[iface->loopback ? HOST : LINK], iface->name, ring,
                                    snaplen, why);
-    /* Without a loopback that is up nothing on this machine is reached; the link still is. */
+    /* Without a loopback that is up, no local process can be reached, but the link still works. */
     if (iface->loopback)
         memcpy(self->loopback, iface->name, sizeof(self->loopback));
     else if (!error && find_loopback(self->loopback, list, cnt))

@@ -23,13 +23,13 @@ struct record {
     struct rnic_port *behind;
     int fd;
     bool shared;
-    bool failed; /* the file cannot be written any more */
-    bool marked; /* frames with times since the mark are on their way */
+    bool failed; /* writing to the file failed; nothing more is written */
+    bool marked; /* the file has the begin mark of the current batch */
     uint8_t *buf;
     size_t len;
-    unsigned frames; /* in buf */
+    unsigned frames; /* number of frames in `buf` */
     struct rnic_port_stats stats;
-    rnic_frame_fn *fn; /* of the recv() that is running */
+    rnic_frame_fn *fn; /* callback of the current recv() call */
     void *user;
 };
 
@@ -70,7 +70,7 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Says that from now on frames have times. */
+/* Writes the mark that begins a batch: from now on frames get timestamps. */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
@@ -98,7 +98,7 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
     record->frames++;
 }
 
-/* Writes the section and the interface. 0, or a negative errno. */
+/* Writes the pcapng section and interface blocks. Returns 0 or a negative errno. */
 static int begin_file(int fd, const char *iface)
 {
     uint8_t block[512];
@@ -118,7 +118,7 @@ static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, u
     unsigned done;
 
     mark(record);
-    stamp = utc(); /* before the frame can be answered */
+    stamp = utc(); /* the time before sending, as the answer's time must be later */
     done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
@@ -165,7 +165,7 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* All frames that have times are in the file then. */
+/* Ends a batch: writes its frames and the mark that all frames with timestamps are in the file. */
 static void end_batch(struct record *record)
 {
     if (record->marked) {
@@ -204,8 +204,8 @@ static void record_drop(struct rnic_port *port)
     record->behind->ops->drop(record->behind);
 }
 
-/* Creates a file in the folder, and the folder. The lock shows that the file still grows. A
- * descriptor, or a negative errno. */
+/* Creates the folder if needed and a new file in it. Locks the file, which shows that this process
+ * still writes. Returns a descriptor or a negative errno. */
 static int create_file(const char *folder)
 {
     static atomic_uint last;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "port/live/ack_policy.h"
 
-#define FAILURES_MAX 10u /* 256 attempts are skipped then */
+#define FAILURES_MAX 10u /* limit of the count: 256 attempts are skipped at this limit */
 
 /* ---- backoff --------------------------------------------------------------------------------- */
 
 static void set_failures(struct backoff *backoff, unsigned failures)
 {
     backoff->failures = failures < FAILURES_MAX ? failures : FAILURES_MAX;
-    backoff->skip = (1u << backoff->failures) / 4; /* 0, 0, 1, 2, 4 ... */
+    /* skips 0, 0, 1, 2, 4 ... attempts after 0, 1, 2, 3, 4 ... failures */
+    backoff->skip = (1u << backoff->failures) / 4;
 }
 
 bool backoff_allows(struct backoff *backoff)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Putting a loop together and taking it apart. Plugging in takes what a process can lose to a
- * fork(): names, guard, port, descriptors, thread. The device and its objects stay.
+ * Attach: opens and closes a live device. attach() and start_threads() create the parts that a
+ * child of fork() loses: names, UDP port reservation, port, descriptors, threads. The device and
+ * its objects stay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +18,15 @@
 #include "port/frameio/record.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
-#define REATTACH_NS  100000000u /* between two tries in a child whose parent has the names */
+/* time between two attempts in a child while the parent still has the names */
+#define REATTACH_NS 100000000u
 
-/* All loops of the process, for fork(). */
+/* List of all live devices of the process, for the fork handlers. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_live *all;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* ---- plugging in and out --------------------------------------------------------------------- */
+/* ---- attaching and detaching ----------------------------------------------------------------- */
 
 static void close_fd(int *fd)
 {
@@ -33,7 +35,8 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Puts a port in front of another, or closes that. */
+/* Puts the recording port and the impairing port in front of live->port, if configured. Returns 0
+ * or a negative errno with the reason in `why`. */
 static int wrap(struct rnic_live *live, struct error *why)
 {
     struct rnic_port *front = NULL;
@@ -56,7 +59,7 @@ static int wrap(struct rnic_live *live, struct error *why)
     return error;
 }
 
-/* All that attach() put in but the port, which the caller closed or dropped. */
+/* Closes everything that attach() opened except the port, which the caller closes or drops. */
 static void close_attachment(struct rnic_live *live)
 {
     live->port = NULL;
@@ -79,7 +82,9 @@ static void detach(struct rnic_live *live)
     close_attachment(live);
 }
 
-/* Everything but names of QPNs and thread. A port that was given is there already. */
+/* Opens the descriptors, sockets and ports of the live device. The QPN names and the threads are
+ * not included. A port given by the caller is already in live->port. Returns 0 or a negative errno.
+ */
 static int attach(struct rnic_live *live, struct error *why)
 {
     int error = 0;
@@ -138,8 +143,8 @@ static void after_fork_parent(void)
     pthread_mutex_unlock(&all_lock);
 }
 
-/* The child lets go of the parent's names, so that they are free when the parent ends, and of its
- * sockets. What libpcap and the recording have in memory stays behind. */
+/* Closes the child's copies of the parent's sockets and names, so that the names become free when
+ * the parent ends. The memory of libpcap and of the recording is not freed. */
 static void after_fork_child(void)
 {
     for (struct rnic_live *live = all; live; live = live->next) {
@@ -224,14 +229,14 @@ static void free_live(struct rnic_live *live)
 static void fill_seeds(struct rnic_live *live)
 {
     live->unpredictable = live->attr.seed == 0;
-    if (live->unpredictable) /* impairments need one */
+    if (live->unpredictable) /* the impairments need a seed */
         arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
-    /* QPNs are drawn from a sequence of their own. */
+    /* The QPNs have a random sequence of their own. */
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);
 }
 
-/* Processes that were given one seed differ all the same, in keys and in impairments: each has
- * another block of the QPN space. */
+/* Mixes the number of the first QPN block into the seed. Each process has another block, so
+ * processes started with one seed have different keys and impairments. */
 static void mix_block(struct rnic_live *live)
 {
     uint32_t number = live->qpns.whole ? 0 : live->qpns.block[0].number;
@@ -239,7 +244,7 @@ static void mix_block(struct rnic_live *live)
     live->attr.seed ^= (uint64_t)number << 32;
 }
 
-/* A loop with copies of what is in `attr`, or NULL without memory. */
+/* Creates a live device with copies of the strings in `attr`. Returns NULL if out of memory. */
 static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_iface)
 {
     struct rnic_live *live = calloc(1, sizeof(*live));
@@ -248,7 +253,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     if (!live)
         return NULL;
     live->attr = *attr;
-    live->attr.iface = NULL; /* the name is in live->iface */
+    live->attr.iface = NULL; /* live->iface has the name */
     live->attr.gid = NULL;
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
@@ -273,7 +278,8 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     return live;
 }
 
-/* The device, with the GIDs given or the interface's. */
+/* Creates the device with the GIDs of `attr` or else of the interface. Returns 0 or a negative
+ * errno. */
 static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
     struct rnic_attr device = {0};
@@ -291,7 +297,8 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     device.mw_2a = attr->mw_2a;
     device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;
-    /* QPNs that nobody chooses are received as well. */
+    /* QPNs that the device chooses itself must pass the packet filter, so they come from the first
+     * block. */
     device.qpn_first = live->qpns.block[0].number * RNIC_BLOCK_QPNS;
     device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;
     device.gid_cnt = cnt < RNIC_GID_MAX ? cnt : RNIC_GID_MAX;
@@ -308,7 +315,8 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     return 0;
 }
 
-/* From a loop that knows its interface to one that runs. Frees it on failure. */
+/* Starts a live device whose interface is set. Returns 0, or a negative errno; on failure frees the
+ * live device. */
 static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
     int error =

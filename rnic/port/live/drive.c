@@ -3,8 +3,8 @@
 #include "port/live/live_impl.h"
 #include "wire/pkt.h"
 
-#define RX_BATCH   256u /* frames received before timers and sending have their turn */
-#define TX_BATCHES 4u   /* batches sent before receiving has its turn */
+#define RX_BATCH   256u /* most frames received before timers expire and frames are sent */
+#define TX_BATCHES 4u   /* most batches sent before frames are received */
 
 rnic_time rnic_live_now(void)
 {
@@ -16,7 +16,7 @@ rnic_time rnic_live_now(void)
 
 struct intake {
     struct rnic_live *live;
-    uint64_t now; /* not before the first frame was taken: 0 until then */
+    uint64_t now; /* time of the first frame; 0: no frame was read yet */
 };
 
 static void on_frame(void *user, const struct rnic_frame *frame)
@@ -30,7 +30,7 @@ static void on_frame(void *user, const struct rnic_frame *frame)
     rnic_input(intake->live->rnic, frame->data, frame->len, intake->now);
 }
 
-/* Passes the batch to the port; false if the port is full. */
+/* Passes the batch to the port. Returns false if the port is full. */
 static bool send_batch(struct rnic_live *live, uint64_t now)
 {
     struct tx_batch *tx = &live->tx;
@@ -89,9 +89,9 @@ void live_notify(struct rnic_live *live)
         live->attr.notified(live->attr.user, live->rnic);
 }
 
-/* A thread may lose its CPU between reading the clock and receiving. Frames that arrived meanwhile
- * did not arrive before, and timers that they start must not expire early: *now becomes the time of
- * the first frame. */
+/* Receives frames and expires timers. A thread may lose its CPU between reading the clock and
+ * receiving. Frames that arrived in between must not count as earlier, and timers that they start
+ * must not expire early. So *now becomes the time of the first frame. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
 {
     struct intake intake = {.live = live};
@@ -121,7 +121,8 @@ bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
     return moved;
 }
 
-/* Lets the ACKs that live_transmit() kept back wait as long as the policy says, or sends them. */
+/* Delays the ACKs that live_transmit() held back for as long as the ACK policy says, or sends them.
+ */
 static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
 {
     uint64_t until = ack_policy_until(&live->ack, now);
@@ -133,7 +134,7 @@ static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
     return false;
 }
 
-/* Makes what moved visible, on the wire and to the program. */
+/* Sends the frames that became ready and notifies the program. */
 static bool publish(struct rnic_live *live, bool moved)
 {
     if (moved) {

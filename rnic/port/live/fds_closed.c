@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A device whose descriptors the program has closed: it is lost, as a device in hardware is to who
- * closes its file. Nothing is sent any more, the threads end, and nothing is closed, as the numbers
- * may be those of other files: what libpcap and a recording have in memory stays.
+ * Detects that the program has closed the device's descriptors. The device is then lost, like a
+ * hardware device whose file the program closes. The device sends nothing more and its threads
+ * end. Nothing is closed, because other files may have the descriptor numbers now. So the memory
+ * of libpcap and of a recording is not freed.
  */
 #include "port/sys/event_fd.h"
 #include "port/live/live_impl.h"
 
-#define LOOK_NS 1000000u /* who closes them rarely has sockets of its own sooner */
+/* time between two checks: a program that closes descriptors rarely opens its own sockets sooner */
+#define LOOK_NS 1000000u
 
 static void lose(struct rnic_live *live)
 {

@@ -19,14 +19,16 @@
 #include "port/sys/event_fd.h"
 
 #define POLLED_LATELY_NS 200000u
-#define POLLS_NOW_NS     100000u /* longest time between two polls of a program that polls */
-#define VAIN_POLLS       4u      /* polls in vain that shut the gate */
-#define VAIN_POLLS_ARMED 64u     /* the same after the program asked for an event */
+/* longest time between two polls of a program that polls continuously */
+#define POLLS_NOW_NS     100000u
+#define VAIN_POLLS       4u  /* number of successive polls without work that shut the gate */
+#define VAIN_POLLS_ARMED 64u /* that number after the program asked for a completion event */
 #define UNPOLLED_MAX     8u
 
 void live_wake(struct rnic_live *live)
 {
-    atomic_store(&live->thread.sleep_until, 0); /* wakes it once */
+    /* marks the thread as awake, so it is woken only once */
+    atomic_store(&live->thread.sleep_until, 0);
     rnic_event_fd_signal(live->wake_fd);
 }
 
@@ -63,14 +65,15 @@ void live_gate_set(struct rnic_live *live)
         struct pollfd wants = {.fd = -1};
         struct epoll_event event = {.events = 0};
 
-        /* A descriptor in the set, even without events, costs the sender 0.4 us a frame. */
+        /* While the gate is shut, no port descriptor is in the set: even one without events costs
+         * the sender 0.4 us per frame. */
         if (i < cnt && gate->open)
             wants = fds[i];
         if (has->fd == wants.fd && has->events == wants.events)
             continue;
         if (has->fd >= 0 && has->fd != wants.fd)
             epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, has->fd, &event);
-        /* POLLIN is EPOLLIN, and so on. */
+        /* POLLIN and EPOLLIN have equal values, as do the other event bits */
         event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
         if (wants.fd >= 0)
             epoll_ctl(gate->epoll_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
@@ -84,10 +87,10 @@ void live_gate_open(struct rnic_live *live)
     if (live->gate.open)
         return;
     live->gate.vain_polls = 0;
-    live->gate.open = true; /* live_gate_set() follows before the thread sleeps */
+    live->gate.open = true; /* the caller runs live_gate_set() before the thread sleeps */
 }
 
-/* Number of polls in vain that shut the gate. */
+/* Returns the number of successive polls without work that shut the gate. */
 static unsigned vain_polls_max(const struct poll_gate *gate)
 {
     if (gate->armed)
@@ -109,14 +112,16 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
         gate->unpolled--;
     live->thread.nap = LIVE_NAP_NS;
     live_gate_set(live);
-    /* The thread has to check soon whether the program still polls. */
+    /* Wake the poll thread from a long sleep: it must soon check whether the program still polls.
+     */
     if (atomic_load(&live->thread.sleep_until) > now + LIVE_NAP_MAX_NS)
         live_wake(live);
 }
 
-/* A program that reads its memory in a loop keeps a CPU busy. On another CPU the poll thread
- * preempts nobody, or only a peer that waits for its answer; and a sender on that CPU wakes it
- * without an interrupt to another. */
+/* Keeps the poll thread off the CPU of a program that reads its memory in a loop, as such a program
+ * keeps that CPU busy. On another CPU the poll thread preempts no one, or only a peer that waits
+ * for an answer. A sender on that other CPU can wake the poll thread without an interrupt to
+ * another CPU. */
 void live_keep_away(struct rnic_live *live, int cpu)
 {
     cpu_set_t set = live->thread.cpus;
@@ -142,7 +147,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* While an ACK waits, the frame that the program may look for has arrived. */
+    /* A delayed ACK means that the frame which the program may look for has already arrived. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)
@@ -153,7 +158,8 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 
 void live_gate_missed(struct rnic_live *live, uint64_t now)
 {
-    /* The program was to receive these frames, or has not polled since the gate is open. */
+    /* Frames were missed: the gate was shut, so the program should have received them, or the
+     * program has not polled since the gate was opened. */
     if (!live->gate.open || (live_polled_lately(live, now) && live->gate.vain_polls == 0))
         live->gate.unpolled = UNPOLLED_MAX;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Changes of the interface: link, MTU and addresses, from which the device's GID table follows. */
+/* Interface changes: updates the state of the link, the MTU and the addresses, and derives the
+ * device's GID table from the addresses. */
 #include <stdlib.h>
 #include <string.h>
 #include "port/frameio/port_pcap.h"
 #include "port/live/live_impl.h"
 
-/* Sets a slot of the device's GID table. */
+/* Sets or clears a slot of the device's GID table. */
 static void set_slot(struct rnic_live *live, unsigned idx, const struct rnic_gid *gid)
 {
     static const struct rnic_gid none;
@@ -20,8 +21,8 @@ static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
     return a->type == b->type && memcmp(a->gid, b->gid, 16) == 0;
 }
 
-/* GIDs that went leave an empty slot, new ones take the first: the others keep their index, as in
- * Linux. */
+/* Updates the GID table. A removed GID leaves an empty slot and a new GID gets the first empty
+ * slot. The other GIDs keep their index, as in Linux. Returns whether the table changed. */
 static bool renew_gids(struct rnic_live *live)
 {
     bool changed = false;
@@ -80,7 +81,8 @@ void live_refresh(struct rnic_live *live)
             what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
         if (now->path_mtu != live->iface.path_mtu)
             what |= RNIC_CHANGE_MTU;
-        memcpy(now->name, live->iface.name, sizeof(now->name)); /* names shared go by the first */
+        /* keep the first name: names in the registry contain it */
+        memcpy(now->name, live->iface.name, sizeof(now->name));
         memcpy(now->mac, live->iface.mac, sizeof(now->mac));
         pthread_mutex_lock(&live->small_lock);
         live->iface = *now;

@@ -5,16 +5,16 @@
  * and the tools.
  *
  * 1. rnic_live_open() attaches a device to an interface and starts its thread.
- * 2. rnic_live_lock() gives the calling thread exclusive use of the device. The thread then calls
- * the functions of device/rnic.h until rnic_live_unlock(). Unlocking sends the frames that became
- * ready.
+ * 2. rnic_live_lock() gives the calling thread exclusive use of the device. The thread then
+ *    calls the functions of device/rnic.h until rnic_live_unlock(), which sends the frames that
+ *    became ready.
  * 3. A program that polls calls rnic_live_drive() or rnic_live_poll(), which receive and send in
- * the calling thread. When its poll found a completion or it is about to wait for an event, it
- * calls rnic_live_leave_poll().
+ *    the calling thread. When its poll found a completion, or before it waits for an event, it
+ *    calls rnic_live_leave_poll().
  * 4. While no program thread polls, the live device's own thread receives, expires timers and
- * sends. Without frames and timers no thread runs. Where real-time priority is permitted
- * (CAP_SYS_NICE, RLIMIT_RTPRIO), a watchdog thread does this when no other thread gets a CPU for 10
- * ms.
+ *    sends. Without frames and timers no thread runs. Where real-time priority is permitted
+ *    (CAP_SYS_NICE, RLIMIT_RTPRIO), a watchdog thread does this when no other thread gets a CPU
+ *    for 10 ms.
  * 5. rnic_live_close() frees the device with all its objects.
  *
  * Any thread may call any function at any time. A function marked "locked" needs the lock; one

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Paths. For an address of this machine there is nothing to ask. Else the kernel's route names the
- * next hop, and its neighbour table, or the port's own question on the link, the MAC address. An
- * address that a device has and the kernel does not is on the link by definition: it has no routes.
+ * Paths: finds the MAC address for a destination. An address of this machine needs no request.
+ * Otherwise the kernel's route gives the next hop. The next hop's MAC address comes from the
+ * kernel's neighbour table or from the port's own request on the link. If the device has its own
+ * address, which the kernel does not have, every destination counts as on the link: such an
+ * address has no routes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-#define ASK_AGAIN_NS 250000000u /* between two questions for a neighbour */
+#define ASK_AGAIN_NS 250000000u /* interval between two requests for a neighbour */
 #define LINK_HOPS    1
 #define GATEWAY_HOPS 64
 
@@ -22,7 +24,8 @@ static const uint8_t zero[16];
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* Asks the link for `hop` until it answers or the time is up. Locked. */
+/* Sends requests for `hop` on the link until a reply arrives or the time is up. Called with the
+ * lock. */
 static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t src[16],
                     uint64_t end, uint8_t mac[6])
 {
@@ -42,7 +45,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
         }
         until = ask_at < end ? ask_at : end;
         abstime = rnic_timespec(until);
-        /* The loop's thread sees the answer, or who polls. */
+        /* The poll thread or a program that polls receives the reply. */
         pthread_cond_timedwait(&live->neigh_learned, &live->lock, &abstime);
         now = rnic_live_now();
     }
@@ -51,13 +54,14 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Whether a packet from a GID can go to another: of one family, and link-local only to that. */
+/* Returns whether a packet can have these source and destination GIDs: both IPv4 or both IPv6. */
 static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
 {
     return roce_gid_is_ip4(sgid) == roce_gid_is_ip4(dgid);
 }
 
-/* The GID index for a destination: RoCEv2 before v1, the kernel's choice before others. */
+/* Returns the best GID index for a destination, or -1 if none fits. Prefers the kernel's source
+ * address, then the destination's scope (link-local or not), then RoCEv2 to RoCEv1. */
 static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], const uint8_t src[16])
 {
     int best = -1;
@@ -80,7 +84,8 @@ static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], cons
     return best;
 }
 
-/* The MAC address of the interface here that has an address; false if none has. */
+/* Finds the MAC address of the local interface that has an address. Returns false if none has it.
+ */
 static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     struct rnic_iface *list;
@@ -100,18 +105,18 @@ static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
     return found;
 }
 
-/* A copy of what the questions below need, so that they are asked without the lock. */
+/* Copy of the device's state for requests to the kernel, which are made without the lock. */
 struct question {
     struct rnic_iface iface;
-    bool kernel_src; /* the source is an address of the kernel's, or not chosen */
-    bool own_dst;    /* the destination is the device itself */
+    bool kernel_src; /* the kernel has the source address, or no source was chosen */
+    bool own_dst;    /* the destination is an address of the device itself */
 };
 
-/* The next hop by the kernel's tables. Not locked. */
+/* Finds the next hop by the kernel's routing table. Called without the lock. */
 static int find_hop(const struct question *question, const uint8_t dgid[16],
                     struct rnic_route *route)
 {
-    /* A link-local address means something on its link alone. */
+    /* A link-local address is valid only on its own link. */
     unsigned oif = rnic_gid_is_link_local(dgid) ? question->iface.index : 0;
     int error;
 
@@ -124,7 +129,8 @@ static int find_hop(const struct question *question, const uint8_t dgid[16],
     if (error)
         return rnic_gid_is_link_local(dgid) ? 0 : -ENETUNREACH;
     if (!route->local && route->oif != question->iface.index) {
-        /* The best route leaves by another interface: only a gateway on this one will do. */
+        /* The best route uses another interface: accept only a gateway reachable on this interface.
+         */
         error = rnic_route_get(dgid, question->iface.index, route);
         if (error || route->oif != question->iface.index || !route->gateway)
             return -ENETUNREACH;
@@ -132,7 +138,8 @@ static int find_hop(const struct question *question, const uint8_t dgid[16],
     return 0;
 }
 
-/* Locked at first and at the end. */
+/* Resolves a unicast address. Called with the lock; releases the lock during requests to the
+ * kernel. */
 static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                            uint64_t end, struct rnic_path *out)
 {
@@ -156,7 +163,8 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     error = find_hop(&question, dgid, &route);
     known = !error && route.local && local_mac(dgid, out->dmac);
     if (!error && route.local && !known) {
-        /* 127.0.0.2 and the like: the loopback has the whole net. */
+        /* A loopback address that no interface lists, such as 127.0.0.2: the loopback has all of
+         * 127.0.0.0/8. */
         memset(out->dmac, 0, 6);
         known = true;
     }
@@ -175,7 +183,8 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     out->hop_limit = route.gateway ? GATEWAY_HOPS : LINK_HOPS;
     if (known)
         return 0;
-    /* Of the family of the hop, which may not be that of the destination. */
+    /* The request's source must be of the hop's family (IPv4 or IPv6), which may differ from the
+     * destination's. */
     memcpy(src, live->slot[sgid_idx].gid, 16);
     if (!goes_together(src, route.hop)) {
         int other = choose_gid(live, route.hop, zero);
@@ -187,7 +196,7 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     return ask_link(live, route.hop, src, end, out->dmac);
 }
 
-/* The MAC address in a link-local GID made of one. */
+/* Extracts the MAC address from a link-local GID that was made of one (EUI-64). */
 static void link_local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     const uint8_t from[6] = {gid[8] ^ 2, gid[9], gid[10], gid[13], gid[14], gid[15]};
@@ -224,10 +233,11 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
         error = idx < 0 ? -ENETUNREACH : 0;
         out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
         out->local = true;
-        local_mac(dgid, out->dmac); /* of the interface that has it; the loopback's is zero */
+        /* MAC address of the interface that has the address; all zero for the loopback's own */
+        local_mac(dgid, out->dmac);
     } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !live_device_has(live, dgid) &&
                live->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
-        /* RoCEv1 has no way to ask: the GID is made of the MAC address (Annex A16). */
+        /* RoCEv1 has no address resolution: the GID contains the MAC address (Annex A16). */
         out->sgid_idx = (uint8_t)sgid_idx;
         link_local_mac(dgid, out->dmac);
     } else {

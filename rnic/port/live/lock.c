@@ -5,7 +5,8 @@
 
 #define LOCK_SPIN_NS 10000u
 
-/* The lock is held for a few microseconds, most of them to send: less than it takes to sleep. */
+/* Takes the lock, spinning first: a thread has the lock for a few microseconds, mostly to send,
+ * which is shorter than a sleep. */
 void live_take_lock(struct rnic_live *live)
 {
     uint64_t until;
@@ -27,7 +28,8 @@ void live_lock_init(const struct rnic_live *live, pthread_mutex_t *lock)
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
-    /* rnic_live_flush() in a signal handler may have interrupted the thread that holds the lock. */
+    /* Returns an error instead of a deadlock: rnic_live_flush() in a signal handler may have
+     * interrupted the thread that has the lock. */
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     if (live->watchdog.permitted)
         pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
@@ -42,7 +44,7 @@ int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
     int error;
 
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* rnic_attr.there may handle them */
+    sigdelset(&all, SIGSEGV); /* the program's rnic_attr.there may rely on these two signals */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, attr, function, user);

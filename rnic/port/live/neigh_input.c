@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* ARP and Neighbour Discovery: learns the neighbours' MAC addresses, and answers for the device's
- * addresses that the kernel does not have. */
+/* ARP and Neighbour Discovery input: learns the MAC addresses of neighbours, and answers requests
+ * for the device's addresses that the kernel does not have. */
 #include <string.h>
 #include "port/live/live_impl.h"
 #include "port/net/neigh.h"
@@ -35,7 +35,7 @@ bool live_neigh_input(struct rnic_live *live, const struct rnic_frame *frame, ui
     struct rnic_neigh_msg msg;
     const uint8_t *type = frame->data + 12;
 
-    /* ARP, or IPv6 with ICMPv6 in it. */
+    /* neither ARP nor IPv6 with ICMPv6 */
     if (!(type[0] == 0x08 && type[1] == 0x06) &&
         !(type[0] == 0x86 && type[1] == 0xdd && frame->len > 20 && frame->data[20] == 58))
         return false;

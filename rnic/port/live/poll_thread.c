@@ -31,25 +31,26 @@
 #include "port/sys/clock.h"
 #include "port/sys/event_fd.h"
 
-#define SPIN_MAX_NS    50000u
-#define SPIN_MIN_NS    2000u
-#define SPIN_CPUS      4u /* two for each of two processes that talk to each other */
+#define SPIN_MAX_NS 50000u
+#define SPIN_MIN_NS 2000u
+/* fewest CPUs for spinning: two for each of two processes that communicate */
+#define SPIN_CPUS      4u
 #define YIELD_NS       20000u
-#define CPU_LOST_NS    20000u      /* another thread ran on a CPU that was away that long */
+#define CPU_LOST_NS    20000u /* longer gap in a spin: another thread ran on this CPU meanwhile */
 #define NO_SPIN_MIN_NS 10000000u   /* first period without spinning */
-#define NO_SPIN_MAX_NS 1000000000u /* longest such period */
+#define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning */
 #define SLICE_NS       100000u     /* shortest slice that the scheduler grants: sched_setattr(2) */
-/* First sleep after a frame: a timer that runs longer need not wake the thread. */
+/* Longest first sleep after a frame. Timers that expire later need not wake the thread from it. */
 #define DOZE_NS 20000000u
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
 
-/* Asks for the shortest slice; nothing else of how the thread is scheduled changes. Kernels before
- * 6.12 ignore it. */
+/* Requests the shortest scheduler slice; the thread's other scheduling settings stay unchanged.
+ * Kernels before 6.12 ignore the request. */
 static void ask_for_short_slice(void)
 {
-    /* struct sched_attr of the kernel, first version: the headers of libc and kernel that have it
-     * exclude each other. */
+    /* Copy of the kernel's struct sched_attr, first version. The libc header and the kernel header
+     * that define the struct cannot be included together. */
     struct {
         uint32_t size;
         uint32_t policy;
@@ -69,7 +70,7 @@ static void ask_for_short_slice(void)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits for descriptors until `until`; returns the kinds of those that are ready. */
+/* Waits for descriptors until `until`. Returns the kinds (FOUND_*) of those that are ready. */
 static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
 {
     struct epoll_event events[RNIC_PORT_FDS + 3];
@@ -81,7 +82,8 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
 
     if (!live->thread.whole_ms) {
         cnt = epoll_pwait2(live->gate.epoll_fd, events, max, &timeout, NULL);
-        /* Before Linux 5.11, in valgrind, and in containers of that time. */
+        /* epoll_pwait2() is missing before Linux 5.11, in valgrind, and in containers of that time.
+         */
         live->thread.whole_ms = cnt < 0 && (errno == ENOSYS || errno == EPERM);
     }
     if (live->thread.whole_ms)
@@ -96,7 +98,7 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
     return found;
 }
 
-/* Handles the descriptors that are not the port's. Locked. */
+/* Handles ready descriptors other than the port's. Called with the lock. */
 static void handle_found(struct rnic_live *live, unsigned found)
 {
     if (found & FOUND_WAKE)
@@ -107,8 +109,8 @@ static void handle_found(struct rnic_live *live, unsigned found)
         live_answer(live);
 }
 
-/* Checks the descriptors in a loop until `until`; returns the kinds of those that are ready.
- * Unlocked. */
+/* Checks the descriptors in a loop until `until`. Returns the kinds (FOUND_*) of those that are
+ * ready. Called without the lock. */
 static unsigned spin(struct rnic_live *live, uint64_t until)
 {
     struct poll_thread *thread = &live->thread;
@@ -138,8 +140,8 @@ static void lengthen_nap(struct poll_thread *thread)
     thread->nap = thread->nap < LIVE_NAP_MAX_NS / 2 ? thread->nap * 2 : LIVE_NAP_MAX_NS;
 }
 
-/* Waits unlocked until something is to be done, then takes the lock; returns whether frames
- * arrived. */
+/* Waits without the lock until there is work, then takes the lock. Returns whether frames arrived.
+ */
 static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_until)
 {
     unsigned found = spin(live, spin_until < until ? spin_until : until);
@@ -147,7 +149,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
 
     if (!found)
         found = wait_for(live, until, now);
-    /* A program that polls is not to wait for the lock. */
+    /* keep the lock free for a program that polls */
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);
@@ -159,8 +161,8 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
     return found & FOUND_PORT;
 }
 
-/* Sleeps until something is to be done; locked before and afterwards. Returns whether frames
- * arrived. */
+/* Sleeps until there is work. Called with the lock, and returns with the lock. Returns whether
+ * frames arrived. */
 static bool sleep_locked(struct rnic_live *live, uint64_t now)
 {
     struct poll_thread *thread = &live->thread;
@@ -171,10 +173,11 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     live_gate_set(live);
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
-    if (!open) /* the program expires the timers */
+    if (!open) /* the program that polls expires the timers */
         until = now + thread->nap;
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
-        until = now + LIVE_NAP_MAX_NS; /* if the program shuts the gate, it need not wake us */
+        /* a program that shuts the gate then need not wake this thread */
+        until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;
     if (open && thread->may_spin && thread->no_spin_until <= now)
@@ -189,7 +192,8 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 enum turn {
     TURN_IDLE,
     TURN_MOVED,
-    TURN_ANSWERED, /* the program sent the ACK along with its answer; the lock is free */
+    /* the program sent the ACK together with its answer; this thread does not have the lock */
+    TURN_ANSWERED,
 };
 
 static void note_moved(struct rnic_live *live, uint64_t now)
@@ -202,14 +206,14 @@ static void note_moved(struct rnic_live *live, uint64_t now)
         live->thread.nap = LIVE_NAP_NS;
 }
 
-/* Whether the program may answer while this thread waits: it sent something lately, from another
- * CPU than this. */
+/* Returns whether the program may answer while this thread waits: the program sent something
+ * lately, and from another CPU than this one. */
 static bool program_may_answer(const struct rnic_live *live, uint64_t now)
 {
     return now - live->sent_at <= ACK_SENDER_NS && live->sent_cpu != sched_getcpu();
 }
 
-/* Gives the program until `until` to send the ACKs that wait, along with its answer. */
+/* Waits until `until` for the program to send the delayed ACKs together with its answer. */
 static enum turn await_answer(struct rnic_live *live, uint64_t until)
 {
     live->ack_waits = true;
@@ -252,8 +256,8 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Lets threads that wait for the lock have it. A thread that spins for it gets it at once. To yield
- * the CPU before that may take milliseconds. */
+/* Releases the lock briefly for threads that wait for it. A thread that spins gets the lock at
+ * once. Yielding the CPU before that might cost milliseconds. */
 static void yield_lock(struct rnic_live *live)
 {
     uint64_t until = 0;
@@ -272,7 +276,8 @@ static void yield_lock(struct rnic_live *live)
     live_take_lock(live);
 }
 
-/* Sets the next time to spin to what this sleep would have needed. */
+/* Sets the length of the next spin: the maximum if frames arrived soon after this sleep began, else
+ * half of the last length. */
 static void update_spin(struct poll_thread *thread, bool frames, uint64_t slept)
 {
     if (frames && slept < SPIN_MAX_NS)
@@ -305,7 +310,8 @@ static void *run_thread(void *user)
         if (!live_polls_now(live, now)) {
             enum turn turn = take_turn(live, now);
 
-            if (turn == TURN_ANSWERED) { /* the peer may need the CPU for its own answer */
+            /* sleep without spinning: the peer may need this CPU for its own answer */
+            if (turn == TURN_ANSWERED) {
                 atomic_store(&thread->sleep_until, now + LIVE_NAP_NS);
                 wait_unlocked(live, now + LIVE_NAP_NS, 0);
                 continue;

@@ -34,7 +34,8 @@ uint32_t rnic_live_qpn_get(struct rnic_live *live)
     uint32_t qpn = rnic_qpn_alloc_get(&live->qpns, &live->entropy, &grew);
 
     if (qpn && grew && live_is_attached(live, rnic_live_now()) && live_filter(live) != 0) {
-        rnic_qpn_alloc_put(&live->qpns, qpn); /* frames for it would not come in */
+        /* without the filter, frames for this QPN would not be received */
+        rnic_qpn_alloc_put(&live->qpns, qpn);
         return 0;
     }
     return qpn;
@@ -47,7 +48,7 @@ void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn)
 
 uint32_t rnic_live_block(const struct rnic_live *live)
 {
-    return live->qpns.block[0].number; /* the first never changes */
+    return live->qpns.block[0].number; /* the number of the first block never changes */
 }
 
 /* ---- other names ----------------------------------------------------------------------------- */
@@ -77,7 +78,8 @@ bool rnic_live_gsi_owner(struct rnic_live *live)
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
-/* The group's place, or else a free one if that is wanted, or NULL. */
+/* Returns the slot of a group. If the group has none, returns an unused slot if `wants_free`, else
+ * NULL. Returns NULL if no slot is unused. */
 static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[16], bool wants_free)
 {
     struct live_group *unused = NULL;
@@ -95,8 +97,8 @@ static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[1
     return unused;
 }
 
-/* Where the kernel does not want it, as on an interface without that kind of address, the frames
- * that come all the same are taken. */
+/* Joins the group in the kernel. On failure, for example if the interface has no address of that
+ * family, frames of the group that still arrive are received. */
 static void group_join(struct rnic_live *live, struct live_group *group)
 {
     if (live->pcap_port)

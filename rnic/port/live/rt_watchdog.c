@@ -24,8 +24,8 @@
 #include "port/sys/clock.h"
 #include "port/live/live_impl.h"
 
-/* How long the others have. Their naps are shorter (live_thread.c), and the shortest timeout that
- * programs set in practice is longer: 67 ms, code 14. */
+/* Time that other threads have to drive the device. Their naps are shorter (poll_thread.c). The
+ * shortest timeout that programs use in practice is longer: 67 ms, code 14. */
 #define WATCHDOG_NS 10000000u
 #define WATCHDOG_MS 10
 #define LOOK_MS     (int)(RNIC_LOOK_NS / 1000000)
@@ -35,7 +35,7 @@
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool permitted;
 
-/* A thread of the lowest real-time priority. */
+/* Starts a thread with the lowest real-time priority. Returns 0 or a positive errno. */
 static int start_thread(pthread_t *thread, void *(*function)(void *), void *user)
 {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
@@ -73,7 +73,7 @@ bool live_rt_permitted(void)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Fills in the descriptors that wake it: its own and the port's. Locked. */
+/* Fills in the descriptors that wake the watchdog: its own and the port's. Called with the lock. */
 static unsigned fill_fds(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])
 {
     unsigned cnt = rnic_port_fds(live->port, fds + 1);
@@ -100,8 +100,9 @@ static void *run_watchdog(void *user)
         for (;;) {
             uint64_t driven = atomic_load_explicit(&live->driven_at, memory_order_relaxed);
 
-            /* The kernel wakes who waits for a frame before it can know that another has taken it
-             * meanwhile: not this one, which would stop who drives each time. */
+            /* Another thread drove the device. The kernel wakes a thread that waits for a frame
+             * even if another thread has read that frame meanwhile. Driving now would disturb the
+             * other thread each time. */
             if (rnic_live_now() < driven + WATCHDOG_NS) {
                 if (poll(fds, 1, WATCHDOG_MS) != 0)
                     break;
@@ -113,13 +114,13 @@ static void *run_watchdog(void *user)
                 break;
         }
         live_take_lock(live);
-        /* Written to stop it only: the program closed what it did not know, perhaps to have files
-         * of its own under these numbers. */
+        /* Its own descriptor signals only the end. The program may also have closed the descriptors
+         * and opened other files under their numbers. */
         if (fds[0].revents)
             break;
         now = rnic_live_now();
         if (!live->stop && now >= live->driven_at + WATCHDOG_NS && live_drive(live, now))
-            live_wake(live); /* its next time may be earlier now */
+            live_wake(live); /* the device's next timer may be earlier now */
         cnt = fill_fds(live, fds);
     }
     pthread_mutex_unlock(&live->lock);

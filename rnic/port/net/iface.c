@@ -12,11 +12,12 @@
 
 _Static_assert(RNIC_IFNAME_MAX == IFNAMSIZ, "the kernel's limit");
 
-/* IPv6, UDP, BTH, the longest extension headers (AtomicETH with XRCETH, or RETH with ImmDt and
- * XRCETH), ICRC. */
+/* Bytes of headers around the payload: IPv6, UDP, BTH, the longest extension headers and ICRC. The
+ * longest are AtomicETH with XRCETH, or RETH with ImmDt and XRCETH. */
 #define HEADERS_MAX 96u
 
-/* While addresses come and go: on a busy host 50 were too few once in a thousand. */
+/* Attempts to list the addresses while they change. On a busy host 50 attempts were too few once in
+ * a thousand lists. */
 #define TRIES 500u
 
 struct list {
@@ -33,7 +34,7 @@ uint32_t rnic_iface_path_mtu(uint32_t mtu)
     return 0;
 }
 
-/* A GID as both kinds, unless it is there. */
+/* Adds a GID as RoCEv1 and as RoCEv2, unless the interface has it already. */
 static void add_gid(struct rnic_iface *iface, const uint8_t gid[16], bool kernel)
 {
     for (unsigned i = 0; i < iface->gid_cnt; i++)
@@ -51,7 +52,7 @@ static void add_gid(struct rnic_iface *iface, const uint8_t gid[16], bool kernel
     }
 }
 
-/* The default GID: fe80::/64 and the MAC address as EUI-64 (RFC 4291, appendix A). */
+/* Adds the default GID: fe80::/64 with the MAC address as EUI-64 (RFC 4291, appendix A). */
 static void add_default_gid(struct rnic_iface *iface)
 {
     const uint8_t *mac = iface->mac;
@@ -135,7 +136,7 @@ static void on_addr(void *user, const struct nlmsghdr *msg)
         if (addr)
             memcpy(gid + 12, addr, 4);
     } else {
-        /* Of a point-to-point IPv6 address IFA_LOCAL is ours, else IFA_ADDRESS. */
+        /* The local address is IFA_LOCAL for point-to-point IPv6 links, else IFA_ADDRESS. */
         addr = rnic_nl_value(attr[IFA_LOCAL], 16);
         if (!addr)
             addr = rnic_nl_value(attr[IFA_ADDRESS], 16);
@@ -155,11 +156,12 @@ static int dump_addrs(struct list *list, uint8_t family)
 
     rnic_nl_begin(&request, RTM_GETADDR, NLM_F_DUMP, &info, sizeof(info));
     error = rnic_nl_ask(&request, on_addr, list);
-    /* A kernel without IPv6 has no such addresses. */
+    /* a kernel without IPv6 has no IPv6 addresses */
     return error == -EOPNOTSUPP || error == -EAFNOSUPPORT ? 0 : error;
 }
 
-/* Links and their addresses as they are told once: 0, or a negative errno and nothing. */
+/* Lists the links and their addresses once. Returns 0 or a negative errno; on failure there is
+ * nothing to free. */
 static int ask_all(struct list *list)
 {
     struct ifinfomsg info = {.ifi_family = AF_UNSPEC};
@@ -193,7 +195,7 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why)
         error_set(why, "the kernel does not tell its network interfaces: %s", strerror(-error));
         return error;
     }
-    /* The loopback is the kernel's first; users look for a real interface before. */
+    /* Move the loopback from the front to the end: users expect real interfaces first. */
     for (size_t i = 0; i + 1 < list.cnt; i++)
         if (list.iface[i].loopback) {
             struct rnic_iface lo = list.iface[i];

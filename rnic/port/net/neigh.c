@@ -9,15 +9,15 @@
 #define ETHERTYPE_ARP  0x0806u
 #define ARP_REQUEST    1u
 #define ARP_REPLY      2u
-#define ARP_LEN        28u /* of Ethernet and IPv4 */
+#define ARP_LEN        28u /* length of an ARP packet for Ethernet and IPv4 */
 #define IPPROTO_ICMP6  58u
 #define ND_SOLICIT     135u
 #define ND_ADVERTISE   136u
-#define ND_LEN         24u /* without options */
+#define ND_LEN         24u /* length of a Neighbour Discovery message without options */
 #define ND_OPT_SOURCE  1u
 #define ND_OPT_TARGET  2u
-#define ND_SOLICITED   0x60000000u /* flags: solicited, override */
-#define ND_UNSOLICITED 0x20000000u /* override */
+#define ND_SOLICITED   0x60000000u /* flags of a solicited reply: solicited, override */
+#define ND_UNSOLICITED 0x20000000u /* flag of an unsolicited advertisement: override */
 
 static const uint8_t zero[16];
 
@@ -31,7 +31,7 @@ static size_t arp_write(uint8_t *buf, const uint8_t dst[6], unsigned op, const u
     roce_wr_bytes(&wr, dst, 6);
     roce_wr_bytes(&wr, mac, 6);
     roce_wr_be(&wr, 2, ETHERTYPE_ARP);
-    roce_wr_be(&wr, 2, 1); /* Ethernet */
+    roce_wr_be(&wr, 2, 1); /* hardware type Ethernet */
     roce_wr_be(&wr, 2, ROCE_ETHERTYPE_IP4);
     roce_wr_be(&wr, 1, 6);
     roce_wr_be(&wr, 1, 4);
@@ -40,7 +40,7 @@ static size_t arp_write(uint8_t *buf, const uint8_t dst[6], unsigned op, const u
     roce_wr_bytes(&wr, ip, 4);
     roce_wr_bytes(&wr, target_mac, 6);
     roce_wr_bytes(&wr, target_ip, 4);
-    roce_wr_zero(&wr, 60 - 14 - ARP_LEN); /* the shortest Ethernet frame */
+    roce_wr_zero(&wr, 60 - 14 - ARP_LEN); /* padding to the shortest Ethernet frame */
     return 60;
 }
 
@@ -56,7 +56,7 @@ static bool arp_read(const uint8_t *arp, size_t len, struct rnic_neigh_msg *out)
     memcpy(out->mac, arp + 8, 6);
     if (op == ARP_REQUEST) {
         out->kind = RNIC_NEIGH_ASKS;
-        if (memcmp(arp + 14, zero, 4) != 0) /* a probe has no sender yet (RFC 5227) */
+        if (memcmp(arp + 14, zero, 4) != 0) /* an ARP probe has no sender address (RFC 5227) */
             roce_gid_of_ip4(arp + 14, out->asker);
         roce_gid_of_ip4(arp + 24, out->target);
     } else if (op == ARP_REPLY) {
@@ -70,8 +70,8 @@ static bool arp_read(const uint8_t *arp, size_t len, struct rnic_neigh_msg *out)
 
 /* ---- Neighbour Discovery --------------------------------------------------------------------- */
 
-/* Ones' complement sum over the pseudo header and an ICMPv6 message (RFC 8200, 8.1): 0xffff when
- * the checksum in it is right. */
+/* Returns the ones' complement sum of the pseudo header and an ICMPv6 message (RFC 8200, 8.1). The
+ * sum is 0xffff if the checksum in the message is correct. */
 static uint32_t icmp6_sum(const uint8_t *src, const uint8_t *dst, const uint8_t *msg, size_t len)
 {
     uint32_t sum = (uint32_t)len + IPPROTO_ICMP6;
@@ -113,14 +113,14 @@ static size_t nd_write(uint8_t *buf, const uint8_t dmac[6], const uint8_t mac[6]
     roce_wr_bytes(&wr, target, 16);
     if (option) {
         roce_wr_be(&wr, 1, type == ND_SOLICIT ? ND_OPT_SOURCE : ND_OPT_TARGET);
-        roce_wr_be(&wr, 1, 1); /* in units of 8 bytes */
+        roce_wr_be(&wr, 1, 1); /* length of the option in units of 8 bytes */
         roce_wr_bytes(&wr, mac, 6);
     }
     roce_bits_put(icmp, 2, 0, 16, 0xffff ^ icmp6_sum(src, dst, icmp, len));
     return 14 + 40 + len;
 }
 
-/* The link-layer address option of a kind, or NULL. */
+/* Returns the link-layer address of an option of type `kind`, or NULL if there is none. */
 static const uint8_t *nd_option(const uint8_t *icmp, size_t len, unsigned kind)
 {
     size_t at = ND_LEN;
@@ -161,7 +161,8 @@ static bool nd_read(const uint8_t *frame, size_t left, struct rnic_neigh_msg *ou
     } else {
         return false;
     }
-    memcpy(out->mac, mac ? mac : frame + 6, 6); /* without the option: the frame's source */
+    /* if the option is missing, use the frame's source address */
+    memcpy(out->mac, mac ? mac : frame + 6, 6);
     return true;
 }
 
@@ -189,7 +190,7 @@ size_t rnic_neigh_ask(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                       const uint8_t src[16], const uint8_t target[16])
 {
     static const uint8_t broadcast[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    /* The solicited-node group of the target (RFC 4291, 2.7.1), and its MAC address. */
+    /* solicited-node multicast group of the target (RFC 4291, 2.7.1) and its MAC address */
     const uint8_t group[16] = {0xff, 0x02, 0, 0, 0,    0,          0,          0,
                                0,    0,    0, 1, 0xff, target[13], target[14], target[15]};
     const uint8_t group_mac[6] = {0x33, 0x33, 0xff, target[13], target[14], target[15]};

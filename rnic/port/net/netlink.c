@@ -32,8 +32,9 @@ void rnic_nl_put(struct rnic_nl_request *request, uint16_t type, const void *val
     request->head.nlmsg_len = (uint32_t)sizeof(request->head) + at + (uint32_t)RTA_SPACE(size);
 }
 
-/* Walks one datagram of an answer: 1 when it was the last, 0 when more come, or a negative errno.
- * *changed: what is listed changed meanwhile. */
+/* Passes the messages of one datagram to `fn`. Returns 1 after the last message of the answer, 0 if
+ * more datagrams follow, or a negative errno. Sets *changed if the listed table changed meanwhile.
+ */
 static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *user, bool *changed)
 {
     size_t at = 0;
@@ -48,7 +49,7 @@ static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *use
         if (head.nlmsg_flags & NLM_F_DUMP_INTR)
             *changed = true;
         if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR) {
-            /* Old kernels do not say how a list ended. */
+            /* Old kernels send no error code at the end of a list. */
             int error = head.nlmsg_type == NLMSG_DONE ? 0 : -EPROTO;
 
             if (head.nlmsg_len >= NLMSG_LENGTH(sizeof(error)))
@@ -113,7 +114,8 @@ int rnic_nl_watch(void)
 
 int rnic_nl_drain(int fd)
 {
-    uint8_t buf[8192]; /* what the notices say is asked for afresh: longer ones may be cut */
+    uint8_t buf[8192]; /* the content is not used, as callers read the tables again: longer
+                        * notifications may be truncated */
     int any = 0;
     ssize_t len;
 

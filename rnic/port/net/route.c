@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include "wire/gid.h"
 
-/* The states in which Linux sends to a neighbour (NUD_VALID). */
+/* Neighbour states in which Linux sends to the neighbour (NUD_VALID). */
 #define NEIGH_USABLE (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 static void gid_of(uint8_t family, const void *addr, uint8_t gid[16])
@@ -56,7 +56,7 @@ bool rnic_route_parse(const struct nlmsghdr *msg, struct rnic_route *out)
         out->gateway = true;
         gid_of(info->rtm_family, value, out->hop);
     }
-    /* An IPv4 route through an IPv6 gateway (RFC 5549): struct rtvia is a family and an address. */
+    /* IPv4 route through an IPv6 gateway (RFC 5549): struct rtvia has a family and an address. */
     value = rnic_nl_value(attr[RTA_VIA], 2 + 16);
     if (value) {
         const struct rtvia *via = value;
@@ -150,9 +150,10 @@ bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
 
     addr_of(hop, &info.ndm_family, &size);
     rnic_nl_begin(&request, RTM_GETNEIGH, NLM_F_DUMP, &info, sizeof(info));
-    rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index)); /* fewer entries, where understood */
+    /* fewer entries from kernels that support this filter */
+    rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index));
     error = rnic_nl_ask(&request, on_neigh, &answer);
-    /* In a list that changed meanwhile an entry is an entry still. */
+    /* An entry found in a list that changed meanwhile (-EAGAIN) is valid. */
     if ((error && error != -EAGAIN) || !answer.found)
         return false;
     memcpy(mac, answer.mac, 6);

@@ -10,13 +10,14 @@
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-/* One socket: a descriptor or a negative errno. */
+/* Binds one socket to the UDP port. Returns a descriptor or a negative errno. */
 static int hold(int family)
 {
     static const int on = 1;
     struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
     struct sock_fprog filter = {.len = 1, .filter = &none};
-    struct sockaddr_in6 addr = {0}; /* the larger one; the port is at the same place in both */
+    /* used for IPv4 too: sockaddr_in is shorter and has the port at the same offset */
+    struct sockaddr_in6 addr = {0};
     socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     int error;
@@ -42,7 +43,7 @@ int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why)
 
     reserve->fd[0] = hold(AF_INET);
     reserve->fd[1] = hold(AF_INET6);
-    for (unsigned i = 0; i < 2; i++) /* a machine may lack one of the families */
+    for (unsigned i = 0; i < 2; i++) /* a machine may lack IPv4 or IPv6 */
         if (reserve->fd[i] < 0 && reserve->fd[i] != -EAFNOSUPPORT &&
             reserve->fd[i] != -EADDRNOTAVAIL)
             error = reserve->fd[i];

@@ -10,13 +10,14 @@
 #include <unistd.h>
 #include "port/shared/registry.h"
 
-#define LISTENS 0x10000u /* in /proc/net/unix: __SO_ACCEPTCON */
+#define LISTENS 0x10000u /* listening-socket flag in /proc/net/unix: __SO_ACCEPTCON */
 
-/* Of what a process says of itself: 262,144 QPs (RNIC_BLOCKS_MAX) have some 20 MB of lines. */
+/* Limit of one process's description in bytes. 262,144 QPs (RNIC_BLOCKS_MAX) need about 20 MB of
+ * text. */
 #define TEXT_MAX ((off_t)64 << 20)
 
-/* A byte with a descriptor beside it; the control room is rounded up to that of two. It points to
- * itself: not to be copied. */
+/* A message of one byte and one descriptor. CMSG_SPACE rounds up, so two descriptors fit. The
+ * struct contains pointers to itself and must not be copied. */
 struct parcel {
     char byte;
     struct iovec iov;
@@ -41,8 +42,8 @@ int rnic_process_listen(const char *iface)
 {
     int fd = -EADDRINUSE;
 
-    /* A process with several devices on the interface, or one of the same number in another PID
-     * namespace, takes the next name. */
+    /* Use the next unused name. A process has several if it has several devices on the interface. A
+     * process with this pid in another PID namespace may also have the name. */
     for (unsigned i = 0; i < 1000 && fd == -EADDRINUSE; i++) {
         char name[48];
 
@@ -61,7 +62,7 @@ int rnic_process_listen(const char *iface)
     return fd;
 }
 
-/* The text goes as a memory file, so that its length never makes the sender wait. */
+/* Sends the text as a memory file, so that the sender never blocks however long the text is. */
 static void send_text(int to, int file)
 {
     struct parcel parcel;
@@ -105,8 +106,9 @@ void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *
 /* ---- asking them ------------------------------------------------------------------------------
  */
 
-/* The text in a memory file, as anybody may have made it up: no more than a process has to say, and
- * nothing that a terminal would obey. NULL of another file: to read that might wait. */
+/* Returns the text of a memory file. The sender is not trusted: the text is limited to TEXT_MAX,
+ * and control characters for a terminal are replaced. Returns NULL for any other file, because
+ * reading might block, or if out of memory. */
 static char *read_text(int file)
 {
     off_t size = fcntl(file, F_GET_SEALS) < 0 ? -1 : lseek(file, 0, SEEK_END);
@@ -124,7 +126,7 @@ static char *read_text(int file)
     return text;
 }
 
-/* The text in the first of the descriptors that came: there is room for two. */
+/* Returns the text of the first received descriptor and closes all: up to two fit. */
 static char *text_of(const struct cmsghdr *head)
 {
     size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -141,8 +143,8 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* Connects to a process and returns its text, "" if it gives none; NULL without memory or when it
- * went away meanwhile. */
+/* Connects to a process and returns its text, or "" if it sends none. Returns NULL if out of memory
+ * or if the process ended meanwhile. */
 static char *ask(const char *iface, const char *name, int *pid)
 {
     static const struct timeval patience = {.tv_sec = 2};
@@ -159,7 +161,7 @@ static char *ask(const char *iface, const char *name, int *pid)
     if (fd < 0)
         return NULL;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* of connect() too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect() too */
     if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
             *pid = peer.pid;
@@ -171,7 +173,8 @@ static char *ask(const char *iface, const char *name, int *pid)
         }
         there = true;
     } else {
-        there = errno == EAGAIN; /* more ask than it has room for: it is stopped */
+        /* its connection queue is full, so the process exists but is stopped */
+        there = errno == EAGAIN;
     }
     if (there && !text)
         text = calloc(1, 1);
@@ -179,7 +182,7 @@ static char *ask(const char *iface, const char *name, int *pid)
     return text;
 }
 
-/* Splits "@rnic/<interface>/proc/<pid>[.n]": false for any other line. */
+/* Splits "@rnic/<interface>/proc/<pid>[.n]" into its parts. Returns false for any other text. */
 static bool split(const char *at, struct rnic_process *out, char *name, size_t cap)
 {
     const char *slash = strstr(at, "/proc/");
@@ -216,13 +219,14 @@ int rnic_process_list(struct rnic_process **out, size_t *cnt)
         unsigned flags = 0;
         char name[64];
 
-        /* "Num: RefCount Protocol Flags ...": a connection's end has the name of its listener. */
+        /* Fields: "Num: RefCount Protocol Flags ...". An accepted connection has its listener's
+         * name too, so only listening sockets count. */
         if (!at || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS) ||
             !split(at, &process, name, sizeof(name)))
             continue;
         process.text = ask(process.iface, name, &process.pid);
         if (!process.text)
-            continue; /* it ended meanwhile */
+            continue; /* the process ended meanwhile */
         grown = realloc(*out, (*cnt + 1) * sizeof(**out));
         if (!grown) {
             free(process.text);

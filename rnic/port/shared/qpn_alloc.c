@@ -40,8 +40,9 @@ static bool has_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
     return false;
 }
 
-/* Claims a block, trying from an unpredictable one on: who starts after a crash does not get the
- * QPNs that the crashed process's peers still send to. */
+/* Claims a block, starting the search at an unpredictable number. After a crash, a new process thus
+ * rarely gets the QPNs to which the crashed process's peers still send. Returns 0 or a negative
+ * errno. */
 static int claim_block(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy)
 {
     const uint32_t cnt = RNIC_BLOCK_LAST - RNIC_BLOCK_FIRST + 1;
@@ -130,7 +131,7 @@ static void bit_flip(uint64_t *bits, uint32_t at)
     bits[at / 64] ^= UINT64_C(1) << (at % 64);
 }
 
-/* The QPN that rested longest is free. */
+/* Makes the QPN that rested longest available again. */
 static void end_rest(struct rnic_block *block)
 {
     uint32_t at = block->rest[block->rest_first];
@@ -142,7 +143,7 @@ static void end_rest(struct rnic_block *block)
     block->free++;
 }
 
-/* What is left anywhere, or NULL. */
+/* Returns a block that still has an available QPN, even a resting one, or NULL if there is none. */
 static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)
@@ -162,8 +163,8 @@ uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *en
     uint32_t at;
 
     *grew = false;
-    /* A block is left before it is full: numbers stay hard to guess, and a free one is found soon.
-     */
+    /* A block is used only while more than a quarter of its QPNs is available: QPNs stay hard to
+     * guess, and the search below is short. */
     for (unsigned i = 0; i < qpns->block_cnt && !block; i++)
         if (qpns->block[i].free > RNIC_BLOCK_QPNS / 4)
             block = &qpns->block[i];

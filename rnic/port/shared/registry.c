@@ -46,11 +46,11 @@ int rnic_registry_bind(const char *iface, const char *name)
     int fd = rnic_registry_bind_as(SOCK_DGRAM, iface, name);
 
     if (fd >= 0)
-        shutdown(fd, SHUT_RDWR); /* nobody can fill it */
+        shutdown(fd, SHUT_RDWR); /* no process can send to the socket and fill its queue */
     return fd;
 }
 
-/* A datagram socket is connected to whatever has the name, without the other's doing. */
+/* Tests the name by connecting a datagram socket: this needs no action of the owner. */
 bool rnic_registry_held(const char *iface, const char *name)
 {
     struct sockaddr_un addr;

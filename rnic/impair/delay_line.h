@@ -18,32 +18,32 @@
 #include <stdint.h>
 #include "base/heap.h"
 
-/* A reordered frame waits at most this long for the frames that overtake it. */
+/* longest time that a reordered frame waits for the frames that overtake it, ns */
 #define DELAY_LINE_HOLD_NS UINT64_C(1000000)
 
 struct delay_entry {
-    struct rnic_heap_node node; /* by time of arrival */
-    uint64_t seq;               /* number of the delay_line_put() */
-    uint32_t hold;              /* frames that still have to overtake it */
-    bool held;                  /* it was put to be overtaken, and has not been by all */
-    uint32_t lane;              /* only frames of its own lane overtake it */
+    struct rnic_heap_node node; /* heap node; the key is the time of arrival */
+    uint64_t seq;               /* serial number of the delay_line_put() call */
+    uint32_t hold;              /* number of frames that still have to overtake this one */
+    bool held;                  /* this frame waits for other frames to overtake it */
+    uint32_t lane;              /* lane number: only frames of one lane overtake each other */
 };
 
 struct delay_line {
     struct rnic_heap heap;
-    size_t held; /* entries that are held */
+    size_t held; /* number of entries with `held` set */
     uint64_t seq;
 };
 
-/* Puts an entry that arrives at `due`, or after `hold` frames of its lane that are put later.
- * Returns false if there is no memory. */
+/* Puts a frame into the line. It arrives at `due`, or, if `hold` is not 0, after `hold` frames of
+ * its lane that are put later. Returns false if out of memory. */
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane);
 
-/* Returns when the next entry arrives; UINT64_MAX: the line is empty. */
+/* Returns the time of the next arrival, or UINT64_MAX if the line is empty. */
 uint64_t delay_line_due(const struct delay_line *line);
 
-/* Removes and returns the entry that arrives next, if it is due by `now`; else NULL. */
+/* Removes and returns the next frame if it is due by `now`, else returns NULL. */
 struct delay_entry *delay_line_take(struct delay_line *line, uint64_t now);
 
 void delay_line_free(struct delay_line *line);

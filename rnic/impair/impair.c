@@ -7,19 +7,21 @@
 #include <strings.h>
 #include "wire/bytes.h"
 
-#define IP4_CSUM 10u /* offset in the header */
+#define IP4_CSUM 10u /* offset of the checksum in the IPv4 header, bytes */
 #define ECN_CE   3u
 
-/* Counts the occurrences of one thing: frames of a connection, or of a connection with one PSN. */
+/* Number of occurrences of one key: frames of one connection, or frames of one connection with one
+ * PSN. */
 struct impair_counter {
-    uint64_t key; /* hash of the thing, never 0; 0: the place is free */
+    uint64_t key; /* hash of rule, connection and perhaps PSN, never 0; 0: the slot is unused */
     uint32_t cnt;
 };
 
 /* ---- chance and counting -----------------------------------------------------------------------
  */
 
-/* splitmix64's output function: neighbouring numbers give results that have nothing in common. */
+/* Mixes a number by splitmix64's output function: the results of neighbouring numbers look
+ * unrelated. */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -58,7 +60,7 @@ static uint32_t draw_below(uint64_t *random, uint32_t limit)
     return (uint32_t)((uint64_t)draw_bits(random) * limit >> 32);
 }
 
-/* Draws from a range of times, both ends included. */
+/* Draws a time from `from` to `to`, both included, in ns. */
 static uint64_t draw_time(uint64_t *random, uint64_t from, uint64_t to)
 {
     uint64_t high;
@@ -69,7 +71,8 @@ static uint64_t draw_time(uint64_t *random, uint64_t from, uint64_t to)
     return from + (high << 32 | draw_bits(random)) % (to - from + 1);
 }
 
-/* Finds the place of a key, which may be free. There is a free place. */
+/* Returns the slot of a key, or the unused slot where the key belongs. The table must have an
+ * unused slot. */
 static struct impair_counter *find_counter(struct impair_counter *counter, size_t cap, uint64_t key)
 {
     size_t at = key & (cap - 1);
@@ -95,7 +98,8 @@ static bool grow_counters(struct impair *impair)
     return true;
 }
 
-/* Counts the frame. Returns its number from 1, or 0 if there is no memory. */
+/* Counts the frame for the rule. Returns the number of the occurrence, from 1, or 0 if out of
+ * memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -119,7 +123,7 @@ static uint32_t count_occurrence(struct impair *impair, size_t rule, const struc
 /* ---- matching ----------------------------------------------------------------------------------
  */
 
-/* Compares without regard to case. */
+/* Returns whether `name` contains `word`, ignoring case. */
 static bool contains_word(const char *name, const char *word)
 {
     size_t len = strlen(word);
@@ -129,7 +133,7 @@ static bool contains_word(const char *name, const char *word)
     return *name || len == 0;
 }
 
-/* Returns which kind of packet it is, of enum impair_kind; 0: not a RoCE packet. */
+/* Returns the kind of the packet (enum impair_kind), or 0 if it is no RoCE packet. */
 static unsigned kind_of(const struct roce_pkt *pkt)
 {
     if (!pkt || !pkt->op)
@@ -139,7 +143,8 @@ static unsigned kind_of(const struct roce_pkt *pkt)
     return roce_opcode_is_request(pkt->op) ? IMPAIR_REQUEST : IMPAIR_RESPONSE;
 }
 
-/* `pkt` is NULL and `kind` 0 if the frame is not a RoCE packet. */
+/* Returns whether the rule applies to the frame. For a frame that is no RoCE packet, `pkt` is NULL
+ * and `kind` is 0. */
 static bool rule_matches(const struct impair_rule *rule, const struct impair_frame *in,
                          const struct roce_pkt *pkt, unsigned kind)
 {
@@ -249,7 +254,7 @@ static bool set_field(const struct impair_rule *rule, struct impair_result *out,
     return true;
 }
 
-/* Returns whether the rule had an effect. */
+/* Applies the rule's action to the frame. Returns whether it had an effect. */
 static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
                        const struct roce_pkt *pkt)
 {
@@ -282,8 +287,8 @@ static void add_note(struct impair_result *out, const char *text)
     snprintf(out->note + len, sizeof(out->note) - len, "%s%s", len ? "; " : "impaired: ", text);
 }
 
-/* Corrects the ICRC of a changed frame unless it is to be kept or was wrong before, and tells what
- * a receiver makes of the frame. */
+/* Completes a changed frame. Recomputes its ICRC, unless the rule keeps the ICRC or it was wrong
+ * before. Sets `damaged` and `forged`, the effects on a receiver. */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {
@@ -298,8 +303,8 @@ static void finish_change(struct impair_result *out, const struct impair_frame *
         roce_le32_put(out->data + pkt.icrc_off, icrc);
         roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len);
     }
-    /* The ICRC covers all that matters to a receiver but the Ethernet header. With a good ICRC the
-     * packet may be malformed: a receiver may drop or refuse it (R072). */
+    /* The ICRC covers everything that a receiver uses except the Ethernet header. With a correct
+     * ICRC the packet may still be malformed: a receiver may drop or refuse it (R072). */
     out->damaged = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
     out->forged =
         !out->damaged && (icrc != icrc_before || memcmp(out->data, in->data, ROCE_ETH_LEN) != 0);

@@ -28,46 +28,47 @@ struct impair_counter;
 
 struct impair {
     const struct impair_rules *rules;
-    uint64_t random[IMPAIR_RULES_MAX];  /* states of the random sequences, never 0 */
-    struct impair_counter *counter;     /* hash table: occurrences of what nth= and psn= count */
-    size_t counter_cnt, counter_cap;    /* the capacity is 0 or a power of two */
-    uint64_t applied[IMPAIR_RULES_MAX]; /* frames that each rule impaired */
+    uint64_t random[IMPAIR_RULES_MAX]; /* states of each rule's random sequence, never 0 */
+    struct impair_counter *counter;    /* hash table of the occurrences counted for nth= and psn= */
+    size_t counter_cnt, counter_cap;   /* used slots and slots; slots are 0 or a power of two */
+    uint64_t applied[IMPAIR_RULES_MAX]; /* number of frames that each rule impaired */
 };
 
-/* The rules stay the caller's and must outlive the engine. */
+/* Initializes the engine. The caller owns the rules, which must outlive the engine. */
 void impair_init(struct impair *impair, const struct impair_rules *rules, uint64_t seed);
 void impair_free(struct impair *impair);
 
-/* A frame that was sent. */
+/* A frame passed to the engine. */
 struct impair_frame {
-    const uint8_t *data; /* from the Ethernet header on */
+    const uint8_t *data; /* bytes from the Ethernet header on */
     size_t len;
-    enum impair_side side; /* live: 0 offline */
-    uint32_t conn;         /* connection number from 1; 0: none */
-    uint32_t stream[2];    /* numbers of its datagram stream, at the sender and at the receiver */
-    int64_t rel;           /* PSN, counted from the connection's first */
+    enum impair_side side; /* direction at a live port; 0 offline */
+    uint32_t conn;         /* connection number from 1; 0: no connection */
+    uint32_t stream[2];    /* numbers of the datagram stream at the sender and at the receiver */
+    int64_t rel;           /* PSN relative to the first PSN of the connection */
 };
 
-/* What comes out. */
+/* Result of the rules for one frame. */
 struct impair_result {
-    unsigned copies;  /* 0: the frame is lost */
-    unsigned actions; /* bits 1 << enum impair_action that were applied */
-    uint64_t delay;   /* time to hold it back, ns */
-    uint32_t hold;    /* later frames that may overtake it */
-    bool changed;     /* `data` is not what went in */
-    bool damaged;     /* changed: a conformant receiver drops it */
-    bool forged;      /* changed: a receiver takes it for a packet that was never sent */
+    unsigned copies;  /* number of copies to send; 0: the frame is lost */
+    unsigned actions; /* applied actions, as bits 1 << enum impair_action */
+    uint64_t delay;   /* delay of the copies, ns */
+    uint32_t hold;    /* number of later frames that may overtake this one */
+    bool changed;     /* `data` differs from the frame passed in */
+    bool damaged;     /* the frame was changed, and a conformant receiver drops it */
+    bool forged;      /* the frame was changed, and a receiver accepts it as a packet that was never
+                       * sent */
     size_t len;
     uint8_t data[ROCE_FRAME_MAX];
-    char note[IMPAIR_NOTE_MAX]; /* the rules that were applied, or "" */
+    char note[IMPAIR_NOTE_MAX]; /* text of the rules that were applied, or "" */
 };
 
-/* Returns 0, or -1 if there is no memory. */
+/* Applies the rules to one frame. Returns 0, or -1 if out of memory. */
 int impair_apply(struct impair *impair, const struct impair_frame *in, struct impair_result *out);
 
-/* Sets ECN to congestion experienced and corrects the IPv4 checksum (RFC 1624). Returns false, and
- * changes nothing, if it is set already, if the frame is not an IP packet, or if `capable` and the
- * packet is not ECN-capable (RFC 3168). */
+/* Sets the ECN field to "congestion experienced" and corrects the IPv4 checksum (RFC 1624). With
+ * `capable`, only if the packet is ECN-capable (RFC 3168). Returns false and changes nothing if the
+ * field is already set, if the frame is no IP packet, or if `capable` forbids it. */
 bool impair_mark_ce(uint8_t *frame, size_t len, bool capable);
 
 #endif

@@ -52,13 +52,14 @@ const char impair_help[] =
 #define PLACES "p=, dir=, psn=, op=, nth=, conn=, stream= or icrc="
 #define CHANCE "a chance from 0 to 1 or 0% to 100%"
 
-/* One item of the text: a copy that is cut apart, and what the parser expected in it. */
+/* One item of the rule text: a copy that the parser splits, and the syntax that the parser
+ * expected. */
 struct item {
     char text[IMPAIR_RULE_TEXT_MAX];
-    const char *expected; /* NULL: nothing is wrong so far */
+    const char *expected; /* description of the expected syntax; NULL: no error so far */
 };
 
-/* Sets what was expected and returns false. */
+/* Sets the expected syntax for the error message. Returns false. */
 static bool want(struct item *item, const char *expected)
 {
     item->expected = expected;
@@ -68,8 +69,8 @@ static bool want(struct item *item, const char *expected)
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
-/* Reads a decimal number in any locale: 3, 0.1, .5, 1e-3. Returns the first byte behind it, or NULL
- * if there is none. */
+/* Reads a decimal number such as 3, 0.1, .5 or 1e-3, independent of the locale. Returns the first
+ * byte after it, or NULL if there is none. */
 static const char *read_decimal(const char *p, double *out)
 {
     double value = 0, scale = 1;
@@ -104,7 +105,7 @@ static const char *read_decimal(const char *p, double *out)
     return p;
 }
 
-/* Reads a chance in parts of 2^32: all of the text. */
+/* Reads a probability in units of 2^-32. Returns false unless all of `text` is one. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;
@@ -122,8 +123,8 @@ static bool read_chance(const char *text, uint64_t *out)
     return true;
 }
 
-/* Reads a whole number in any base of C, at most `max`. Returns the first byte behind it, or NULL.
- */
+/* Reads an integer of at most `max`, decimal, octal (0...) or hexadecimal (0x...). Returns the
+ * first byte after it, or NULL. */
 static const char *read_whole(const char *text, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -133,7 +134,8 @@ static const char *read_whole(const char *text, uint64_t max, uint64_t *out)
     return isdigit((unsigned char)*text) && errno == 0 && *out <= max ? end : NULL;
 }
 
-/* Reads "N" or "N..M" with N <= M; the second may have a '+' before it as the first has. */
+/* Reads "N" or "N..M" with N <= M. M may have a '+' before it; the caller has skipped the '+'
+ * before N. Returns false on a syntax error. */
 static bool read_range(const char *text, uint64_t max, uint32_t *from, uint32_t *to)
 {
     uint64_t n;
@@ -151,7 +153,7 @@ static bool read_range(const char *text, uint64_t max, uint32_t *from, uint32_t 
     return end && *end == '\0' && *to >= *from;
 }
 
-/* Reads a time. Returns the first byte behind its unit, or NULL. */
+/* Reads a time with its unit. Returns the first byte after the unit, or NULL. */
 static const char *read_time(const char *text, uint64_t *ns)
 {
     static const struct {
@@ -174,7 +176,7 @@ static const char *read_time(const char *text, uint64_t *ns)
     return NULL;
 }
 
-/* Reads "TIME" or "TIME..TIME". */
+/* Reads "TIME" or "TIME..TIME". Returns false on a syntax error. */
 static bool read_times(const char *text, uint64_t *from, uint64_t *to)
 {
     const char *end = read_time(text, from);
@@ -188,7 +190,8 @@ static bool read_times(const char *text, uint64_t *from, uint64_t *to)
 /* ---- actions -----------------------------------------------------------------------------------
  */
 
-/* Reads the bytes of an address, or the hexadecimal digits of a field that is not a number. */
+/* Reads the bytes of an address, or the hexadecimal digits of a field that is not a number. Returns
+ * false on a syntax error. */
 static bool read_field_bytes(const struct roce_field *field, const char *text, uint8_t *out)
 {
     size_t len = field->width / 8;
@@ -211,7 +214,7 @@ static bool read_field_bytes(const struct roce_field *field, const char *text, u
     return *text == '\0';
 }
 
-/* Reads HEADER.FIELD=VALUE. */
+/* Reads HEADER.FIELD=VALUE. Returns false on an error. */
 static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
 {
     char *value = strchr(arg, '=');
@@ -248,7 +251,7 @@ static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
     return (end && *end == '\0') || want(item, "a number that fits the field");
 }
 
-/* Reads PART[+BYTE]. */
+/* Reads PART[+BYTE]. Returns false on an error. */
 static bool read_corrupt(struct impair_rule *rule, char *arg, struct item *item)
 {
     static const char *const parts[] = {[IMPAIR_PAYLOAD] = "payload",
@@ -280,7 +283,7 @@ static const struct action {
     const char *name;
     enum impair_action action;
     enum argument arg;
-    bool short_form; /* ACTION=CHANCE is understood */
+    bool short_form; /* the action allows the short form ACTION=CHANCE */
 } actions[] = {
     {"drop", IMPAIR_DROP, ARG_NONE, false},
     {"loss", IMPAIR_DROP, ARG_REQUIRED, true},
@@ -293,7 +296,8 @@ static const struct action {
     {"set", IMPAIR_SET, ARG_REQUIRED, false},
 };
 
-/* Finds the action that begins the text up to its '=' or end; NULL: none. */
+/* Finds the action whose name precedes the '=' or the end of `text`. Returns NULL if there is none.
+ */
 static const struct action *find_action(const char *text)
 {
     size_t len = strcspn(text, "=@,;");
@@ -304,7 +308,7 @@ static const struct action *find_action(const char *text)
     return NULL;
 }
 
-/* Reads the argument of an action that is not a chance. */
+/* Reads an action's argument other than a chance. Returns false on an error. */
 static bool read_argument(struct impair_rule *rule, char *arg, struct item *item)
 {
     switch (rule->action) {
@@ -327,7 +331,7 @@ static bool read_argument(struct impair_rule *rule, char *arg, struct item *item
     }
 }
 
-/* Reads ACTION, ACTION=ARGUMENT or the short form ACTION=CHANCE. */
+/* Reads ACTION, ACTION=ARGUMENT or the short form ACTION=CHANCE. Returns false on an error. */
 static bool read_action(struct impair_rule *rule, struct item *item)
 {
     const struct action *action = find_action(item->text);
@@ -346,7 +350,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
         return want(item, action->short_form           ? "loss=CHANCE"
                           : rule->action == IMPAIR_SET ? "set=HEADER.FIELD=VALUE"
                                                        : "delay=TIME");
-    /* A whole number from 1 on is a count where the action has one. */
+    /* In actions with a count, an integer of 1 or more is the count, not a chance. */
     if (arg && action->short_form && read_chance(arg, &chance) &&
         (!(rule->action == IMPAIR_DUP || rule->action == IMPAIR_REORDER) ||
          strcmp(arg, "1") != 0)) {
@@ -361,7 +365,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
 /* ---- places ------------------------------------------------------------------------------------
  */
 
-/* Reads the value of dir=. */
+/* Reads the value of dir=. Returns false on an error. */
 static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds, unsigned *sides,
                            struct item *item)
 {
@@ -410,7 +414,7 @@ enum place {
     PLACE_CNT
 };
 
-/* Finds the place that begins the text up to its '='; PLACE_CNT: none. */
+/* Finds the place whose name precedes the '=' in `text`. Returns PLACE_CNT if there is none. */
 static enum place find_place(const char *text)
 {
     size_t len = strcspn(text, "=,;");
@@ -422,7 +426,7 @@ static enum place find_place(const char *text)
     return (enum place)i;
 }
 
-/* Reads one item behind the '@'. *nth is set by nth=. */
+/* Reads one item after the '@'. Sets *nth if the item is nth=. Returns false on an error. */
 static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth, struct item *item)
 {
     enum place place = find_place(item->text);
@@ -469,7 +473,7 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
 /* ---- the text ----------------------------------------------------------------------------------
  */
 
-/* Copies the item that begins at `at` and ends before one of `ends`. Returns its end. */
+/* Copies the item from `at` up to one of the characters `ends`. Returns the end of the item. */
 static const char *take_item(struct item *item, const char *at, const char *ends)
 {
     size_t len = strcspn(at, ends);
@@ -481,7 +485,7 @@ static const char *take_item(struct item *item, const char *at, const char *ends
     return at + len;
 }
 
-/* Reads one rule. Returns its end, or NULL with *where at the item that is wrong. */
+/* Reads one rule. Returns its end. On an error returns NULL and sets *where to the wrong item. */
 static const char *read_rule(struct impair_rule *rule, const char *at, enum impair_use use,
                              struct item *item, const char **where)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delay line: frames under way, in the order in which they arrive. A frame arrives at its time; one
- * that is reordered arrives as soon as enough later frames have arrived before it.
+ * Delay line: frames in transit, sorted by time of arrival. A reordered frame has no fixed time: it
+ * arrives as soon as enough later frames have arrived before it.
  *
  *   1. The caller embeds a struct delay_entry in its frame and calls delay_line_put().
- *   2. delay_line_due() is the time of the next arrival.
+ *   2. delay_line_due() returns the time of the next arrival.
  *   3. delay_line_take() returns the frame that arrives next.
  *
- * A line that is all zero is empty. The caller owns the frames; after delay_line_take() has
- * returned the last one, or NULL with UINT64_MAX as the time, delay_line_free() frees the line.
+ * A line that is all zero is empty. The caller owns the frames. delay_line_free() frees the line
+ * when the line is empty: delay_line_take() returned the last frame, or NULL for time UINT64_MAX.
  */
 #ifndef RNIC_IMPAIR_DELAY_LINE_H
 #define RNIC_IMPAIR_DELAY_LINE_H

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Impairment engine: decides what happens to each frame on its way, as netem does for the kernel's
- * own sockets. It does no I/O and reads no clock.
+ * Impairment engine: loses, copies, changes, delays or reorders frames by rules, as netem does for
+ * the kernel's own sockets. The engine does no I/O and reads no clock.
  *
  * The live port (port/frameio/impair_port.h), the closed loop of `rocedrill replay`
  * (sim/sim_link.h) and the tests' simulated network call it:
  *
  *   1. impair_rules_add() reads the rules (impair_rule.h).
  *   2. impair_init() starts a sequence of frames with a seed.
- *   3. impair_apply() is called once for each frame and says what comes out: nothing, one or
- * several copies, changed, held back for a time or until later frames have overtaken it.
+ *   3. impair_apply() is called once per frame and returns the result: the frame may be lost,
+ *      copied or changed. It may be delayed for a time or until later frames have overtaken it.
  *   4. The caller puts the copies into a delay line (delay_line.h), which returns them when they
- * are due.
- *   5. impair_free().
+ *      are due.
+ *   5. impair_free() frees the engine.
  *
- * The same rules, seed and frames give the same results. Each rule draws from its own random
- * sequence, so that a rule added at the end changes nothing for the rules before it.
+ * Equal rules, seed and frames give equal results. Each rule has its own random sequence, so a rule
+ * added at the end does not change the effect of the rules before it.
  */
 #ifndef RNIC_IMPAIR_H
 #define RNIC_IMPAIR_H

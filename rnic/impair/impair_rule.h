@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Impairment rules: the text of an `--impair` option, read into structs.
+ * Impairment rules: parses the text of an `--impair` option into structs.
  *
- * rnic-run, the live port and `rocedrill replay` read the same grammar: impair_help, which the
- * programs print for `--impair help`.
+ * rnic-run, the live port and `rocedrill replay` share one grammar. The programs print its
+ * description, impair_help, for `--impair help`.
  *
  *   1. impair_rules_add() reads one text and appends its rules. It is called once per option.
- *   2. impair_init() of impair.h takes the finished rules.
+ *   2. The caller passes the finished rules to impair_init() of impair.h.
  *
- * The caller owns the rules. They hold no memory and need no cleanup.
+ * The caller owns the rules, which have no allocated memory and need no cleanup.
  */
 #ifndef RNIC_IMPAIR_RULE_H
 #define RNIC_IMPAIR_RULE_H
@@ -31,7 +31,7 @@ enum impair_action {
     IMPAIR_REORDER,
     IMPAIR_CORRUPT,
     IMPAIR_CE,  /* sets ECN to "congestion experienced" in every IP packet */
-    IMPAIR_ECN, /* sets it only in ECN-capable packets (RFC 3168) */
+    IMPAIR_ECN, /* sets ECN to that only in ECN-capable packets (RFC 3168) */
     IMPAIR_SET,
 };
 

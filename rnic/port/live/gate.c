@@ -2,15 +2,16 @@
 /*
  * Gate: an epoll set with the port's descriptors, on which the poll thread sleeps.
  *
- * 1. Open, a frame wakes the poll thread.
- * 2. A program that polls in vain a few times in a row shuts the gate: from then on it receives the
- *    frames itself, and no frame wakes the poll thread, which sleeps for short naps only.
- * 3. A poll thread that finds after a nap that the program no longer polls opens the gate.
- * 4. A program that asks for a completion event opens the gate at once. It may poll until its CQ is
- *    empty and then wait, so it takes many more polls in vain to shut the gate again.
+ * 1. While the gate is open, a frame wakes the poll thread.
+ * 2. A few successive polls without work shut the gate. From then on the polling program receives
+ *    the frames itself. No frame wakes the poll thread, which sleeps for short naps only.
+ * 3. The poll thread opens the gate if it finds after a nap that the program no longer polls.
+ * 4. A program that asks for a completion event opens the gate at once. Such a program may poll
+ *    until its CQ is empty and then block. So many more polls without work are needed to shut the
+ *    gate again.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
- *    waited while the gate was shut, the program opens the gate each time its poll finds a
- *    completion, for the next UNPOLLED_MAX times.
+ *    waited while the gate was shut, the gate opens each time a poll finds a completion, for the
+ *    next UNPOLLED_MAX times.
  */
 #include <errno.h>
 #include <sched.h>

@@ -2,22 +2,22 @@
 /*
  * Poll thread: drives the device while the program does not.
  *
- * 1. While the gate is open (gate.c) it sleeps until a frame arrives, a timer is due or another
- *    thread wakes it. Then it drives the device.
- * 2. While the gate is shut it naps, and checks after each nap whether the program still polls. If
- *    the program does not, the thread drives and opens the gate.
- * 3. It delays the ACKs of the frames that it received for a program that sent something lately,
- *    from another CPU: the program may answer within microseconds. ACK and answer then reach the
- *    peer together, while the peer polls for the ACK.
- * 4. Before it sleeps it spins, where CPUs are many and spinning paid lately: if frames arrived
- *    soon after it had gone to sleep, it spins longer the next times, if not, it sleeps at once. It
- *    spins without the lock. If another thread ran on its CPU meanwhile, it does not spin for a
- *    period that doubles each time.
+ * 1. While the gate is open (gate.c), the poll thread sleeps until a frame arrives, a timer is due
+ *    or another thread wakes it. Then it drives the device.
+ * 2. While the gate is shut, the poll thread naps. After each nap it checks whether the program
+ *    still polls. If not, it drives the device and opens the gate.
+ * 3. It delays the ACKs of received frames if the program sent something lately from another CPU:
+ *    such a program may answer within microseconds. ACK and answer then reach the peer together,
+ *    while the peer polls for the ACK.
+ * 4. On a machine with enough CPUs, the poll thread may spin before it sleeps. If frames arrived
+ *    soon after it had fallen asleep, it spins longer the next times. Otherwise it spins less, and
+ *    finally sleeps at once. It spins without the lock. If another thread ran on its CPU
+ *    meanwhile, it does not spin for a period that doubles each time.
  *
- * A program that reads its memory in a loop keeps a CPU busy, and the scheduler lets a running
- * thread continue for milliseconds (EEVDF, Linux 6.6) unless the thread that wakes asks for a
- * shorter slice (Linux 6.12). So the poll thread asks for the shortest slice: it needs the CPU for
- * a few microseconds each time.
+ * A program that reads its memory in a loop keeps a CPU busy. The scheduler lets a running thread
+ * continue for milliseconds (EEVDF, Linux 6.6) unless the waking thread requested a shorter slice
+ * (Linux 6.12). So the poll thread requests the shortest slice: it needs the CPU for only a few
+ * microseconds each time.
  */
 #include <errno.h>
 #include <sched.h>

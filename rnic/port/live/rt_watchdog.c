@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Real-time watchdog: a second thread, of real-time priority, that drives the device while no other
- * thread gets a CPU. An RNIC answers however busy the machine is. On a crowded machine a thread of
- * ordinary priority may wait half a second for a CPU: the scheduler is fair to sessions and control
- * groups before it is fair to threads, and a thread that moved to another CPU waits there until the
- * others of that CPU have caught up. Peers give up meanwhile.
+ * thread gets a CPU. A hardware RNIC answers however busy the machine is. On a crowded machine a
+ * thread of ordinary priority may wait half a second for a CPU. The scheduler divides CPU time
+ * among sessions and control groups first, and among threads second. A thread that moved to another
+ * CPU waits there until the other threads of that CPU have had their share. Peers give up
+ * meanwhile.
  *
  * 1. If no thread has driven the device for WATCHDOG_NS, the watchdog waits for a frame.
  * 2. After a frame it waits WATCHDOG_NS more for the other threads. If none of them drove the
- *    device, the watchdog does, for one turn. So it takes a small part of one CPU at most, and none
+ *    device, the watchdog drives it once. So it uses a small part of one CPU at most, and none
  *    without frames.
- * 3. The lock passes its priority to the thread that holds it (PTHREAD_PRIO_INHERIT): often that is
- *    the thread that got no CPU.
+ * 3. While the watchdog waits for the lock, the thread that has the lock inherits its priority
+ *    (PTHREAD_PRIO_INHERIT): often that is the thread that got no CPU.
  *
  * Where real-time priority is not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO) there is no watchdog,
  * and the lock is an ordinary one.

@@ -126,7 +126,7 @@ bool rnic_live_drive(struct rnic_live *live);
  * the next poll. `waits`: the program asked for an event and may block until the event. Locked. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
-/* ---- what the device lives on ---------------------------------------------------------------- */
+/* ---- interface and counters ------------------------------------------------------------------ */
 
 /* Copies the interface's state to *out. Also locked. */
 void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out);

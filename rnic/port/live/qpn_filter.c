@@ -156,8 +156,7 @@ void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16])
     group_leave(group);
 }
 
-/* ---- telling other processes ------------------------------------------------------------------
- */
+/* ---- describing the device to other processes ------------------------------------------------ */
 
 static void describe(void *user, FILE *out)
 {

@@ -35,8 +35,7 @@ static void parcel_init(struct parcel *parcel)
                                   .msg_controllen = sizeof(parcel->control)};
 }
 
-/* ---- telling others -------------------------------------------------------------------------
- */
+/* ---- answering other processes --------------------------------------------------------------- */
 
 int rnic_process_listen(const char *iface)
 {
@@ -103,8 +102,7 @@ void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *
     close(to);
 }
 
-/* ---- asking them ------------------------------------------------------------------------------
- */
+/* ---- asking other processes ------------------------------------------------------------------ */
 
 /* Returns the text of a memory file. The sender is not trusted: the text is limited to TEXT_MAX,
  * and control characters for a terminal are replaced. Returns NULL for any other file, because

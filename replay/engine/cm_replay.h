@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM replay: our communication manager in place of each end of each CM exchange (cm_exchange.h).
+ * CM replay: replaces each end of each CM exchange (cm_exchange.h) by our communication manager.
  *
- * The recorded messages of the other end come in, with the communication and transaction ids of our
- * end replaced by those that our CM chose. What the recorded program did (connect, accept, reject,
- * establish, disconnect, query, reply) ours does when its recorded message is due. Each recorded
- * message of our end is compared with the one that ours sends.
+ * Our CM receives the recorded messages of the other end. In these messages, our CM's
+ * communication and transaction ids replace the recorded ones. Our CM connects, accepts,
+ * rejects, establishes, disconnects, queries or replies at the time of the recorded message.
+ * Each recorded message of the replaced end is compared with the message that our CM sends.
  *
- * Compared: which messages come, in which order, with which fields. Not compared: when a message is
- * retransmitted (our timer fires when the recorded one has), MRAs, and what ours sends beyond the
- * recorded messages.
+ * Compared: which messages are sent, in which order, with which fields. Not compared: the times
+ * of retransmissions, MRAs, and messages that only our CM sends. Our CM's timer fires when the
+ * recorded CM has retransmitted.
  */
 #ifndef REPLAY_ENGINE_CM_REPLAY_H
 #define REPLAY_ENGINE_CM_REPLAY_H
 
 #include "engine/cm_exchange.h"
 
-/* Plays and compares the active ends, the passive ends, or both. Returns 0, or -1 without memory.
- */
+/* Replays and compares the active ends, the passive ends, or both. Returns 0, or -1 if out of
+ * memory. */
 int cm_replay(struct cm_exchanges *xs, bool active, bool passive);
 
 #endif

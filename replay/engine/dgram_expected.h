@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Expected delivery: what a receiver of UC or UD must do with each packet, by the rules of the
- * specification alone (R049, R163-R166, R170-R174). No RNIC is involved.
+ * Expected delivery: computes how a UC or UD receiver must treat each packet, from the rules of
+ * the specification alone (R049, R163-R166, R170-R174). No RNIC is involved.
  *
  * Call expected_delivery_init() once, then expected_delivery_next() for each undamaged packet.
  */
@@ -10,7 +10,7 @@
 
 #include "engine/dgram_stream.h"
 
-/* Bytes before the payload of a datagram in the receive buffer (R172). */
+/* Bytes of the receive buffer before the payload of a datagram: room for a GRH (R172). */
 #define GRH_AREA_LEN 40u
 
 struct expected_delivery {
@@ -19,33 +19,34 @@ struct expected_delivery {
     uint32_t epsn;
     bool open;
     enum roce_kind kind;
-    uint64_t va; /* remote address of a WRITE */
+    uint64_t va; /* remote address of the current WRITE */
     uint32_t rkey;
-    uint64_t total; /* bytes of the WRITE */
-    uint64_t off;   /* bytes of the message so far */
+    uint64_t total; /* length of the current WRITE in bytes */
+    uint64_t off;   /* bytes of the current message received so far */
 };
 
 enum rx_outcome {
     RX_DROPPED,    /* dropped silently */
-    RX_STORED,     /* payload stored, the message continues */
-    RX_WRITE_DONE, /* last packet of a WRITE: stored, no completion */
-    RX_COMPLETED,  /* last packet of a message with a completion */
+    RX_STORED,     /* payload stored; further packets of the message follow */
+    RX_WRITE_DONE, /* last packet of a WRITE: payload stored, no completion */
+    RX_COMPLETED,  /* last packet of a message that generates a completion */
 };
 
-/* Result for one packet. */
+/* Expected result for one packet. */
 struct rx_result {
     enum rx_outcome outcome;
-    bool write; /* the payload goes to `va` of `rkey`, else to offset `off` of the receive buffer */
+    bool write; /* the payload is stored at `va` of `rkey`; if false, at offset `off` of the receive
+                 * buffer */
     uint32_t rkey;
     uint64_t va;
     uint64_t off;
-    uint32_t byte_len;       /* byte count of the completion */
-    const char *why_dropped; /* reason, if RX_DROPPED */
+    uint32_t byte_len;       /* byte count in the completion */
+    const char *why_dropped; /* reason for the drop, if RX_DROPPED */
 };
 
 void expected_delivery_init(struct expected_delivery *delivery, const struct dgram_stream *stream);
 
-/* Returns what must happen with the next undamaged packet. */
+/* Returns how the receiver must treat the next undamaged packet. */
 struct rx_result expected_delivery_next(struct expected_delivery *delivery,
                                         const struct roce_pkt *pkt);
 

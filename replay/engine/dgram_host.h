@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagram hosts: one RNIC of ours for each address that receives UC or UD packets, with the
- * memory that all its QPs share.
+ * Datagram hosts: one of our RNICs for each address that receives UC or UD packets. All QPs of a
+ * host share its memory.
  */
 #ifndef REPLAY_ENGINE_DGRAM_HOST_H
 #define REPLAY_ENGINE_DGRAM_HOST_H
@@ -10,15 +10,15 @@
 #include "infer/shadow_memory.h"
 #include "engine/dgram_stream.h"
 
-/* Limit of addresses. */
+/* Maximum number of hosts. */
 #define DGRAM_HOSTS_MAX 256u
 
-/* One address with its RNIC. */
+/* One address and the RNIC of ours that replaces its RNIC. */
 struct dgram_host {
     uint8_t addr[16];
     enum roce_encap encap;
-    uint8_t mac[6];     /* once it is open */
-    const char *failed; /* why it cannot be stood in for, or NULL */
+    uint8_t mac[6];     /* Ethernet address, set by dgram_host_open() */
+    const char *failed; /* reason why our RNIC cannot replace this host, or NULL */
     struct shadow_memory memory;
     struct rnic *rnic; /* NULL before dgram_host_open() */
     struct rnic_pd *pd;
@@ -30,17 +30,19 @@ struct dgram_hosts {
     size_t cnt;
 };
 
-/* The host of a receiver's stream, a new one if need be; of a group, one of its members. NULL if
- * there are too many. */
+/* Returns the host that receives the stream, and adds it if necessary. For a multicast group the
+ * host is one member of the group. Returns NULL if there are already DGRAM_HOSTS_MAX hosts. */
 struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trace *trace,
                                     const struct dgram_stream *stream);
 void dgram_hosts_close(struct dgram_hosts *hosts);
 
-/* Its memory grows by what the WRITEs of the stream go to. Returns 0, or -1 without memory. */
+/* Adds the memory that the WRITEs of the stream address to the host's memory. Returns 0, or -1 if
+ * out of memory. */
 int dgram_host_claim(struct dgram_host *host, const struct trace *trace,
                      const struct dgram_stream *stream);
 
-/* Makes the RNIC, as the packets of the stream show it. NULL, or why it cannot be. */
+/* Creates the host's RNIC with the addresses and the P_Key that the packets of the stream show.
+ * Returns NULL, or the reason why the RNIC cannot be created. */
 const char *dgram_host_open(struct dgram_host *host, const struct trace *trace,
                             const struct dgram_stream *stream);
 

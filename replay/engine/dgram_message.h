@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagram message: reads off the packets of a UC or UD sender which messages it must have posted,
- * as far as the packets were captured.
+ * Datagram message: infers from the captured packets which messages a UC or UD sender must have
+ * posted.
  */
 #ifndef REPLAY_ENGINE_DGRAM_MESSAGE_H
 #define REPLAY_ENGINE_DGRAM_MESSAGE_H
@@ -9,30 +9,31 @@
 #include "engine/dgram_stream.h"
 
 struct dgram_message {
-    size_t from, to;  /* its packets: stream.pkt[from .. to), except damaged and duplicated ones */
-    uint32_t psn;     /* PSN of its first packet */
-    uint32_t psn_cnt; /* number of packets */
+    size_t from, to;  /* packets of the message: stream.pkt[from .. to), except damaged and
+                       * duplicated ones */
+    uint32_t psn;     /* PSN of the first packet */
+    uint32_t psn_cnt; /* number of packets, including those not captured */
     uint64_t len;
-    const char *unpostable; /* reason why it cannot be posted, or NULL */
+    const char *unpostable; /* reason why the message cannot be posted, or NULL */
 };
 
 /* Reads the packets of a sender's stream, message by message. */
 struct dgram_message_reader {
     const struct trace *trace;
     struct dgram_stream
-        *stream; /* its counters `damaged`, `wire_duplicates` and `not_posted` are updated */
+        *stream; /* the reader updates its counters `damaged`, `wire_duplicates` and `not_posted` */
     size_t at;   /* index of the next packet to read */
 };
 
-/* Reads the next message that can be posted. Returns false at the end. */
+/* Reads the next message that can be posted. Returns false if there are no more. */
 bool dgram_message_next(struct dgram_message_reader *source, struct dgram_message *message);
 
-/* Returns the bytes of a message, with zeros for packets that were not captured, or NULL without
- * memory. The caller frees them. */
+/* Returns the bytes of a message, with zeros for packets that were not captured. Returns NULL if
+ * out of memory. The caller must free() the result. */
 uint8_t *dgram_message_bytes(const struct dgram_message_reader *source,
                              const struct dgram_message *message);
 
-/* Returns whether packet `i` of the stream is a duplicate made by the network. */
+/* Returns whether packet `i` of the stream is a copy of packet `i - 1` that the network made. */
 bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *source, size_t i);
 
 static inline const struct trace_packet *

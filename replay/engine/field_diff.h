@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Field diff: compares one recorded response with one of ours, field by field. Only fields that
- * the specification prescribes are compared.
+ * Field diff: compares a recorded response with a response of our RNIC, field by field. Only
+ * fields that the specification prescribes are compared.
  */
 #ifndef REPLAY_ENGINE_FIELD_DIFF_H
 #define REPLAY_ENGINE_FIELD_DIFF_H
@@ -11,7 +11,7 @@
 #define FIELD_DIFFS_MAX 12
 
 struct field_diff {
-    const char *field; /* "aeth.msn" */
+    const char *field; /* name of the field, such as "aeth.msn" */
     char expected[96];
     char actual[96];
 };
@@ -23,15 +23,16 @@ struct field_diffs {
     uint32_t payload_off; /* offset of the first differing byte */
 };
 
-/* Sets *d to all differences. `read_first_msn` is that of struct inferred_setup. */
+/* Sets *d to all differences between the two responses. For `read_first_msn` see struct
+ * inferred_setup. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 
 /* Returns the difference in `field`, or NULL. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Adds a difference. The second and third variants compare first and add nothing if both values
- * are equal; `fmt` contains "%x" or "%u". */
+/* Adds a difference to *d. The second and third variants add nothing if both values are equal.
+ * Their `fmt` contains "%x" or "%u". */
 void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
                     const char *actual);
 void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare requests: what the recorded requesters sent against what our RNICs sent in their place,
- * and what ours completed against what the recorded responses imply.
+ * Compare requests: compares the packets of the recorded requesters with those of our RNICs in
+ * their place. Also compares the completions of our RNICs with those that the recorded responses
+ * imply.
  *
  * Compared, because the specification prescribes it: each request at its PSN with all header
  * fields and bytes; the PSN from which the requester retransmits after a NAK, a timeout or a
  * missing response; which work requests complete, after which response, with which status and
  * data.
  *
- * Counted only: AckReq, how many requests are in flight, when timers fire, further
- * retransmissions.
+ * Only counted: AckReq, the number of requests in flight, the times at which timers fire,
+ * further retransmissions.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_REQUESTS_H
 #define REPLAY_ENGINE_RC_COMPARE_REQUESTS_H
@@ -19,23 +20,24 @@
 
 struct request_result {
     enum verdict verdict;
-    const char *skip;      /* for SKIPPED */
+    const char *skip;      /* reason why the direction was not compared, if SKIPPED */
     uint8_t *mark;         /* enum event_mark for each event */
     uint32_t compared;     /* recorded requests compared, including retransmissions */
     uint32_t diff_frames;  /* recorded frames with a difference */
     uint32_t known_frames; /* recorded requests with a known quirk of the peer */
-    uint32_t first_diff;   /* event, or EVENT_NONE */
-    uint32_t inconclusive; /* frames that differ, perhaps because packets were not captured */
+    uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
     uint32_t
-        not_compared; /* requests after our QP, but not the recorded one, entered the error state */
-    uint32_t go_backs;  /* times that both requesters went back */
-    uint32_t completed; /* work requests completed */
-    uint32_t failed;    /* of these, completed with an error */
-    /* Differences that the specification allows. */
-    uint32_t ackreq;          /* requests with another AckReq */
-    uint32_t more;            /* requests that only ours retransmitted */
+        inconclusive; /* frames whose difference may come from packets that were not captured */
+    uint32_t not_compared; /* requests after our QP entered the error state and the recorded one did
+                              not */
+    uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
+    uint32_t completed;    /* work requests completed */
+    uint32_t failed;       /* work requests completed with an error */
+    /* Counts of differences that the specification allows. */
+    uint32_t ackreq;          /* requests whose AckReq bit differs */
+    uint32_t more;            /* requests that only our RNIC retransmitted */
     uint32_t fewer;           /* requests that only the recorded requester retransmitted */
-    uint32_t not_captured;    /* requests of ours after the last captured one */
+    uint32_t not_captured;    /* requests that our RNIC sent after the last captured one */
     uint32_t wire_duplicates; /* recorded requests that the network duplicated */
     uint32_t lost;      /* captured responses that the recorded requester cannot have received */
     uint32_t damaged;   /* recorded requests damaged on the wire */

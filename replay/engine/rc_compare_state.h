@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare state: one direction during the comparison, event by event (rc_compare_responses.c):
- * what our RNIC had done and what recorded responses had shown at the current event.
+ * Compare state: the state of one direction while rc_compare_responses.c compares it, event by
+ * event. The state covers the progress of our RNIC and of the recorded responder up to the
+ * current event.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_STATE_H
 #define REPLAY_ENGINE_RC_COMPARE_STATE_H
@@ -14,7 +15,7 @@ struct response_by_psn {
     uint32_t idx;
 };
 
-/*  */
+/* State of one direction at the current event. All `rel` values are relative PSNs. */
 struct response_cmp {
     struct response_comparison *all;
     struct session *session;
@@ -22,28 +23,28 @@ struct response_cmp {
     struct response_result *res;
     uint32_t dir_idx;
     const struct response_by_psn *by_psn;
-    size_t responses_out; /* our responses sent by then */
-    size_t advances;      /* entries of dir->advance reached by then */
-    int64_t acked;        /* rel of the highest PSN that our responses acknowledge */
-    uint32_t scanned;     /* events already included in `ack_due` and `high` */
-    int64_t ack_due;      /* rel of the highest PSN with AckReq, or of a READ or atomic */
-    int64_t high;         /* rel of the highest PSN requested by then */
-    int64_t
-        recorded_acked; /* rel of the highest PSN that matching recorded responses acknowledge */
-    int64_t rnr;        /* rel of the latest recorded RNR NAK */
-    uint32_t request;   /* latest request, or EVENT_NONE */
-    uint32_t duplicate; /* latest duplicate request, or EVENT_NONE */
-    uint32_t latest;    /* request whose response was recorded last, or EVENT_NONE */
-    int64_t latest_rel; /* rel of that response */
+    size_t responses_out;   /* number of responses that our RNIC has sent so far */
+    size_t advances;        /* number of entries of dir->advance reached so far */
+    int64_t acked;          /* highest rel that our responses acknowledge */
+    uint32_t scanned;       /* number of events already included in `ack_due` and `high` */
+    int64_t ack_due;        /* highest rel of a request that has AckReq or is a READ or atomic */
+    int64_t high;           /* highest rel requested so far */
+    int64_t recorded_acked; /* highest rel that matching recorded responses acknowledge */
+    int64_t rnr;            /* rel of the latest recorded RNR NAK */
+    uint32_t request;       /* latest request, or EVENT_NONE */
+    uint32_t duplicate;     /* latest duplicate request, or EVENT_NONE */
+    uint32_t latest;        /* request that the latest recorded response answers, or EVENT_NONE */
+    int64_t latest_rel;     /* rel of the latest recorded response */
     uint64_t
         prev_response_time; /* capture time of the previous recorded response, 0 if there is none */
-    const char *inconclusive; /* reason why all differences are inconclusive, or NULL */
+    const char *inconclusive; /* reason why all differences of this direction are inconclusive, or
+                               * NULL */
 };
 
-/* Return the ePSN and the MSN of our responder at the current event. */
+/* Return the expected PSN (as rel) and the MSN of our responder at the current event. */
 int64_t response_cmp_epsn(const struct response_cmp *cmp);
 uint32_t response_cmp_msn(const struct response_cmp *cmp);
-/* Returns whether a request is answered by data: a READ or an atomic. */
+/* Returns whether a request is a READ or an atomic, which a response with data answers. */
 bool event_fetches(const struct inferred_setup *s, uint32_t event);
 
 #endif

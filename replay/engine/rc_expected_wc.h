@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Expected work completions: which work requests the recorded responses complete, by the rules of
- * acknowledgement alone (R137-R147). No RNIC is involved.
+ * Expected work completions: computes which work requests the recorded responses complete, from
+ * the rules of acknowledgement alone (R137-R147). No RNIC is involved.
  */
 #ifndef REPLAY_ENGINE_RC_EXPECTED_WC_H
 #define REPLAY_ENGINE_RC_EXPECTED_WC_H
@@ -10,15 +10,15 @@
 
 struct expected_wc {
     const struct requester_run *run;
-    int64_t acked;              /* rel of the highest PSN that is answered without a gap */
-    size_t done_cnt;            /* work requests completed with success */
+    int64_t acked;              /* highest relative PSN up to which every request is answered */
+    size_t done_cnt;            /* number of work requests completed with success */
     bool over;                  /* a NAK ended the connection */
-    enum rnic_wc_status status; /* status of the work request after `done_cnt`, if over */
+    enum rnic_wc_status status; /* status of the work request after these, if `over` */
 };
 
 void expected_wc_init(struct expected_wc *e, const struct requester_run *run);
 
-/* Processes the response of an event. */
+/* Updates the expected completions with the response of an event. */
 void expected_wc_on_response(struct expected_wc *e, uint32_t event);
 
 #endif

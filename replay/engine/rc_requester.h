@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RC requester: software RNICs in place of the recorded requesters. The work requests of
- * infer_work_requests.h are posted to them, and the recorded responses are injected unchanged, in
- * capture order. Their packets and completions are kept.
+ * RC requester: replaces the recorded requesters by software RNICs. The work requests of
+ * infer_work_requests.h are posted to the RNICs, and the recorded responses are injected
+ * unchanged, in capture order. The packets and completions of the RNICs are kept for the
+ * comparison.
  *
- * Virtual time is capture time, except that a timer of ours fires when the recorded requester
- * retransmits and ours has not yet, and only then. So a capture of any pace can be replayed.
- * Whether a requester waited long enough is for `rocedrill check` to report.
+ * Virtual time is capture time, with one exception. A timer of our RNIC fires only when the
+ * recorded requester retransmits and our RNIC has not yet done so. So a capture of any pace can
+ * be replayed. `rocedrill check` reports whether a requester waited long enough.
  */
 #ifndef REPLAY_ENGINE_RC_REQUESTER_H
 #define REPLAY_ENGINE_RC_REQUESTER_H
@@ -18,53 +19,55 @@
 /* One request packet that our RNIC sent. */
 struct tx_request {
     int64_t rel;
-    uint32_t event; /* event after which it was sent */
+    uint32_t event; /* event after which our RNIC sent the packet */
     uint32_t psn;
     uint32_t dest_qp;
     uint32_t payload_len;
     uint32_t imm; /* immediate data, or the R_Key of an IETH */
-    uint64_t va;  /* from the RETH or AtomicETH */
+    uint64_t va;  /* remote address, from the RETH or AtomicETH */
     uint32_t rkey;
     uint32_t dma_len;
     uint64_t swap_add;
     uint64_t compare;
-    uint64_t hash; /* of the payload */
+    uint64_t hash; /* hash of the payload */
     uint8_t flush_type;
     uint8_t flush_level;
-    uint32_t srqn; /* XRC */
+    uint32_t srqn; /* SRQ number, XRC only */
     uint16_t pkey;
     uint8_t opcode;
     bool se;
     bool ackreq;
-    bool retransmit; /* its PSN was sent before */
-    bool matched;    /* the comparison paired it with a recorded request */
+    bool retransmit; /* the PSN was sent before */
+    bool matched;    /* the packet is paired with a recorded request */
 };
 
-/* Returns the fields of a request that was sent after `event`; `retransmit` is not set. */
+/* Returns the fields of a request packet that was sent after `event`. The member `retransmit` is
+ * not set. */
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event);
 
 struct requester_run;
 
-/* Adds a packet that was sent after `event`. `times` counts the transmissions of each PSN, by
- * work_requests_psn_idx(). Returns 0, or -1 without memory. */
+/* Adds a packet that our RNIC sent after `event`. `times` counts the transmissions of each PSN,
+ * indexed by work_requests_psn_idx(). Returns 0, or -1 if out of memory. */
 int rc_requester_note_tx(struct requester_run *run, const struct roce_pkt *pkt, uint32_t event,
                          uint16_t *times);
 
 /* One completion of our RNIC. */
 struct completion {
-    uint32_t event; /* event after which it came */
+    uint32_t event; /* event after which the completion was polled */
     uint32_t wr;    /* index into wrs.wr */
     enum rnic_wc_status status;
 };
 
-/* How the recorded requester treated a response. */
+/* Whether and how the recorded requester received a response. */
 enum resp_outcome {
     RESP_ACCEPTED,
-    RESP_BEFORE_FIRST, /* it answers a request from before the first message replayed */
-    RESP_LOST,         /* captured, but the requester's next packets show that it never arrived */
-    RESP_NOT_REPLAYED, /* it answers a request that is not replayed */
-    RESP_UNSOLICITED   /* data of a READ that was not captured */
+    RESP_BEFORE_FIRST, /* answers a request from before the first replayed message */
+    RESP_LOST,         /* captured, but the next packets of the requester show that the response
+                        * never arrived */
+    RESP_NOT_REPLAYED, /* answers a request that is not replayed */
+    RESP_UNSOLICITED   /* data of a READ whose request was not captured */
 };
 
 /* Whether a recorded request is a retransmission. */
@@ -78,24 +81,25 @@ enum retransmit_kind {
 struct requester_run {
     const struct rc_direction *dir; /* direction whose requester is replaced */
     struct work_requests wrs;
-    const char *failed;    /* reason why it cannot be replayed, or NULL */
+    const char *failed;    /* reason why the direction cannot be replayed, or NULL */
     uint8_t *outcome;      /* enum resp_outcome for each response */
     uint8_t *retransmit;   /* enum retransmit_kind for each request */
-    struct tx_request *tx; /* in the order sent */
+    struct tx_request *tx; /* packets of our RNIC in the order sent */
     size_t tx_cnt;
     size_t tx_cap;
-    struct completion *completion; /* in order */
+    struct completion *completion; /* completions of our RNIC in order */
     size_t completion_cnt;
     size_t completion_cap;
-    uint32_t *tx_cnt_after; /* tx_cnt after each event */
-    uint32_t unsure_from;   /* first event after which ours may lack a response that the recorded
-                               requester received: RESP_UNSOLICITED, or RESP_LOST that may have
-                               arrived late; or EVENT_NONE */
+    uint32_t *tx_cnt_after; /* value of tx_cnt after each event */
+    uint32_t unsure_from;   /* first event after which our RNIC may lack a response that the
+                             * recorded requester received, or EVENT_NONE. Such a response is
+                             * RESP_UNSOLICITED, or RESP_LOST but may have arrived late. */
     uint32_t error_event;   /* event at which our QP entered the error state, or EVENT_NONE */
     uint32_t wrong_data; /* work requests whose READ or atomic result differs from the responses */
-    uint32_t wrong_wr;   /* index of the first of them */
-    uint32_t other_payload;  /* requests with other payload, if the user allows that */
-    bool completions_unseen; /* completions are unknown: they belong to a program on another host */
+    uint32_t wrong_wr;   /* index of the first work request with such a wrong result */
+    uint32_t other_payload;  /* requests with another payload, if the user allows that */
+    bool completions_unseen; /* completions are unknown, because a program on another host gets them
+                              */
 };
 
 struct rc_requester {
@@ -103,8 +107,9 @@ struct rc_requester {
     size_t run_cnt;
 };
 
-/* Posts and plays all directions of a session. It does not use the results of
- * rc_responder_play(). Returns 0, or -1 and an error. Call rc_requester_free() in both cases. */
+/* Posts the work requests of all directions of a session and replays the responses. The results of
+ * rc_responder_play() are not used. Returns 0, or -1 and sets *error. Call rc_requester_free() in
+ * both cases. */
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
                       struct error *error);
 void rc_requester_free(struct rc_requester *requester);

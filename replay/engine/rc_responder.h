@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RC responder: plays the recorded requests, byte for byte and at the times of the capture, into
- * software RNICs in place of the recorded responders, and keeps the responses.
+ * RC responder: replays the recorded requests to software RNICs that replace the recorded
+ * responders, and keeps the responses. Each request is injected unchanged, at its capture time.
  *
- * Each responder address is one RNIC with all QPs that the capture shows there, because they share
- * memory (rc_responder_dev.h). Before a request is played, the RNIC's program does what the
- * recorded program must have done by then: it posts a receive WQE, stores bytes or invalidates an
- * R_Key (rc_responder_app.h). Requests of several connections that change the same memory are
- * played in an order that fits all recorded responses (infer/shared_memory.h).
+ * Each responder address becomes one RNIC with all QPs that the capture shows there, because
+ * these QPs share memory (rc_responder_dev.h). Before each request, the replay repeats the
+ * actions that the recorded responder's program must have done by then (rc_responder_app.h).
+ * These actions post a receive WQE, store bytes or invalidate an R_Key. Requests of several
+ * connections that change the same memory are replayed in an order that fits all recorded
+ * responses (infer/shared_memory.h).
  */
 #ifndef REPLAY_ENGINE_RC_RESPONDER_H
 #define REPLAY_ENGINE_RC_RESPONDER_H
@@ -15,7 +16,7 @@
 #include "base/error.h"
 #include "infer/session.h"
 
-/* Plays all directions of a session. Returns 0, or -1 and an error. */
+/* Replays the requests of all directions of a session. Returns 0, or -1 and sets *error. */
 int rc_responder_play(struct session *session, struct error *error);
 
 #endif

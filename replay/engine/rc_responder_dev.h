@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Responder device: one responder address during the replay: our RNIC, its QPs and what they
- * share. */
+/* Responder device: our RNIC in place of one responder address during the replay, with its QPs and
+ * the memory that the QPs share. */
 #ifndef REPLAY_ENGINE_RC_RESPONDER_DEV_H
 #define REPLAY_ENGINE_RC_RESPONDER_DEV_H
 
@@ -19,11 +19,14 @@ struct recorded_payload {
 struct dir_state {
     struct rc_direction *dir;
     struct rnic_qp *qp;
-    bool over;                        /* its QPN was reused by a later connection */
-    uint32_t last;                    /* event played last */
-    struct recorded_payload *payload; /* sorted by PSN, then capture order */
+    bool over;                        /* a later connection reused the QPN, so the QP no longer
+                                       * exists */
+    uint32_t last;                    /* latest event replayed */
+    struct recorded_payload *payload; /* recorded responses with a payload, sorted by PSN, then
+                                       * capture order */
     size_t payload_cnt;
-    size_t held; /* first of its packets that wait for others', see shared_memory.h; or NOT_HELD */
+    size_t held; /* first packet of this direction that waits for packets of other connections
+                  * (shared_memory.h), or NOT_HELD */
     size_t held_last;
 };
 
@@ -31,10 +34,10 @@ struct dir_state {
 struct responder_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
-    uint32_t spare; /* posted WQEs that are not consumed yet */
+    uint32_t spare; /* number of posted WQEs that are not consumed yet */
 };
 
-/* One responder address while it is played. */
+/* One responder address during the replay. */
 struct rc_responder_dev {
     struct session *session;
     struct responder_host *host;
@@ -45,26 +48,28 @@ struct rc_responder_dev {
     uint8_t *recv_buf;
     uint32_t recv_len;
     uint32_t recv_key;
-    rnic_time last;          /* when the latest packet was played */
+    rnic_time last;          /* virtual time of the latest packet replayed */
     uint32_t app_active;     /* see struct shadow_reader */
-    struct dir_state *state; /* per run of the drive; only this device's are used */
-    uint8_t *invalidated;    /* per region */
+    struct dir_state *state; /* one for each direction of the session; only those of this device are
+                              * used */
+    uint8_t *invalidated;    /* one flag for each memory region */
     struct rnic_xrcd *xrcd;
     struct responder_srq *srq;
     size_t srq_cnt;
     size_t srq_cap;
-    struct host_override *override; /* or NULL */
+    struct host_override *override; /* values from the user's setup file, or NULL */
     struct shared_memory sharing;
     size_t held_cnt;
 };
 
-/* Makes the device of `any`'s address. NULL, or why it cannot be; cm_replay_dev_close() is to be
- * called in both cases. */
+/* Creates the RNIC for the responder address of direction `any`. Returns NULL, or the reason why
+ * the RNIC cannot be created. Call rc_responder_dev_close() in both cases. */
 const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_direction *any);
 void rc_responder_dev_close(struct rc_responder_dev *dev);
 
-/* The direction's QP; created when its first packet comes, in place of an earlier one with its
- * number. NULL if it cannot be, see run->failed, or its time is over. */
+/* Returns the QP of direction `dir`. The first call creates the QP and destroys an earlier QP with
+ * its number. Returns NULL if a later connection has reused the QPN, or if the QP cannot be created
+ * (see dir->failed). */
 struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, rnic_time now);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Asked: what the recorded requester did, as the capture shows it: where it went back, and what
- * became of the responses.
+ * Restarts: infers from the capture where the recorded requester went back to an earlier PSN,
+ * and which responses reached the requester.
  */
 #ifndef REPLAY_ENGINE_RC_RESTARTS_H
 #define REPLAY_ENGINE_RC_RESTARTS_H
 
 #include "engine/rc_requester.h"
 
-/* Fills in asker.restart, .fate and .doubt_step. `first` has room for an event for each PSN of the
- * works, all of them EVENT_NONE. */
+/* Fills in the members `retransmit`, `outcome` and `unsure_from` of *run. `first` has one element
+ * for each PSN of the work requests, all EVENT_NONE at the call. Each is set to the first event
+ * that requests the PSN. */
 void classify_retransmissions(struct requester_run *run, uint32_t *first);
 
-/* Returns whether the recorded requester began a message for which the responses captured by then
- * tell of no receive WQE (R134, R135): they were still on their way to it. */
+/* Returns whether the recorded requester began a message for which the captured responses show no
+ * credit, that is, no receive WQE (R134, R135). The responses that show the credits were then still
+ * in flight to the requester. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

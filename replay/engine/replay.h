@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Replay: one capture from file to verdicts. Our RNIC takes the place of each recorded endpoint in
- * turn: it gets the packets of the other end and must send what the endpoint sent.
+ * Replay: processes one capture, from the file to the verdicts. Our RNIC replaces each recorded
+ * endpoint in turn. It receives the packets of the other endpoint and must send the packets that
+ * the recorded endpoint sent.
  *
  *   1. trace_read()            reads the packets and sorts them by direction    infer/trace.h
  *   2. peer_quirks_fix_icrcs() repairs the ICRCs that a known peer gets wrong   peer_quirks.h
@@ -11,13 +12,13 @@
  *      rc_compare_responses()  compares its responses with the recorded ones rc_compare_responses.h
  *   6. rc_requester_play()     posts the work requests to our requester         rc_requester.h
  *      rc_compare_requests()   compares its requests and completions rc_compare_requests.h
- *   7. dgram_receivers_play(), dgram_senders_play()   the same for UC and UD    dgram_stream.h
- *   8. cm_replay()             the same for the communication manager           cm_exchange.h
+ *   7. dgram_receivers_play(), dgram_senders_play()   replay UC and UD          dgram_stream.h
+ *   8. cm_replay()             replays the communication manager (CM)           cm_exchange.h
  *
- * Steps 5 and 6 may run in two threads. The worker pool (suite/worker_pool.h) calls replay_run()
- * for each capture, or live_replay() (live/live_replay.h), which replaces our RNIC by a remote
- * device from step 5 on. Errors are memory and captures that cannot be used; everything found in a
- * capture is a verdict.
+ * Steps 5 and 6 may run in two threads. The worker pool (suite/worker_pool.h) calls replay_run() or
+ * live_replay() (live/live_replay.h) for each capture. From step 5 on, live_replay() uses a remote
+ * device instead of our RNIC. An error means that memory ran out or that the capture cannot be
+ * used. All problems found in a usable capture are verdicts.
  */
 #ifndef REPLAY_ENGINE_REPLAY_H
 #define REPLAY_ENGINE_REPLAY_H
@@ -31,11 +32,12 @@
 #include "infer/roles.h"
 
 struct replay_options {
-    const char *quirks;              /* name of a profile of peer_quirks.h, or NULL */
-    unsigned roles;                  /* of enum replay_role; 0 is both */
-    bool strict;                     /* also compare what the specification leaves free */
-    struct setup_override *override; /* values that are not inferred, or NULL; not when live */
-    bool memory_log;                 /* fill replay.memory_log; not when live */
+    const char *quirks; /* name of a profile of peer_quirks.h, or NULL */
+    unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both */
+    bool strict;        /* also compare packets where the specification leaves a choice */
+    struct setup_override *override; /* values from the user that replace inferred ones, or NULL;
+                                      * not for live replay */
+    bool memory_log;                 /* fill replay.memory_log; not for live replay */
 };
 
 struct replay {
@@ -45,19 +47,20 @@ struct replay {
     struct connections connections;
     struct session session;
     struct memory_log memory_log;
-    struct response_comparison responses; /* result is NULL if responders are not compared */
+    struct response_comparison
+        responses; /* member `result` is NULL if responders are not compared */
     struct rc_requester requester;
-    struct request_comparison requests; /* result is NULL if requesters are not compared */
+    struct request_comparison requests; /* member `result` is NULL if requesters are not compared */
     struct dgram_streams dgrams;
     struct cm_exchanges cm_exchanges;
 };
 
-/* Steps 1 to 3. Returns 0, or -1 and an error. Call replay_free() in both cases. */
+/* Does steps 1 to 3. Returns 0, or -1 and sets *error. Call replay_free() in both cases. */
 int replay_open(struct replay *replay, const char *path, const struct replay_options *options,
                 struct error *error);
 
-/* All events. Returns 0, or -1 and an error if the capture cannot be used; a capture with nothing
- * to replay gets the verdict SKIPPED. Call replay_free() in both cases. */
+/* Does all steps. Returns 0, or -1 and sets *error if the capture cannot be used. A capture without
+ * anything to replay gets the verdict SKIPPED. Call replay_free() in both cases. */
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct error *error);
 void replay_free(struct replay *replay);

@@ -7,16 +7,16 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Timers that may have to fire before ours repeats a message. */
+/* Maximum number of timers that fire before our CM retransmits a message. */
 #define TIMERS_MAX 3u
 
-/* Messages of ours that wait to be matched. */
+/* Maximum number of messages of our CM that wait to be matched with recorded ones. */
 #define SENT_MAX 128u
 
-/* Transaction ids that are rebound. */
+/* Maximum number of recorded transaction ids that are replaced. */
 #define TIDS_MAX 32u
 
-/* SIDR has no timeout of its own on the wire: 4 s, and never too often. */
+/* SIDR messages carry no timeout. Our CM uses 4 s and a retry limit that it never reaches. */
 #define SIDR_TIMEOUT 20
 #define SIDR_RETRIES 15
 
@@ -34,7 +34,8 @@ struct cm_replay_dev {
     struct cm_exchange_end *end;
     struct rnic_cm *cm;
     struct rnic_cm_id *listener;
-    struct rnic_cm_id *id; /* of the exchange; passive: once the request came */
+    struct rnic_cm_id *id; /* the exchange at our CM; for the passive end, NULL until the request
+                            * arrives */
     struct rnic_cm_addr addr;
     struct sent_mad *sent;
     size_t sent_cnt;
@@ -43,11 +44,13 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message: 1 lost, 2 it came after `after` */
-    size_t *after;              /* for a late one: index of our message */
-    bool seen[ROCE_CM_CNT];     /* kinds that our end has sent */
-    bool got[ROCE_CM_CNT];      /* kinds that our end got */
-    uint32_t last[ROCE_CM_CNT]; /* index of our latest of a kind */
+    uint8_t *lost;              /* for each message: 1 if lost, 2 if received late, after message
+                                 * `after` */
+    size_t *after;              /* for a late message: index of the message of our end that precedes
+                                 * it */
+    bool seen[ROCE_CM_CNT];     /* kinds of messages that our end has sent */
+    bool got[ROCE_CM_CNT];      /* kinds of messages that our end has received */
+    uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
 };
 
 /* ---- the recorded messages ---------------------------------------------------------------------
@@ -79,7 +82,8 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* What our end retransmits is not answered yet: answers captured before that never came. */
+/* Marks received messages as lost or late. If our end retransmits a message, the answers captured
+ * before the retransmission never arrived. */
 static void find_lost(struct cm_replay_dev *dev)
 {
     const struct cm_exchange *x = dev->x;
@@ -99,7 +103,8 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* Who sends a DREQ has not got one: it was lost, or the two crossed each other. */
+        /* An end that sends a DREQ has not received one. The other end's DREQ was lost, or the two
+         * DREQs crossed each other. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -118,7 +123,8 @@ static void find_lost(struct cm_replay_dev *dev)
 /* ---- our CM ------------------------------------------------------------------------------------
  */
 
-/* The service that was requested was not there (R232). */
+/* Returns whether the recorded end rejected the request because nothing listened on the service id
+ * (R232). */
 static bool has_no_listener(const struct cm_replay_dev *dev)
 {
     for (size_t i = 0; i < dev->x->cnt; i++) {
@@ -170,7 +176,7 @@ static void cm_replay_dev_close(struct cm_replay_dev *dev)
     free(dev->after);
 }
 
-/* What our CM has sent and told. */
+/* Polls the events of our CM and stores the messages that our CM sends in dev->sent. */
 static void drain_output(struct cm_replay_dev *dev)
 {
     struct rnic_cm_event event;
@@ -218,7 +224,8 @@ static void rebind(struct cm_replay_dev *dev, uint64_t recorded, uint64_t ours)
     }
 }
 
-/* A message from the other end, with the ids of our end in place of the recorded. */
+/* Passes a message of the other end to our CM, with the ids of our CM in place of the recorded
+ * ones. */
 static void deliver_mad(struct cm_replay_dev *dev, size_t i)
 {
     struct roce_cm_msg msg;
@@ -229,7 +236,7 @@ static void deliver_mad(struct cm_replay_dev *dev, size_t i)
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return;
-    /* The RTU was not captured, but who sends a DREQ was connected. */
+    /* The RTU was not captured, but an end that sends a DREQ was connected. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
     if (dev->id && dev->x->sidr && dev->role == CM_ACTIVE)
@@ -243,7 +250,7 @@ static void deliver_mad(struct cm_replay_dev *dev, size_t i)
 /* ---- what our end does -------------------------------------------------------------------------
  */
 
-/* What must have come, or gone out, before the recorded end can have sent this. */
+/* Returns whether our end has received and sent the messages that must precede one of this kind. */
 static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
 {
     switch (kind) {
@@ -259,7 +266,7 @@ static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
     }
 }
 
-/* Does what the recorded program did. */
+/* Calls our CM as the recorded program called its CM to send *msg. */
 static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     size_t len;
@@ -275,7 +282,7 @@ static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *
         rnic_cm_reject(dev->id, (enum roce_cm_rej_reason)msg->rej.reason, data, len, dev->now);
         break;
     case ROCE_CM_DREQ:
-        /* The RTU was not captured, but data was taken for it (R055). */
+        /* The RTU was not captured. The recorded end treated received data as the RTU (R055). */
         if (dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU])
             rnic_cm_comm_est(dev->id, dev->now);
         rnic_cm_disconnect(dev->id, data, len, dev->now);
@@ -307,7 +314,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Names of fields live as long as the tables: "cm.req.mtu" would have to be kept. */
+/* Adds the difference in one field. The field's name comes from the constant tables, because a
+ * composed name such as "cm.req.mtu" would need an owner. */
 static void compare_field(const struct cm_replay_dev *dev, const struct roce_field *field,
                           const uint8_t *recorded, const uint8_t *ours, struct field_diffs *d)
 {
@@ -354,8 +362,8 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 /* ---- a message of our end ----------------------------------------------------------------------
  */
 
-/* Returns whether the capture has, since our latest of this kind, what makes our end send it again
- * without a timer. */
+/* Returns whether, since the latest message of this kind, the other end has sent a message that
+ * makes our end send the kind again without a timer. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

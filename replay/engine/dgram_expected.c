@@ -18,7 +18,7 @@ static struct rx_result dropped(struct expected_delivery *d, const char *rule)
     return (struct rx_result){.outcome = RX_DROPPED, .why_dropped = rule};
 }
 
-/* R049: the same key, and not both limited members. */
+/* Returns whether two P_Keys match: equal keys, and not both limited members (R049). */
 static bool pkey_matches(uint16_t a, uint16_t b)
 {
     return (a & 0x7FFF) == (b & 0x7FFF) && (a & 0x7FFF) != 0 && ((a | b) & 0x8000) != 0;
@@ -37,7 +37,7 @@ static struct rx_result next_datagram(struct expected_delivery *d, const struct 
         .outcome = RX_COMPLETED, .off = GRH_AREA_LEN, .byte_len = GRH_AREA_LEN + pkt->payload_len};
 }
 
-/* Returns whether the packet's length fits its place (R165). */
+/* Returns whether the packet's payload length is valid for its position in the message (R165). */
 static bool length_fits(const struct expected_delivery *d, const struct roce_pkt *pkt)
 {
     uint32_t len = pkt->payload_len;

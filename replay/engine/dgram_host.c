@@ -4,8 +4,8 @@
 #include <string.h>
 #include "engine/inject.h"
 
-/* A member of a group, since the packets name none: the first other end of the capture, or the
- * address after the sender's. */
+/* Sets `out` to the address of one member of a multicast group. No packet names the members. So the
+ * function uses the first other address in the capture, or else the address after the sender's. */
 static void member_of(const struct trace *trace, const struct dgram_stream *s, uint8_t out[16])
 {
     for (uint32_t i = 0; i < trace->flows.cnt && i < DGRAM_STREAMS_MAX; i++) {
@@ -105,7 +105,7 @@ const char *dgram_host_open(struct dgram_host *host, const struct trace *trace,
 static void dgram_host_close(struct dgram_host *host)
 {
     for (uint32_t i = 0; i < host->memory.keys.cnt; i++)
-        host->memory.region[i].mr = NULL; /* freed with the RNIC */
+        host->memory.region[i].mr = NULL; /* rnic_del() frees the memory region */
     rnic_del(host->rnic);
     shadow_free(&host->memory);
 }

@@ -8,24 +8,25 @@
 #include "engine/inject.h"
 #include "engine/dgram_host.h"
 
-/* What a fresh receive buffer is full of, so that a byte too many shows. */
+/* Fill byte of an empty receive buffer, so that bytes written beyond the message are detected. */
 #define FILL 0xA5
 
-/* Receive buffers are so much longer than needed: what is too long has to show. */
+/* Extra length of each receive buffer in bytes, so that a message that is too long is detected. */
 #define SLACK 4096u
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* A stream while it is played. */
+/* One stream during the replay. */
 struct dgram_receiver {
     struct dgram_host *host;
     struct rnic_qp *qp;
     struct expected_delivery delivery;
     uint8_t *buf;
     uint32_t len;
-    uint32_t used; /* bytes of `buf` that may not be FILL */
+    uint32_t used; /* number of bytes of `buf` that may differ from FILL */
     struct rnic_mr *mr;
-    bool doubt; /* something reached it that nobody sent: see dgram_receivers_frame() */
+    bool doubt; /* a frame altered by fault injection reached the host: see dgram_receivers_frame()
+                 */
 };
 
 struct dgram_receivers {
@@ -34,20 +35,20 @@ struct dgram_receivers {
     struct dgram_receiver *receiver; /* one for each stream */
 };
 
-/* A frame that reaches a host: of stream `stream`, standing for packet `pkt` of the trace. */
+/* A frame that reaches a host, in place of packet `pkt` of stream `stream`. */
 struct arrival {
     uint32_t stream;
     uint32_t pkt;
     const uint8_t *frame;
     size_t len;
     const struct roce_pkt *parsed;
-    bool damaged; /* a conformant receiver drops it */
+    bool damaged; /* a conformant receiver drops the frame */
 };
 
 /* ---- QPs ---------------------------------------------------------------------------------------
  */
 
-/* The longest message that the stream completes in a receive buffer. */
+/* Returns the length of the longest message that the stream completes in a receive buffer. */
 static uint32_t longest(const struct trace *trace, const struct dgram_stream *s)
 {
     struct expected_delivery d;
@@ -91,7 +92,8 @@ static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *
                                 .pkey = s->pkey,
                                 .qkey = s->qkey,
                                 .path_mtu = s->mtu,
-                                .dest_qpn = 2, /* the sender's, which UC does not show */
+                                .dest_qpn =
+                                    2, /* QPN of the sender, which UC packets do not contain */
                                 .rq_psn = first->bth.psn};
     int rc = rnic_qp_new(r->host->pd, &init, &r->qp);
 
@@ -110,8 +112,8 @@ static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* The buffers of a stream, and its QP in place of an earlier one with its number. NULL, or why not.
- */
+/* Allocates the receive buffers of a stream and creates its QP. Destroys an earlier QP with that
+ * number. Returns NULL, or the reason why the QP cannot be created. */
 static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
                                  const struct roce_pkt *first, rnic_time now)
 {
@@ -153,7 +155,8 @@ static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
 /* ---- comparing ---------------------------------------------------------------------------------
  */
 
-/* R172. */
+/* Compares the 40 bytes before the payload of a datagram with the packet's network header (R172).
+ */
 static void compare_area(const uint8_t *area, const struct roce_pkt *pkt, struct field_diffs *d)
 {
     const uint8_t *net = pkt->frame + pkt->net_off;
@@ -188,7 +191,8 @@ static void compare_completion(const struct dgram_stream *s, const struct roce_p
         field_diff_add_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
 }
 
-/* Where the packet's bytes should be now, or NULL. */
+/* Returns the address where our RNIC must have stored the packet's payload, or NULL if there is
+ * none. */
 static const uint8_t *place_of(const struct dgram_receiver *r, const struct rx_result *want,
                                uint32_t len)
 {
@@ -219,10 +223,10 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 /* ---- a packet ----------------------------------------------------------------------------------
  */
 
-/* Where a packet would do harm that must leave no trace: the next bytes of the message in hand, or
- * the first of its own. */
+/* Memory that a dropped packet must not change: the place of the next bytes of the current message,
+ * or of the packet's own first bytes. */
 struct guard {
-    const uint8_t *at; /* NULL: nowhere */
+    const uint8_t *at; /* NULL if the packet has no such place */
     uint32_t len;
     uint8_t before[4096];
 };
@@ -243,7 +247,7 @@ static void guard_set(struct guard *g, const struct dgram_receiver *r, const str
         memcpy(g->before, g->at, g->len);
 }
 
-/* A fresh buffer for what begins a message. */
+/* Fills the receive buffer with FILL if the packet begins a message. */
 static void reset_buffer(struct dgram_receiver *r, const struct dgram_stream *s,
                          const struct roce_pkt *pkt)
 {
@@ -258,7 +262,7 @@ static void reset_buffer(struct dgram_receiver *r, const struct dgram_stream *s,
         r->used = end < r->len ? (uint32_t)end : r->len;
 }
 
-/* Gives a frame to the host's RNIC, and compares what becomes of it with what has to. */
+/* Passes a frame to the host's RNIC and compares the result with the expected one. */
 static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
@@ -351,7 +355,7 @@ void dgram_receivers_del(struct dgram_receivers *rx)
     free(rx);
 }
 
-/* Returns whether the stream is played; its host and its QP are there then. */
+/* Returns whether the stream is replayed. Creates its host and its QP if necessary. */
 static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
@@ -364,13 +368,14 @@ static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_ti
     s->skip = r->host->failed;
     if (!s->skip && !r->qp) {
         if (a->damaged)
-            return false; /* nothing tells of it, and it tells nothing */
+            return false; /* a damaged packet cannot show the QP's attributes, and no QP exists to
+                           * compare */
         s->skip = open_receiver(rx, a->stream, a->parsed, now);
     }
     return !s->skip;
 }
 
-/* A recorded packet, at its time. */
+/* Injects a recorded packet at its capture time and compares the result. */
 static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt)
 {
     const struct trace *trace = rx->streams->trace;
@@ -391,7 +396,8 @@ static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt
     return is_open(rx, &a, now) ? compare_arrival(rx, &a, now) : 0;
 }
 
-/* What nobody sent reaches the host: each QP of it may have done anything with it. */
+/* Injects a frame altered by fault injection. The frame may have any effect on any QP of the host.
+ */
 static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_host *host = rx->receiver[a->stream].host;
@@ -408,11 +414,12 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
         r->doubt = true;
         r->used = r->len;
         if (cnt)
-            post_recv(r); /* it has room for two */
+            post_recv(r); /* the receive queue has room for two WQEs */
     }
 }
 
-/* A message that begins, and each datagram, is received whatever came before (R164). */
+/* Returns whether the packet is received independently of all earlier packets: it begins a message,
+ * or is a datagram (R164). */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -421,8 +428,8 @@ static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt 
     return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
 }
 
-/* Returns whether a datagram reaches the QP of the stream, whatever was done to it: each is
- * received or dropped for itself, by rules that dgram_expected.h knows. */
+/* Returns whether an altered frame is still a valid datagram for the QP of the stream. Each
+ * datagram is received or dropped independently, by rules that dgram_expected.h implements. */
 static bool reaches(const struct dgram_receiver *r, const struct dgram_stream *s,
                     const struct roce_pkt *pkt)
 {

@@ -12,22 +12,23 @@ struct dgram_sender {
     struct dgram_stream *stream;
     uint32_t idx;
     struct dgram_message_reader source;
-    struct dgram_message message; /* the next one ... */
-    bool more;                    /* ... if there is one */
+    struct dgram_message message; /* next message to post, if `more` */
+    bool more;                    /* a next message exists */
     const struct dgram_sender_sink *sink;
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    uint16_t pkey;     /* of `qp` */
-    uint32_t qkey;     /* also */
-    uint32_t next_psn; /* of the next packet of `qp` */
+    uint16_t pkey;     /* P_Key of `qp` */
+    uint32_t qkey;     /* Q_Key of `qp` */
+    uint32_t next_psn; /* PSN of the next packet of `qp` */
     rnic_time now;
-    const struct dgram_sender_device *device; /* or NULL: our RNIC */
-    bool open;                                /* it has a QP */
+    const struct dgram_sender_device *device; /* remote device, or NULL for our RNIC */
+    bool open;                                /* the remote device or our RNIC has a QP for the
+                                               * stream */
 };
 
-/* A message whose packets come. */
+/* A posted message while its packets are compared. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;
@@ -46,7 +47,7 @@ static const char *open_device(struct dgram_sender *t)
     uint8_t dst[6];
 
     while (dgram_message_packet(&t->source, first)->dropped)
-        first++; /* one is good, else it is not played */
+        first++; /* skip damaged packets; a stream without an undamaged packet is not replayed */
 
     inject_macs(dgram_message_packet(&t->source, first), dst, attr.mac);
     memcpy(attr.gid[0].gid, s->addr, 16);
@@ -66,7 +67,8 @@ static void fill_av(struct rnic_av *av, const struct trace_packet *p, const stru
     roce_pkt_addr(pkt, src, av->dgid);
 }
 
-/* A QP whose next packet is this one. */
+/* Creates a QP whose next packet is *p. Returns NULL, or the reason why the QP cannot be created.
+ */
 static const char *open_qp(struct dgram_sender *t, const struct trace_packet *p,
                            const struct roce_pkt *pkt)
 {
@@ -189,7 +191,8 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* One packet of ours: with the recorded one of the message that has its PSN, if there is one. */
+/* Compares one packet of our RNIC with the recorded packet of the message that has its PSN. If that
+ * packet was not captured, ours is only counted. */
 static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
@@ -219,7 +222,8 @@ static void take_packet(void *user, const struct roce_pkt *pkt)
         k->rc = compare_sent(k->t, k->m, &k->at, pkt);
 }
 
-/* What our RNIC made of the message; the status of its completion, or -1. */
+/* Compares the packets that our RNIC sends for the message. Returns the status of its completion,
+ * or -1 if there is none. */
 static int take_sent(struct taking *k)
 {
     struct dgram_sender *t = k->t;
@@ -239,8 +243,8 @@ static int take_sent(struct taking *k)
     return rnic_cq_poll(t->cq, wc, 2) == 1 ? (int)wc[0].status : -1;
 }
 
-/* All packets of the message have to have come, and its completion. `compared` is how many packets
- * of the stream had been before. */
+/* Checks that our RNIC sent all packets of the message and completed it. `compared` is the number
+ * of packets of the stream compared before this message. */
 static int judge_sent(const struct taking *k, uint32_t compared, int status)
 {
     struct dgram_sender *t = k->t;
@@ -263,7 +267,8 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
                       : k->rc;
 }
 
-/* The same by a device elsewhere. */
+/* Posts the message to the remote device and compares its packets. Returns NULL, or the reason why
+ * the message cannot be posted. */
 static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *status)
 {
     const struct dgram_sender *t = k->t;
@@ -305,7 +310,8 @@ static int play_message(struct dgram_sender *t)
     trace_parse(p, &first);
     resumes = t->open && t->next_psn != p->psn;
     s->resumed += resumes;
-    /* A Q_Key with bit 31 is sent by having it (R169). */
+    /* A QP sends a Q_Key with bit 31 only if the Q_Key is its own (R169). So another such Q_Key
+     * needs a new QP. */
     if (!t->open || resumes || t->pkey != first.bth.pkey ||
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);

@@ -8,7 +8,7 @@
 
 struct dgram_key {
     uint8_t addr[16];
-    uint8_t peer[16]; /* zero for UD */
+    uint8_t peer[16]; /* address of the other end of a UC stream; zero for UD */
     uint32_t encap;
     uint32_t svc;
     uint32_t qpn;
@@ -38,7 +38,8 @@ static uint32_t stream_of(struct dgram_streams *streams, struct keymap *map,
     return at;
 }
 
-/* Adds a packet to its stream of a role. The stream, or KEYMAP_NONE without memory. */
+/* Adds a packet to its stream of a role. Returns the index of the stream, or KEYMAP_NONE if out of
+ * memory. */
 static uint32_t add_packet(struct dgram_streams *streams, struct keymap *map, uint32_t idx,
                            enum dgram_role role)
 {
@@ -103,7 +104,8 @@ static bool find_stream(struct dgram_streams *streams, bool receivers, bool send
 /* ---- deriving ----------------------------------------------------------------------------------
  */
 
-/* The value that most undamaged packets have (Boyer and Moore). */
+/* Sets the P_Key and the Q_Key of a stream to the values that most undamaged packets have (majority
+ * vote of Boyer and Moore). */
 static void derive_keys(const struct trace *trace, struct dgram_stream *s)
 {
     uint32_t pkey_votes = 0, qkey_votes = 0;

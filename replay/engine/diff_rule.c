@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What a row is about: bits of the kinds of packets that the capture has there. */
+/* Kinds of packets that a row applies to, as bits. */
 enum {
     ACKS = 1 << 0,
     READS = 1 << 1,
@@ -12,7 +12,8 @@ enum {
     REQUESTS = 1 << 3,
 };
 
-/* The first row that fits. `word` is in what was expected or came; "" is always. */
+/* Rules of RC differences; the first row that fits applies. `word` must occur in the expected or
+ * the actual value; "" always fits. */
 static const struct {
     unsigned kinds;
     const char *field;
@@ -24,8 +25,8 @@ static const struct {
     {ANSWERS,  "aeth.syndrome",     "remote access error",      "RC-RSP-083"},
     {ANSWERS,  "aeth.syndrome",     "invalid request",          "RC-RSP-089"},
     {ANSWERS,  "aeth.syndrome",     "remote operational error", "RC-RSP-090"},
-    {ANSWERS,  "aeth.syndrome",     "ACK, credits not valid",   "RC-RSP-093"}, /* an RNR NAK, or none */
-    {ANSWERS,  "aeth.syndrome",     "RNR NAK",                  "RC-RSP-097"}, /* with another timer */
+    {ANSWERS,  "aeth.syndrome",     "ACK, credits not valid",   "RC-RSP-093"}, /* RNR NAK or ACK */
+    {ANSWERS,  "aeth.syndrome",     "RNR NAK",                  "RC-RSP-097"}, /* other RNR timer */
     {ANSWERS,  "aeth.syndrome",     "",                         "RC-RSP-105"},
     {ANSWERS,  "aeth.msn",          "",                         "RC-RSP-102"},
     {READS,    "payload",           "",                         "RC-RSP-092"},
@@ -71,7 +72,8 @@ const char *diff_rule(const struct trace *trace, const struct diff *d)
     return NULL;
 }
 
-/* The same for the services without answers: bits of who our RNIC is. */
+/* Kinds of datagram streams that a row applies to, as bits: the service and the role of our RNIC.
+ */
 enum {
     UC_IN = 1 << 0,
     UC_OUT = 1 << 1,
@@ -82,7 +84,7 @@ enum {
 static const struct {
     unsigned who;
     const char *field;
-    const char *expected; /* it begins so */
+    const char *expected; /* first letters of the expected value */
     const char *rule;
 } stream_rows[] = {
     /* clang-format off */
@@ -127,9 +129,10 @@ const char *diff_rule_stream(const struct dgram_streams *streams, const struct d
     return NULL;
 }
 
-/* Messages of the connection manager. What no row is about is the layout of the message. */
+/* Rules of differences in CM messages. If no row fits, the difference violates the layout of the
+ * message. */
 static const struct {
-    unsigned kinds; /* bits of enum roce_cm; 0 is all */
+    unsigned kinds; /* bits of enum roce_cm; 0 means all kinds */
     const char *field;
     const char *rule;
 } exchange_rows[] = {

@@ -55,7 +55,8 @@ static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
     snprintf(out, cap, "0x%02x (%s)", syndrome, roce_syndrome_text(syndrome, buf, sizeof(buf)));
 }
 
-/* ACK syndromes differ in credits only, which are free. */
+/* Returns whether two syndromes are equal. ACK syndromes may differ in the credits, because the
+ * specification does not prescribe them. */
 static bool same_syndrome(uint8_t a, uint8_t b)
 {
     return a == b ||
@@ -78,7 +79,7 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
         return;
     }
     if (p->zero_filled)
-        return; /* the capture lacks the bytes */
+        return; /* the capture lacks the payload bytes */
     if (p->payload_len == 0 || payload_hash(bytes, p->payload_len) == ours->hash)
         return;
     d->payload = true;
@@ -94,8 +95,8 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     field_diff_add(d, "payload", e, a);
 }
 
-/* Returns whether the MSN of a READ First is one that R103 and the rest of the capture allow. Ours
- * has counted the READ by then. */
+/* Returns whether the MSN of a READ First is one that R103 and the rest of the capture allow. Our
+ * RNIC has counted the READ by then. */
 static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual)
 {
     int32_t off = roce_psn_diff(roce_psn_of(expected), roce_psn_of(actual));
@@ -103,7 +104,8 @@ static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual
     return style == 1 ? off == 0 || off == -1 : off == style;
 }
 
-/* Every obligation on the packet level: what was recorded against one of our responses. */
+/* Compares every field that the specification prescribes between a recorded response and one of our
+ * RNIC. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -9,11 +9,12 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* With so many answers in doubt, the rest of a direction is, unseen: looking into each costs time.
- */
+/* Maximum number of inconclusive responses of one direction that are examined. All further
+ * differences of the direction are inconclusive, because examining each costs time. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* The request whose PSN a response has: its latest copy before the response, else its first. */
+/* Returns the packet of the request at the PSN of a response: the latest copy before the response,
+ * else the first copy. Returns EVENT_NONE if there is none. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -28,7 +29,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* A recorded response that differs: one line a field, one verdict for the frame. */
+/* Reports a recorded response that differs. Each differing field becomes one difference, and the
+ * frame gets one verdict. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)
@@ -90,7 +92,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     return 0;
 }
 
-/* A recorded response whose ICRC is wrong and that the requester took anyway. */
+/* Adds a difference if the ICRC of the recorded response is wrong although the requester accepted
+ * the response. */
 static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
 {
     struct roce_pkt pkt;
@@ -124,7 +127,8 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
-        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* refused is answered too */
+        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also answers the
+                                                                 * refused request */
     if (ours)
         ours->matched = true;
     return 0;

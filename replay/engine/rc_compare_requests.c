@@ -10,13 +10,13 @@
 #include "engine/field_diff.h"
 #include "infer/request_table.h"
 
-/* Our requests by PSN, then order. */
+/* Index of our requests, sorted by PSN, then by time. */
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
 };
 
-/* One connection under comparison. */
+/* State of one direction during the comparison. PSNs are relative. */
 struct request_cmp {
     struct request_comparison *all;
     struct requester_run *run;
@@ -25,12 +25,12 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t completions; /* our completions by the event at hand */
-    uint32_t go_back;   /* step of the recorded requester's latest going back, or EVENT_NONE */
-    size_t looked;      /* our requests looked at for `went_back` */
-    int64_t next;       /* PSN after the latest of these */
-    int64_t went_back;  /* PSN that ours went back to since `restart`, or INT64_MIN */
-    bool by_rule;       /* ... which is the first not answered (R152) */
+    size_t completions; /* number of our completions up to the current event */
+    uint32_t go_back;   /* event at which the recorded requester last went back, or EVENT_NONE */
+    size_t looked;      /* number of our requests examined for `went_back` */
+    int64_t next;       /* PSN after the latest examined request */
+    int64_t went_back;  /* PSN that our RNIC went back to since `go_back`, or INT64_MIN */
+    bool by_rule;       /* `went_back` is the first unanswered PSN (R152) */
 };
 
 /* ---- listing -----------------------------------------------------------------------------------
@@ -73,7 +73,9 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* What depends on the responses that ours has got, and may be more than it got. */
+/* Reports a difference that depends on the received responses. From `unsure_from` on, the
+ * difference is inconclusive, because our RNIC may lack a response that the recorded requester
+ * received. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -109,7 +111,7 @@ static bool sort_tx(struct request_cmp *cmp)
     return cmp->by_psn != NULL;
 }
 
-/* Index in by_rel of the first request of ours with this PSN, or of one after it. */
+/* Returns the index in by_psn of our first request at this PSN or after it. */
 static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->run->tx_cnt;
@@ -125,8 +127,8 @@ static size_t first_at(const struct request_cmp *cmp, int64_t rel)
     return low;
 }
 
-/* The first request of ours with this PSN that no recorded one was matched with; `limit` is the
- * step by which it must be out. */
+/* Returns our first request with this PSN that is not matched yet. Returns NULL if there is none,
+ * or if our RNIC sent it after event `limit`. */
 static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
 {
     const struct requester_run *a = cmp->run;
@@ -140,7 +142,7 @@ static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, ui
     return NULL;
 }
 
-/* Any request of ours with this PSN. */
+/* Returns any request of our RNIC with this PSN, or NULL. */
 static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t rel)
 {
     size_t i = first_at(cmp, rel);
@@ -149,8 +151,8 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Every obligation on the packet level. A far `program` may name any address and key for nothing
- * (R085). */
+/* Compares every field that the specification prescribes. `program`: a program on another host
+ * posted the request, and may use any address and key if the length is 0 (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -195,7 +197,7 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Notes where ours has gone back by the end of `event`. */
+/* Updates the PSN that our RNIC went back to by the end of `event`. */
 static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -212,8 +214,8 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
-/* The recorded requester goes back to this PSN. It may have gone back further: what it sent first
- * then got lost before the capture. */
+/* Compares the PSNs to which both requesters went back. The recorded requester may have gone back
+ * further, if the first retransmitted packets were lost before the capture point. */
 static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -225,7 +227,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* Ours was given less than the recorded requester: the capture lacks a response. */
+        /* Our RNIC received fewer responses than the recorded requester, so the capture lacks a
+         * response. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -239,7 +242,7 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
 }
 
-/* What was recorded with what ours sent at that PSN, if it did. */
+/* Compares a recorded request with our request at that PSN. Does nothing if `ours` is NULL. */
 static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct trace_packet *p = event_packet(cmp->setup, event);
@@ -257,7 +260,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
                             peer_quirk_of_request(cmp->all->quirks, &again));
 }
 
-/* A request behind what is replayed: with the first copy of it that is whole (R153). */
+/* Compares a request after the replayed ones with its own first recorded copy, because
+ * retransmissions must be identical (R153). */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -297,7 +301,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
     if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
-    /* Only the recorded one retransmits it: when, is its own affair, but what is not (R153). */
+    /* Only the recorded requester retransmits this request. The time of a retransmission is its own
+     * choice, but the content must not change (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
@@ -326,7 +331,8 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* After a response: as many work requests are complete as it says, with its status. */
+/* Compares the completions after a response: the number of complete work requests and their status
+ * must be as the response implies. */
 static int compare_completions(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -368,7 +374,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
         field_diff_add(&d, "completion", e, o);
     }
     if (d.cnt)
-        expected->over = true; /* once is enough */
+        expected->over = true; /* report one wrong completion only */
     return report_request_diff(cmp, event, &d,
                                "our RNIC completes other work requests after this response");
 }

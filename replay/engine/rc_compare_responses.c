@@ -11,15 +11,15 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Responses that a responder has ready follow each other closer than this; a requester's timer, or
- * a NAK and what it draws, takes longer. */
+/* Maximum time in ns between two responses that a responder sends back to back. A retransmission by
+ * timer, or a NAK and the retransmission that it causes, takes longer. */
 #define TRAIN_NS 1000000u
 
 /* ---- kinds of responses
  * --------------------------------------------------------------------------
  */
 
-/* READ responses, Atomic ACKs and NAKs: each has to be one of ours. */
+/* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
@@ -35,8 +35,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        /* Still on its way from an earlier copy of the request, close behind the responses before
-         * it, and no response to this one came yet. */
+        /* The recorded response may be a late one to an earlier copy of the request. It follows the
+         * responses before it closely, and no response to this copy was captured yet. */
         if (late && other.cnt == 0 && late->event < ours->event &&
             p->time - cmp->prev_response_time <= TRAIN_NS &&
             (cmp->latest == EVENT_NONE || late->event >= cmp->latest))
@@ -61,8 +61,9 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
             cmp->res->read_msn += p->msn != ours->msn;
         return classify_diff(cmp, event, ours, &d, "");
     }
-    /* The same answer twice although it was drawn out once: the wire duplicated it, or its request
-     * behind the capture point; the response to that counts what was executed since. */
+    /* The capture has two copies of a response that our RNIC sent once. Either the network
+     * duplicated the response, or it duplicated the request after the capture point. In the second
+     * case, the later response also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -93,7 +94,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
 
-/* The event forward that took our RNIC past PSN `rel`, or NULL. */
+/* Returns the first advance of our RNIC's expected PSN beyond PSN `rel`, or NULL. */
 static const struct epsn_advance *progress_past(const struct response_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->advances;
@@ -109,7 +110,8 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
     return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 
-/* Our MSN when everything up to `rel` was executed. False if that is no state we ever were in. */
+/* Sets *msn to our MSN after the execution of everything up to `rel`. Returns false if our RNIC was
+ * never in that state. */
 static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 {
     const struct epsn_advance *p = progress_past(cmp, rel);
@@ -124,8 +126,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether this PSN is a READ's or an atomic's, so that data answers it: only the ACK of a
- * SEND or WRITE that was repeated after it may name it. */
+/* Returns whether this PSN belongs to a READ or an atomic, which data answers. An ACK may have this
+ * PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -136,8 +138,8 @@ static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
            (cmp->duplicate == EVENT_NONE || cmp->duplicate < p->event);
 }
 
-/* An ACK is covered if our RNIC has executed and acknowledged as much, counting the same messages.
- */
+/* Compares an ACK. Our RNIC must have executed and acknowledged everything up to its PSN, and must
+ * count the same messages. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];
@@ -156,15 +158,16 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "it acknowledges a request that our RNIC has not executed");
     }
-    /* The newest acknowledgement may be repeated without being requested, to tell of credits
-     * (9.7.7.2); then its PSN may be that of a READ which data has answered. */
+    /* A responder may repeat its newest acknowledgement unsolicited, to announce credits (9.7.7.2).
+     * The PSN of that ACK may belong to a READ that data has answered. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(cmp, event, ours, &d,
                              "a READ or an atomic is answered by its data, not by an ACK");
     }
     if (!exact && cmp->dir->response_cnt) {
-        /* Coalesced otherwise: take what is the same in all of ours from any of them. */
+        /* Our RNIC coalesced its ACKs differently. Compare the fields that are equal in all our
+         * responses with any of them. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -189,13 +192,13 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         struct tx_response *last = rc_match_recent(cmp, event, &recent);
 
         if (last && recent.cnt == 1) {
-            d = recent; /* just the PSN is wrong */
+            d = recent; /* only the PSN is wrong */
             ours = last;
         } else {
             field_diff_add_num(&d, "aeth.msn", "%u", p->msn, msn);
         }
     }
-    /* Not requested an ACK, ours may wait (R099, R110). */
+    /* If no ACK was requested, our RNIC may delay its ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
@@ -210,7 +213,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
  * ------------------------------------------------------------------------------------
  */
 
-/* The event up to which packets may have been on the wire when this response was captured. */
+/* Returns the last event whose packet may already have been on the wire when this response was
+ * captured. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -222,7 +226,7 @@ static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
     return limit;
 }
 
-/* Brings what our RNIC had done by then up to date. */
+/* Updates the progress of our RNIC to the current event. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
@@ -264,7 +268,7 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
     cmp->request = event;
     if (event_fetches(&cmp->dir->setup, event))
         return;
-    /* Executed by an earlier copy: our RNIC did not move on with this one. */
+    /* An earlier copy was executed: this copy did not advance our RNIC's expected PSN. */
     update_progress(cmp, event);
     if (at->rel < response_cmp_epsn(cmp) &&
         (cmp->advances == 0 || cmp->dir->advance[cmp->advances - 1].epsn <= at->rel ||
@@ -288,14 +292,16 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     update_progress(cmp, event);
-    /* Our QP is in error and the recorded one is not: nothing after this is comparable. */
+    /* Our QP is in the error state and the recorded QP is not. Nothing after this event is
+     * comparable. */
     if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
         cmp->res->diff_frames + cmp->res->known_frames > 0) {
         cmp->res->not_compared++;
         return 0;
     }
-    /* It answers a request that the capture lacks, if all that it has are answered already and it
-     * counts that one. Else it is the response to one of those, with a wrong PSN. */
+    /* The response answers a request that the capture lacks. All captured requests are already
+     * answered, and the MSN of the response counts the missing request. Otherwise it answers a
+     * captured request with a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
         cmp->res->unsolicited++;
@@ -312,7 +318,7 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
     return 0;
 }
 
-/* What only our RNIC answered. */
+/* Counts the responses that only our RNIC sent. */
 static void count_ours(struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->dir->response_cnt; i++) {
@@ -328,7 +334,7 @@ static void count_ours(struct response_cmp *cmp)
     }
 }
 
-/* One look at a direction. `doubt` as in struct response_cmp. */
+/* Compares one direction. `why` becomes the member `inconclusive` of struct response_cmp. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
 {
@@ -363,7 +369,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
     return rc;
 }
 
-/* Forgets a look at a direction: all of its differences are the last ones listed. */
+/* Resets the results of a direction. Its differences must be the last ones in the list. */
 static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
                            struct response_result *res, size_t diff_cnt)
 {
@@ -402,7 +408,8 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
     if (dir->response_cnt)
         qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL);
-    /* Where the capture shows that it lacks frames, it may lack those that explain the rest. */
+    /* If the capture lacks some frames, it may also lack those that explain the remaining
+     * differences. */
     if (rc == 0 && res->inconclusive && res->diff_frames) {
         const char *why = res->why_inconclusive;
 

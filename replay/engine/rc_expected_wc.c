@@ -20,8 +20,8 @@ static bool is_fetch(const struct work_request *wr)
     return wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE;
 }
 
-/* Everything up to `rel` arrived, but data that has not come is missing and stops it (R139, R140).
- */
+/* Completes all work requests up to `rel`, which the responder has received. A READ or atomic
+ * without its data stops the completions (R139, R140). */
 static void acknowledge(struct expected_wc *e, int64_t rel)
 {
     const struct work_requests *w = &e->run->wrs;
@@ -39,7 +39,8 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Data of a READ or an atomic: in its turn it brings the response on, out of it none (R140). */
+/* Processes data of a READ or an atomic. Data in order acknowledges the earlier work requests; data
+ * out of order does not count (R140). */
 static void take_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);
@@ -75,8 +76,7 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
         return;
     }
     acknowledge(e, event_executed_to(s, event));
-    /* A NAK that ends the connection counts in its turn: all before it is answered, and it is not
-     * answered itself. */
+    /* A NAK that ends the connection counts only in order: every PSN before it must be answered. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&
         roce_syndrome_code(p->syndrome) != ROCE_NAK_PSN_SEQ && e->acked == rel - 1) {
         e->over = true;

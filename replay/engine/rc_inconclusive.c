@@ -4,8 +4,8 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* How far around a response its request is looked for: more than any window of packets in flight.
- */
+/* Maximum number of events searched around a response for its request: more than any window of
+ * packets in flight. */
 #define LOOK_BACK 1024u
 
 static const struct inferred_setup *setup_of(const struct response_case *c)
@@ -18,8 +18,8 @@ static enum roce_kind kind_of(const struct response_case *c)
     return event_opcode(setup_of(c), c->event)->kind;
 }
 
-/* The direction has requests without any copy in the capture, or shows one executed before its
- * copy. */
+/* Returns whether the capture lacks all copies of some requests of the direction, or the first copy
+ * of a request that was executed. */
 static bool lacks_requests(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -36,27 +36,27 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct request_pkt *e = request_at(s, low);
-    int64_t more = rel - low; /* at most: one a PSN */
+    int64_t more = rel - low; /* maximum number of messages, one for each PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
 
     if (low >= rel || (e && e->invalid) || s->event[event].damaged)
         return false;
     if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
-        return true; /* it counts nothing, or nothing tells from where */
+        return true; /* the response has no MSN, or the capture does not show its initial value */
     if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         return done >= 0 && done < more + 1;
     return done > 0 && done <= more;
 }
 
-/* Returns whether a copy of the request that ours waits for was captured and given to it, in time
- * and with all that it needs: then nothing is lacking, ours did not take it. */
+/* Returns whether a copy of the request that our RNIC waits for was captured and injected, with all
+ * that the request needs. If so, the capture lacks nothing, and our RNIC refused the request. */
 static bool has_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     uint32_t since = EVENT_NONE;
     size_t low = 0, high = c->dir->advance_cnt;
 
-    /* The last step before the response that brought ours on. */
+    /* Find the last advance of our RNIC before the response. */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -78,8 +78,9 @@ static bool has_refused(const struct response_case *c)
     return false;
 }
 
-/* Its PSN and MSN agree, and requests up to there were captured, but ours has not come so far: it
- * waits for one of which a copy was not captured. */
+/* Returns whether an ACK is consistent, but our RNIC has not yet executed the acknowledged request.
+ * The PSN and MSN of the ACK agree, and requests up to its PSN were captured. Our RNIC waits for an
+ * earlier request that was not captured. */
 static bool is_behind(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -91,8 +92,9 @@ static bool is_behind(const struct response_case *c)
            request_table_msn_fits(s, c->event);
 }
 
-/* A sequence NAK for a request that was captured, but that no recorded response had shown executed:
- * it was lost after it was captured, and so was its repetition. */
+/* Returns whether a sequence NAK refuses a captured request that no earlier recorded response shows
+ * executed. The request was lost after the capture point, and its retransmission was not captured.
+ */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -103,7 +105,8 @@ static bool naks_captured(const struct response_case *c)
            request_table_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
 }
 
-/* It refuses a request for the first time of which no copy was captured since the last refusal. */
+/* Returns whether a NAK refuses a request for the first time, although no copy was captured since
+ * the last refusal. */
 static bool refuses_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -121,12 +124,12 @@ static bool refuses_unseen(const struct response_case *c)
     for (uint32_t i = c->event; i < s->event_cnt && i - c->event <= LOOK_BACK && rel < s->first;
          i++)
         if (!s->event[i].response && s->event[i].rel == rel)
-            return true; /* sent before the capture, and again in it */
+            return true; /* sent before the capture began, and retransmitted in it */
     return rel >= s->first;
 }
 
-/* Returns whether a request behind the expected one was captured and given to our RNIC, so that it
- * has to NAK the gap itself. */
+/* Returns whether a request after the expected PSN was captured and injected, so that our RNIC must
+ * send a sequence NAK itself. */
 static bool gap_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -143,7 +146,8 @@ static bool gap_captured(const struct response_case *c)
     return false;
 }
 
-/* A sequence NAK for just the PSN that ours expects too: what came too early was not captured. */
+/* Returns whether a sequence NAK has exactly the PSN that our RNIC expects. Then the out-of-order
+ * request that caused the NAK was not captured. */
 static bool naks_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -153,9 +157,9 @@ static bool naks_unseen(const struct response_case *c)
            !gap_captured(c);
 }
 
-/* A sequence NAK where ours refuses for want of a receive WQE, obeyed sooner than one would obey
- * that: the copy that ours has got was lost, and so were in the capture those that came after it.
- */
+/* Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK. The
+ * requester reacted sooner than it reacts to an RNR NAK. So the copy that our RNIC received was
+ * lost, and the capture lacks the requests after that copy. */
 static bool naks_lost(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -171,7 +175,8 @@ static bool naks_lost(const struct response_case *c)
     return false;
 }
 
-/* Data for a PSN that ours has not come to, and that no request captured before requests. */
+/* Returns whether data has a PSN that our RNIC has not reached, and no request captured before the
+ * response requests that data. */
 static bool answers_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -191,8 +196,9 @@ static bool answers_unseen(const struct response_case *c)
     return true;
 }
 
-/* Middle or Last where a READ of which the capture may lack the beginning was answered: the
- * responder goes on with the READ that it knows, while ours knows its tail only. */
+/* Returns whether a READ response is a Middle or Last although our RNIC sends a First or Only. The
+ * capture may lack the beginning of the READ. The responder continues the whole READ, while our
+ * RNIC received only a request for the tail. */
 static bool may_be_tail(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -206,8 +212,9 @@ static bool may_be_tail(const struct response_case *c)
            roce_opcode_ends(our) == roce_opcode_ends(op);
 }
 
-/* A READ response that is right for another restart of the READ than those captured: the same data,
- * on top of all that ours gave, at another place from the beginning, at the same from the end. */
+/* Returns whether a READ response answers a retransmission of the READ that was not captured. Its
+ * data is right and additional to all our responses. Its position differs from the beginning of the
+ * READ, but not from the end. */
 static bool answers_restart(const struct response_case *c)
 {
     const struct roce_opcode *op = event_opcode(setup_of(c), c->event);
@@ -217,8 +224,9 @@ static bool answers_restart(const struct response_case *c)
            roce_opcode_ends(roce_opcode(c->ours->opcode)) == roce_opcode_ends(op);
 }
 
-/* Part of a READ longer than the path MTU that was taken because no captured packet is longer: how
- * the responder divides it shows only that the path MTU is another. */
+/* Returns whether a READ response may differ only because the real path MTU differs from the
+ * inferred one. That one was inferred only because no captured packet is longer, and the READ is
+ * longer. */
 static bool may_be_divided(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -228,9 +236,9 @@ static bool may_be_divided(const struct response_case *c)
            event_opcode(s, e->event)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
-/* An ACK where data is due, of which the requester has got none: it sends the READ or atomic again.
- * The data was lost before it could be captured, and the ACK repeats its PSN to tell of credits
- * (9.7.7.2). */
+/* Returns whether an ACK replaces data that the requester never received, because the requester
+ * retransmits the READ or atomic. The data was lost before the capture point. The ACK repeats the
+ * PSN of the data to announce credits (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -251,7 +259,7 @@ static bool follows_lost_data(const struct response_case *c)
     return false;
 }
 
-/* Returns whether its MSN says for certain how many messages are complete (R103). */
+/* Returns whether the MSN of a response is the exact number of complete messages (R103). */
 static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event);
@@ -260,9 +268,9 @@ static bool counts_messages(const struct inferred_setup *s, uint32_t event)
            !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
 }
 
-/* The response to a repeated READ or atomic counts what arrived before: as many messages as the
- * answers around it, and as could be executed. Which copies of those arrived is not always in the
- * capture. */
+/* Returns whether the MSN of a response to a retransmitted READ or atomic is plausible. It must
+ * agree with the responses around it and with the requests that can have been executed. The capture
+ * does not always show which copies of these requests arrived. */
 static bool counts_what_arrived(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -291,8 +299,9 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* It shows executed what a later response refuses. A request is refused when it first comes, never
- * when it is repeated (R117): no packet that the capture may lack explains both. */
+/* Returns whether the response shows a request executed that a later response refuses. A responder
+ * refuses a request at its first arrival, never at a retransmission (R117). So no missing packet
+ * explains both responses. */
 static bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

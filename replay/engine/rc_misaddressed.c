@@ -17,7 +17,8 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
-/* One of our responses, the same but for its destination QP or its opcode. */
+/* Returns a response of our RNIC that equals the packet except for its destination QP or its
+ * opcode, or NULL. */
 static struct tx_response *find_like(const struct response_comparison *all,
                                      struct rc_direction *dir, uint32_t idx, bool response,
                                      struct field_diffs *d)
@@ -41,9 +42,10 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* Nothing was derived from it, so that more may differ; but then it must be the one
-         * response that is missing. Where another has been taken for ours, it must be the same, and
-         * alone: else its QP has a conversation of its own, in step with this one. */
+        /* Nothing was inferred from this packet, so further fields may differ if it replaces the
+         * one missing response. If another packet is already matched with our response, all other
+         * fields must be equal, and the packet must be alone on its QP. Otherwise its QP belongs to
+         * another connection that proceeds in step with this one. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(response && d->cnt > 1 &&
@@ -53,9 +55,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* An acknowledgement that is alone, and right for this direction at that moment in its PSN and its
- * MSN.
- */
+/* Returns whether a packet is the only one of its flow and is an acknowledgement whose PSN and MSN
+ * are right for this direction at that time. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;
@@ -87,8 +88,8 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* A packet that fits no connection, but is just what our RNIC answered at that moment except for
- * its destination QP or its opcode. */
+/* Finds a packet that belongs to no connection, but equals a response of our RNIC at that time
+ * except for its destination QP or its opcode. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;
@@ -98,7 +99,7 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
         trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
 
     if (p->dropped)
-        return 0; /* the network did that to it */
+        return 0; /* the network damaged the packet */
     for (uint32_t r = 0; r < session->dir_cnt; r++) {
         struct rc_direction *dir = &session->dir[r];
         struct diff diff = {.dir = r, .pkt = idx, .request = EVENT_NONE};

@@ -38,7 +38,8 @@ uint32_t work_request_buffer_len(const struct work_request *wr)
     }
 }
 
-/* The buffer of a work, with the bytes that its packets show. */
+/* Allocates and registers the buffer of a work request, and copies the bytes that its recorded
+ * packets show. */
 static int make_data(struct posted_wr *out, const struct work_requests *w,
                      const struct work_request *wr, struct rnic_pd *pd)
 {

@@ -8,14 +8,14 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* Timers that may have to fire before ours sends what the recorded requester sends: the end of an
- * RNR wait, then the local ACK timeout. */
+/* Maximum number of timers that must fire before our RNIC sends a recorded request: the RNR timer,
+ * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
-/* Virtual time starts at a second, so that nothing is at 0. */
+/* Start of virtual time: 1 s in ns, so that no event is at time 0. */
 #define TIME_BASE UINT64_C(1000000000)
 
-/* One connection while it is played. */
+/* One direction during the replay. */
 struct requester_dev {
     struct requester_run *run;
     const struct inferred_setup *setup;
@@ -23,11 +23,12 @@ struct requester_dev {
     struct rnic_pd *pd;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    struct posted_wr *posted; /* a work each */
+    struct posted_wr *posted; /* one for each work request */
     size_t posted_cnt;
     size_t done_cnt;
-    uint16_t *recorded; /* for each PSN: how often the recorded requester had sent it by now */
-    uint16_t *ours;     /* ... and how often our RNIC had */
+    uint16_t *recorded; /* for each PSN: number of times that the recorded requester has sent it so
+                         * far */
+    uint16_t *ours;     /* for each PSN: number of times that our RNIC has sent it so far */
     uint32_t event;
     rnic_time now;
 };
@@ -49,7 +50,7 @@ static const char *requester_dev_open(struct requester_dev *dev)
                                 .max_send_wr =
                                     w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
                                 .max_send_sge = 1,
-                                .window = UINT32_C(1) << 23, /* as far as R060 lets it go */
+                                .window = UINT32_C(1) << 23, /* maximum that R060 allows */
                                 .any_credits = exceeds_credits(dev->run)};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
@@ -143,7 +144,8 @@ static int take_tx(struct requester_dev *dev)
     return 0;
 }
 
-/* Returns whether the bytes at `off` of a READ are those of a recorded response that was taken. */
+/* Returns whether the bytes of a READ at PSN `rel` equal those of a recorded response that the
+ * requester accepted. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -164,7 +166,8 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
     return !any;
 }
 
-/* Returns whether the requester's memory has what the responses brought. */
+/* Returns whether the buffer of a completed READ or atomic has the data of the accepted responses.
+ */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {
@@ -229,7 +232,8 @@ static int take_output(struct requester_dev *dev)
 /* ---- the conversation --------------------------------------------------------------------------
  */
 
-/* Posts what the recorded requester has posted by now, as far as the queue holds. */
+/* Posts the work requests that the recorded requester has posted by the current event, until the
+ * send queue is full. */
 static int post_due_wrs(struct requester_dev *dev)
 {
     const struct work_requests *w = &dev->run->wrs;
@@ -248,7 +252,7 @@ static int post_due_wrs(struct requester_dev *dev)
     return 0;
 }
 
-/* The capture is over: what ours still holds back, because it waits, comes out. */
+/* Fires timers after the last event, until our RNIC has sent the requests that it still delays. */
 static int fire_last_timers(struct requester_dev *dev)
 {
     int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
@@ -266,7 +270,7 @@ static int fire_last_timers(struct requester_dev *dev)
     return 0;
 }
 
-/* The recorded requester sends a PSN again: ours has by now, or its timer is due. */
+/* Fires timers until our RNIC has sent this PSN as often as the recorded requester. */
 static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 {
     for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < dev->recorded[idx]; i++) {

@@ -11,17 +11,19 @@
 #include "infer/request_table.h"
 #include "infer/setup_override.h"
 
-/* Payloads of responses that no recorded packet shows are kept up to this, for the report. */
+/* Maximum bytes of kept payloads. Payloads of our responses that equal no recorded one are kept for
+ * the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* A packet to play. */
+/* A request packet to replay. */
 struct scheduled_packet {
-    uint32_t pkt; /* it is played when this one of the trace was captured */
+    uint32_t pkt; /* trace packet at whose capture time this packet is replayed */
     uint32_t dir;
-    uint32_t event;    /* whose frame it is */
-    uint32_t at_event; /* step at which it is played: the same, but for a struct executed_unseen */
-    size_t order;      /* among those of one run and packet */
-    size_t next;       /* while it is held: the next one of its run, or NOT_HELD */
+    uint32_t event;    /* event whose frame is injected */
+    uint32_t at_event; /* event at which it is replayed: equals `event`, except for a struct
+                        * executed_unseen */
+    size_t order;      /* position among the packets of one direction and `pkt` */
+    size_t next;       /* next waiting packet of the direction, or NOT_HELD */
 };
 
 /* ---- a packet ----------------------------------------------------------------------------------
@@ -43,7 +45,8 @@ static const uint8_t *keep_payload(struct session *session, const struct roce_pk
     return p;
 }
 
-/* A recorded response with the same PSN and payload, whose bytes stand for ours; or a copy. */
+/* Returns the payload of a recorded response with an equal PSN and payload, so that no copy is
+ * needed. Returns a copy of the payload otherwise. */
 static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
@@ -70,8 +73,8 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* The direction whose requester a frame goes to: the one being played, unless a timer of another QP
- * fired. */
+/* Returns the direction whose requester receives a frame of our RNIC. This is the current
+ * direction, unless a timer of another QP fired. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -113,7 +116,8 @@ static int take_responses(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_t
     return 0;
 }
 
-/* Our RNIC executed the request: what it wrote, and which key it invalidated. */
+/* Records that our RNIC executed a request: the memory that the request wrote and the R_Key that it
+ * invalidated. */
 static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event)
 {
     const struct inferred_setup *s = &dev->session->dir[dir_idx].setup;
@@ -152,8 +156,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* A deadline that does not move on would hold us forever: 2^16 of them between two packets is
-     * more than any device has. */
+    /* A deadline that does not advance would cause an endless loop. No device has 2^16 deadlines
+     * between two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -212,12 +216,13 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.reth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* Used again after it was invalidated: the responder's user registered it again. */
+        /* The key is used again after its invalidation, so the responder's program registered it
+         * again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* A key that a SEND invalidated is for our RNIC to refuse. */
+    /* If a SEND invalidated the key, our RNIC must refuse the request itself. */
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
     if (region && (taken || !at->rkey_invalid) &&
         rc_responder_app_set_key(dev, region, !taken) != 0)
@@ -256,8 +261,8 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
 /* ---- packets that wait -------------------------------------------------------------------------
  */
 
-/* Returns whether our RNIC would execute a packet now, although the order that the responses tell
- * has those of other connections before it. */
+/* Returns whether our RNIC would execute a packet now, although requests of other connections must
+ * be executed first. The recorded responses imply that order. */
 static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
     const struct dir_state *state = &dev->state[sched->dir];
@@ -288,7 +293,8 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Plays what need not wait any more; at the end, all: our RNIC has not executed what it should. */
+/* Replays the packets that need not wait any longer. `all`: replays all waiting packets, because
+ * our RNIC did not execute an expected request before the end. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {
@@ -313,7 +319,7 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* A packet's time has come. */
+/* Replays a packet at its time, or lets it wait. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {
@@ -366,7 +372,8 @@ static bool list_payloads(struct dir_state *state)
     return true;
 }
 
-/* All requests to a device, of all its directions, in capture order. */
+/* Returns all requests to a device, of all its directions, in capture order, or NULL if out of
+ * memory. */
 static struct scheduled_packet *schedule_packets(const struct session *session, uint32_t host,
                                                  size_t *cnt)
 {
@@ -399,7 +406,8 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* The responder's program sent a request of its own: it was awake and may have changed memory. */
+/* Notes requests that the responder's own program sent: the program was active and may have changed
+ * memory. */
 static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t to)
 {
     for (; *from < to; ++*from) {
@@ -441,7 +449,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
         rc = error_set(error, "%s: no memory", session->trace->name);
     dev.host->failed = rc_responder_dev_open(&dev, any);
     for (size_t i = 0; i < cnt && rc == 0 && !dev.host->failed; i++) {
-        /* Virtual time starts at a second, so that nothing is at 0. */
+        /* Virtual time starts at 1 s, so that no event is at time 0. */
         rnic_time now =
             session->trace->pkt[sched[i].pkt].time - session->trace->pkt[0].time + 1000000000;
 
@@ -456,7 +464,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
     }
     if (rc == 0 && release_held(&dev, sched, dev.last, true) != 0)
         rc = error_set(error, "%s: no memory", session->trace->name);
-    /* Whatever the RNIC still owes: ten seconds are more than any timer of a responder. */
+    /* Fire the remaining timers: ten seconds are more than any timer of a responder. */
     if (rc == 0 && !dev.host->failed && cnt &&
         !drain_timers(&dev, sched[cnt - 1].dir, dev.last + UINT64_C(10) * 1000000000))
         rc = error_set(error, "%s: no memory", session->trace->name);

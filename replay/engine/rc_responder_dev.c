@@ -35,7 +35,8 @@ const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_
     if (!dev->rnic || !dev->recv_buf || !dev->invalidated ||
         rnic_pd_new(dev->rnic, &dev->pd) != 0 || rnic_cq_new(dev->rnic, 1024, &dev->cq) != 0)
         return "no memory for the RNIC";
-    /* Keys of the capture first, so that the receive buffers' own does not take one of them. */
+    /* Register the captured keys first, so that the key of the receive buffers does not equal one
+     * of them. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
         int rc;
 
@@ -59,7 +60,7 @@ void rc_responder_dev_close(struct rc_responder_dev *dev)
     struct shadow_memory *memory = &dev->host->memory;
 
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
-        memory->region[i].mr = NULL; /* freed with the RNIC */
+        memory->region[i].mr = NULL; /* rnic_del() frees the memory region */
     rnic_del(dev->rnic);
     free(dev->recv_buf);
     free(dev->invalidated);

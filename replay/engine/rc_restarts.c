@@ -2,9 +2,9 @@
 #include "engine/rc_restarts.h"
 #include "infer/request_table.h"
 
-/* How long a response may be on its way from the capture point to the requester and what it draws
- * back again: the same for the responder is `quickest` at least. The point may be nearer to that.
- */
+/* Maximum round trip from the capture point to the requester and back, in units of min_response_ns.
+ * That is the shortest round trip from the capture point to the responder and back. The capture
+ * point may be nearer to the responder than to the requester. */
 #define ON_WAY 2u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
@@ -18,9 +18,9 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* The responses from `from` on, before `to`, that acknowledge PSN `rel`, which is retransmitted at
- * `to`: they never reached the requester; or they did afterwards, if they were on their way when it
- * sent that. */
+/* Marks the responses from event `from` on that acknowledge PSN `rel` as lost, because the
+ * requester retransmits that PSN at event `to`. They never arrived, or were in flight at the
+ * retransmission and arrived later. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -31,8 +31,8 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Returns whether a READ request before step `i` can have drawn this READ response: one whose
- * answer has a packet of this place at this PSN (R105). */
+/* Returns whether a READ request before event `i` can have caused this READ response. The answer to
+ * that request must have a packet of this opcode position at this PSN (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
     const struct inferred_setup *s = w->setup;
@@ -57,8 +57,8 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
     return false;
 }
 
-/* Returns whether a damaged request may be the one whose PSN it shows: its opcode and its length
- * fit, and at least half of its bytes. */
+/* Returns whether the PSN of a damaged request is credible. Its opcode, its length and at least
+ * half of its bytes must equal those of the first copy. */
 static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 {
     const struct inferred_setup *s = w->setup;
@@ -83,8 +83,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
     uint32_t last = EVENT_NONE; /* latest request */
-    int64_t next = s->first;    /* PSN after it */
-    bool answered = false;      /* since */
+    int64_t next = s->first;    /* PSN after the latest request */
+    bool answered = false;      /* a response followed the latest request */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
@@ -109,8 +109,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             continue;
         if (event->damaged &&
             (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
-            a->retransmit[i] =
-                RETX_WIRE_DUPLICATE; /* nothing of it is certain: a later copy tells */
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* no field is certain: wait for a later copy */
             continue;
         }
         if (first[idx] == EVENT_NONE) {
@@ -130,7 +129,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
                (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* the rest of a READ */
+                first[k] = i; /* the remaining PSNs of a READ */
         last = i;
         answered = false;
     }
@@ -140,7 +139,7 @@ bool exceeds_credits(const struct requester_run *a)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
-    int64_t limit = INT64_MAX; /* messages */
+    int64_t limit = INT64_MAX; /* number of messages that the credits allow */
     int64_t acked = s->first - 1;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {

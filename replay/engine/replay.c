@@ -10,10 +10,10 @@
 #include "engine/strict_compare.h"
 #include "engine/dgram_sender.h"
 
-/* From so many packets on the two ends are played in a thread each. */
+/* Minimum number of packets for replaying the two roles in two threads. */
 #define THREADS_MIN 4096u
 
-/* One end of all connections, while it is played. */
+/* One role of all connections during the replay. */
 struct half {
     struct replay *replay;
     const struct replay_options *options;
@@ -26,8 +26,8 @@ static int no_memory(const struct half *half, struct error *error)
     return error_set(error, "%s: no memory", half->replay->trace.name);
 }
 
-/* Our RNICs as the responders. They are played even if they are not judged: the report tells of
- * their memory. */
+/* Replays and compares the responders. They are replayed even if they are not compared, because the
+ * report shows their memory. */
 static void *respond(void *arg)
 {
     struct half *half = arg;
@@ -45,7 +45,7 @@ static void *respond(void *arg)
     return NULL;
 }
 
-/* Our RNICs as the requesters. */
+/* Replays and compares the requesters. */
 static void *request(void *arg)
 {
     struct half *half = arg;
@@ -64,7 +64,7 @@ static void *request(void *arg)
     return NULL;
 }
 
-/* Both ends. Returns 0, or -1 and an error. */
+/* Replays both roles. Returns 0, or -1 and sets *error. */
 static int play_ends(struct replay *replay, const struct replay_options *options,
                      struct error *error)
 {

@@ -53,8 +53,7 @@ struct cm_replay_dev {
     uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
 };
 
-/* ---- the recorded messages ---------------------------------------------------------------------
- */
+/* ---- Recorded messages ----------------------------------------------------------------------- */
 
 static bool is_ours(const struct cm_replay_dev *dev, size_t i)
 {
@@ -120,8 +119,7 @@ static void find_lost(struct cm_replay_dev *dev)
     }
 }
 
-/* ---- our CM ------------------------------------------------------------------------------------
- */
+/* ---- Our CM ---------------------------------------------------------------------------------- */
 
 /* Returns whether the recorded end rejected the request because nothing listened on the service id
  * (R232). */
@@ -197,8 +195,7 @@ static void drain_output(struct cm_replay_dev *dev)
     }
 }
 
-/* ---- what comes in -----------------------------------------------------------------------------
- */
+/* ---- Messages that our CM receives ----------------------------------------------------------- */
 
 static void put_field(uint8_t *mad, enum roce_cm kind, const char *name, uint32_t value)
 {
@@ -247,8 +244,7 @@ static void deliver_mad(struct cm_replay_dev *dev, size_t i)
     drain_output(dev);
 }
 
-/* ---- what our end does -------------------------------------------------------------------------
- */
+/* ---- Actions of our end ---------------------------------------------------------------------- */
 
 /* Returns whether our end has received and sent the messages that must precede one of this kind. */
 static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
@@ -306,8 +302,7 @@ static struct sent_mad *find_sent(struct cm_replay_dev *dev, enum roce_cm kind)
     return NULL;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
- */
+/* ---- Comparing messages ---------------------------------------------------------------------- */
 
 static bool begins_with(const char *text, const char *with)
 {
@@ -359,8 +354,7 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
     return cm_exchange_report(dev->xs, dev->idx, dev->role, pkt, d, reason);
 }
 
-/* ---- a message of our end ----------------------------------------------------------------------
- */
+/* ---- One message of our end ------------------------------------------------------------------ */
 
 /* Returns whether, since the latest message of this kind, the other end has sent a message that
  * makes our end send the kind again without a timer. */
@@ -432,8 +426,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     return report_message(dev, dev->x->pkt[at], &d, "our CM sends this message differently");
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- Whole exchanges ------------------------------------------------------------------------- */
 
 static int play_end(struct cm_replay_dev *dev)
 {

@@ -45,8 +45,7 @@ struct arrival {
     bool damaged; /* a conformant receiver drops the frame */
 };
 
-/* ---- QPs ---------------------------------------------------------------------------------------
- */
+/* ---- QPs ------------------------------------------------------------------------------------- */
 
 /* Returns the length of the longest message that the stream completes in a receive buffer. */
 static uint32_t longest(const struct trace *trace, const struct dgram_stream *s)
@@ -152,8 +151,7 @@ static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
     return NULL;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
- */
+/* ---- Comparing with the expected result ------------------------------------------------------ */
 
 /* Compares the 40 bytes before the payload of a datagram with the packet's network header (R172).
  */
@@ -220,8 +218,7 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
         compare_area(r->buf, pkt, d);
 }
 
-/* ---- a packet ----------------------------------------------------------------------------------
- */
+/* ---- One frame ------------------------------------------------------------------------------- */
 
 /* Memory that a dropped packet must not change: the place of the next bytes of the current message,
  * or of the packet's own first bytes. */
@@ -299,7 +296,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
         field_diff_add(&d, "data", "unchanged", "other bytes in memory");
     if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
-        field_diff_add(&d, "answer", "none", "a packet"); /* R162, R178 */
+        field_diff_add(&d, "answer", "none", "a packet"); /* no response is allowed (R162, R178) */
     if (want.outcome == RX_COMPLETED || want.outcome == RX_WRITE_DONE) {
         s->messages++;
         s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : pkt->payload_len;
@@ -311,8 +308,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
                                                  : "our RNIC receives this packet differently");
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- All receivers --------------------------------------------------------------------------- */
 
 static int find_hosts(struct dgram_receivers *rx)
 {

@@ -36,8 +36,7 @@ struct taking {
     int rc;
 };
 
-/* ---- the RNIC ----------------------------------------------------------------------------------
- */
+/* ---- RNIC and QPs ---------------------------------------------------------------------------- */
 
 static const char *open_device(struct dgram_sender *t)
 {
@@ -112,8 +111,7 @@ static const char *open_qp(struct dgram_sender *t, const struct trace_packet *p,
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* ---- posting -----------------------------------------------------------------------------------
- */
+/* ---- Posting messages ------------------------------------------------------------------------ */
 
 static const char *post_message(struct dgram_sender *t, const struct dgram_message *m,
                                 uint8_t *data, struct rnic_mr **mr, struct rnic_ah **ah)
@@ -154,8 +152,7 @@ static const char *post_message(struct dgram_sender *t, const struct dgram_messa
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
- */
+/* ---- Comparing packets ----------------------------------------------------------------------- */
 
 static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o,
                            struct field_diffs *d)
@@ -259,7 +256,7 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
         s->compared++;
         field_diff_add(&d, "packets", "all of the message", "fewer, or others");
     }
-    if (status != RNIC_WC_SUCCESS) /* R167 */
+    if (status != RNIC_WC_SUCCESS) /* the last packet sent completes the message (R167) */
         field_diff_add(&d, "completion", "SUCCESS",
                        status < 0 ? "none" : rnic_wc_status_name((enum rnic_wc_status)status));
     return k->rc == 0 ? dgram_streams_report(t->streams, t->idx, s->pkt[k->m->from], &d,
@@ -288,8 +285,7 @@ static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *st
                            take_packet, k, status);
 }
 
-/* ---- a stream ----------------------------------------------------------------------------------
- */
+/* ---- Whole streams --------------------------------------------------------------------------- */
 
 static int play_message(struct dgram_sender *t)
 {

@@ -15,8 +15,7 @@ struct dgram_key {
     uint32_t role;
 };
 
-/* ---- finding -----------------------------------------------------------------------------------
- */
+/* ---- Finding the streams --------------------------------------------------------------------- */
 
 static uint32_t stream_of(struct dgram_streams *streams, struct keymap *map,
                           const struct dgram_key *key)
@@ -101,8 +100,7 @@ static bool find_stream(struct dgram_streams *streams, bool receivers, bool send
     return ok;
 }
 
-/* ---- deriving ----------------------------------------------------------------------------------
- */
+/* ---- Inferring attributes -------------------------------------------------------------------- */
 
 /* Sets the P_Key and the Q_Key of a stream to the values that most undamaged packets have (majority
  * vote of Boyer and Moore). */
@@ -125,7 +123,7 @@ static void derive_keys(const struct trace *trace, struct dgram_stream *s)
         qkey_votes += pkt.deth.qkey == s->qkey ? 1 : (uint32_t)-1;
     }
     if (s->svc == ROCE_SVC_UD && s->qpn == ROCE_QP_GSI)
-        s->qkey = UINT32_C(0x80010000); /* R171 */
+        s->qkey = UINT32_C(0x80010000); /* well-known Q_Key of QP1 (R171) */
 }
 
 static void derive_mtu(const struct trace *trace, struct dgram_stream *s)
@@ -191,8 +189,7 @@ void dgram_streams_free(struct dgram_streams *streams)
     memset(streams, 0, sizeof(*streams));
 }
 
-/* ---- judging -----------------------------------------------------------------------------------
- */
+/* ---- Differences and verdicts ---------------------------------------------------------------- */
 
 int dgram_streams_report(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
                          const struct field_diffs *diffs, const char *reason)

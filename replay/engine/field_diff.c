@@ -63,8 +63,7 @@ static bool same_syndrome(uint8_t a, uint8_t b)
            (roce_syndrome_kind(a) == ROCE_SYN_ACK && roce_syndrome_kind(b) == ROCE_SYN_ACK);
 }
 
-/* ---- field by field ----------------------------------------------------------------------------
- */
+/* ---- Comparing field by field ---------------------------------------------------------------- */
 
 static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
                             const struct tx_response *ours)

@@ -147,8 +147,7 @@ static bool no_read_limit(const struct response_case *c)
            our_nak(c, ROCE_NAK_INVALID_REQ) && e && !e->invalid;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- Quirks of requests ---------------------------------------------------------------------- */
 
 static bool repeats_without_va(const struct request_case *c)
 {
@@ -171,8 +170,7 @@ static bool flush_icrc(const struct roce_pkt *pkt)
            pkt->icrc == roce_crc32(icrc, pkt->frame + bth_off, pkt->icrc_off - bth_off);
 }
 
-/* ---- messages of UC ----------------------------------------------------------------------------
- */
+/* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
 /* Returns whether the peer loses a message after a packet loss. The peer forgets the previous
  * opcode only together with the receive WQE. */

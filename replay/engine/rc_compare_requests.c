@@ -33,8 +33,7 @@ struct request_cmp {
     bool by_rule;       /* `went_back` is the first unanswered PSN (R152) */
 };
 
-/* ---- listing -----------------------------------------------------------------------------------
- */
+/* ---- Reporting differences ------------------------------------------------------------------- */
 
 static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                             const char *reason, const struct peer_quirk *known)
@@ -87,8 +86,7 @@ static int report_request_diff(struct request_cmp *cmp, uint32_t event, const st
     return report_or_excuse(cmp, event, d, reason, NULL);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- Comparing requests ---------------------------------------------------------------------- */
 
 static int by_psn_cmp(const void *a, const void *b)
 {
@@ -323,8 +321,7 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     return compare_with(cmp, event, ours);
 }
 
-/* ---- completions -------------------------------------------------------------------------------
- */
+/* ---- Comparing completions ------------------------------------------------------------------- */
 
 static void status_text(char *buf, size_t cap, size_t work, const char *status)
 {
@@ -379,8 +376,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
                                "our RNIC completes other work requests after this response");
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- Whole directions ------------------------------------------------------------------------ */
 
 static int compare_data(struct request_cmp *cmp)
 {

@@ -53,8 +53,8 @@ struct request_comparison {
     size_t diff_cap;
 };
 
-/* Compares all directions. Returns 0, or -1 without memory. Call request_comparison_free() in
- * both cases. */
+/* Compares all directions. Returns 0, or -1 if out of memory. Call
+ * request_comparison_free() in both cases. */
 int rc_compare_requests(struct request_comparison *all, struct rc_requester *requester,
                         const char *quirks);
 void request_comparison_free(struct request_comparison *all);

@@ -15,9 +15,7 @@
  * timer, or a NAK and the retransmission that it causes, takes longer. */
 #define TRAIN_NS 1000000u
 
-/* ---- kinds of responses
- * --------------------------------------------------------------------------
- */
+/* ---- Comparing one response, by kind --------------------------------------------------------- */
 
 /* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
@@ -209,9 +207,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
                                : "our RNIC counts messages differently");
 }
 
-/* ---- a direction
- * ------------------------------------------------------------------------------------
- */
+/* ---- Comparing one direction ----------------------------------------------------------------- */
 
 /* Returns the last event whose packet may already have been on the wire when this response was
  * captured. */
@@ -426,8 +422,7 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
     return rc;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
- */
+/* ---- All directions -------------------------------------------------------------------------- */
 
 int rc_compare_responses(struct response_comparison *all, struct session *session,
                          const struct connections *connections, const char *quirks)

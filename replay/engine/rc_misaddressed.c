@@ -99,7 +99,7 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
         trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
 
     if (p->dropped)
-        return 0; /* the network damaged the packet */
+        return 0; /* the packet was damaged on the wire */
     for (uint32_t r = 0; r < session->dir_cnt; r++) {
         struct rc_direction *dir = &session->dir[r];
         struct diff diff = {.dir = r, .pkt = idx, .request = EVENT_NONE};

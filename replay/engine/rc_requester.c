@@ -33,8 +33,7 @@ struct requester_dev {
     rnic_time now;
 };
 
-/* ---- setting up --------------------------------------------------------------------------------
- */
+/* ---- Setting up the RNIC --------------------------------------------------------------------- */
 
 static const char *requester_dev_open(struct requester_dev *dev)
 {
@@ -82,8 +81,7 @@ static const char *requester_dev_open(struct requester_dev *dev)
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* ---- what our RNIC does ------------------------------------------------------------------------
- */
+/* ---- Output of our RNIC ---------------------------------------------------------------------- */
 
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event)
@@ -229,8 +227,7 @@ static int take_output(struct requester_dev *dev)
     return 0;
 }
 
-/* ---- the conversation --------------------------------------------------------------------------
- */
+/* ---- Replaying events ------------------------------------------------------------------------ */
 
 /* Posts the work requests that the recorded requester has posted by the current event, until the
  * send queue is full. */

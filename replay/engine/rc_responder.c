@@ -26,8 +26,7 @@ struct scheduled_packet {
     size_t next;       /* next waiting packet of the direction, or NOT_HELD */
 };
 
-/* ---- a packet ----------------------------------------------------------------------------------
- */
+/* ---- Replaying one packet -------------------------------------------------------------------- */
 
 static const uint8_t *keep_payload(struct session *session, const struct roce_pkt *pkt)
 {
@@ -258,8 +257,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
     return 0;
 }
 
-/* ---- packets that wait -------------------------------------------------------------------------
- */
+/* ---- Packets that wait ----------------------------------------------------------------------- */
 
 /* Returns whether our RNIC would execute a packet now, although requests of other connections must
  * be executed first. The recorded responses imply that order. */
@@ -332,8 +330,7 @@ static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *s
     return release_held(dev, sched, now, false);
 }
 
-/* ---- all packets -------------------------------------------------------------------------------
- */
+/* ---- Replaying all packets ------------------------------------------------------------------- */
 
 static int scheduled_cmp(const void *a, const void *b)
 {

@@ -160,7 +160,7 @@ static bool repeats_without_va(const struct request_case *c)
 }
 
 /* Returns whether the peer computed the ICRC of a FLUSH wrongly. The peer continues the CRC over
- * the bytes from the BTH to the end of the headers a second time. */
+ * the bytes from the BTH to the end of the headers a second time, without masking any field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;

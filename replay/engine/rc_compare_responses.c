@@ -296,8 +296,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     /* The response answers a request that the capture lacks. All captured requests are already
-     * answered, and the MSN of the response counts the missing request. Otherwise it answers a
-     * captured request with a wrong PSN. */
+     * answered, and the MSN of the response counts the missing request. A response that fails this
+     * check answers a captured request with a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
         cmp->res->unsolicited++;

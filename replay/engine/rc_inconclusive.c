@@ -159,7 +159,7 @@ static bool naks_unseen(const struct response_case *c)
 
 /* Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK. The
  * requester reacted sooner than it reacts to an RNR NAK. So the copy that our RNIC received was
- * lost, and the capture lacks the requests after that copy. */
+ * lost after the capture point. The capture also lacks the requests after that copy. */
 static bool naks_lost(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -236,9 +236,9 @@ static bool may_be_divided(const struct response_case *c)
            event_opcode(s, e->event)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
-/* Returns whether an ACK replaces data that the requester never received, because the requester
- * retransmits the READ or atomic. The data was lost before the capture point. The ACK repeats the
- * PSN of the data to announce credits (9.7.7.2). */
+/* Returns whether an ACK replaces data that the requester never received, as its retransmission of
+ * the READ or atomic shows. The data was lost before the capture point. The ACK repeats the PSN of
+ * the data to announce credits (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

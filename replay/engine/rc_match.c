@@ -43,7 +43,7 @@ bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether both responses are READ responses, Atomic ACKs, NAKs or ACKs. */
+/* Returns whether both responses are of one class: READ response, Atomic ACK, NAK or ACK. */
 static bool same_class(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&

@@ -87,7 +87,7 @@ struct requester_run {
     struct tx_request *tx; /* packets of our RNIC in the order sent */
     size_t tx_cnt;
     size_t tx_cap;
-    struct completion *completion; /* completions of our RNIC in order */
+    struct completion *completion; /* completions of our RNIC, in order */
     size_t completion_cnt;
     size_t completion_cap;
     uint32_t *tx_cnt_after; /* value of tx_cnt after each event */

@@ -49,10 +49,11 @@ struct rc_responder_dev {
     uint32_t recv_len;
     uint32_t recv_key;
     rnic_time last;          /* virtual time of the latest packet replayed */
-    uint32_t app_active;     /* see struct shadow_reader */
+    uint32_t app_active;     /* trace packet at which the program was last active, see struct
+                                shadow_reader */
     struct dir_state *state; /* one for each direction of the session; only those of this device are
                               * used */
-    uint8_t *invalidated;    /* one flag for each memory region */
+    uint8_t *invalidated;    /* per memory region: a SEND invalidated its R_Key */
     struct rnic_xrcd *xrcd;
     struct responder_srq *srq;
     size_t srq_cnt;

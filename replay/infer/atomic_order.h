@@ -9,7 +9,7 @@
 
 #include "infer/shared_memory.h"
 
-/* A word of memory; its bytes in `mask` are known. */
+/* A word of memory. Only the bytes in `mask` are known. */
 struct atomic_word {
     uint32_t rkey;
     uint64_t va;
@@ -17,17 +17,17 @@ struct atomic_word {
     uint64_t mask;
 };
 
-/* A word as it was before a change. */
+/* The state of a word before a change, to undo that change. */
 struct atomic_undo {
     size_t word;
     uint64_t bits;
     uint64_t mask;
 };
 
-/* A place in the order that is being tried. */
+/* One place in the order that the search is trying. */
 struct atomic_trial {
-    size_t dir;  /* direction that is tried here */
-    size_t undo; /* changes made before it */
+    size_t dir;  /* direction whose write is tried at this place */
+    size_t undo; /* number of changes made before this place */
 };
 
 struct atomic_order {
@@ -46,15 +46,16 @@ struct atomic_order {
     size_t undo_cap;
 };
 
-/* Initializes a search with words of unknown value and writes in any order. Takes over both
- * arrays. Returns 0, or -1 without memory. Call atomic_order_free() in both cases. */
+/* Initializes a search with words of unknown value and writes in any order. Becomes the owner of
+ * both arrays. Returns 0, or -1 if out of memory. Call atomic_order_free() in both cases. */
 int atomic_order_init(struct atomic_order *order, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
                       size_t cnt);
 void atomic_order_free(struct atomic_order *order);
 
-/* Returns whether an order fits all responses: trial[n].dir is then the direction of the n-th
- * write. Adds the steps of the search to *effort, and gives up at `limit`. */
+/* Searches an order that fits all responses, and returns whether there is one. Then trial[n].dir is
+ * the direction of the n-th write. Adds the steps of the search to *effort, and gives up at
+ * `limit`. */
 bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

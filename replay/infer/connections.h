@@ -26,32 +26,32 @@ struct recorded_cm {
     uint32_t mtu;       /* bytes, 0 if the code was reserved */
     uint32_t resources; /* responder resources granted: READs and atomics in flight */
     bool timed;         /* the next three members are valid */
-    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP, as in ibv_modify_qp */
+    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP, as in ibv_modify_qp() */
 };
 
 struct recorded_direction {
     uint32_t conn_index; /* number of the connection, as `rocedrill check` prints it */
-    uint8_t side;        /* 0 or 1: which side of it is the requester */
+    uint8_t side;        /* side of the connection that is the requester: 0 or 1 */
     uint32_t req_flow;   /* trace flow from requester to responder */
     uint32_t resp_flow;  /* trace flow from responder to requester */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool after_gap;   /* it is the stretch after requests that the capture lacks: split_at_gap.h */
-    uint32_t gap_psn; /* first PSN that the capture lacks, if after_gap */
+    bool after_gap;   /* this is the stretch after a gap in the captured requests: split_at_gap.h */
+    uint32_t gap_psn; /* first PSN of the gap, if after_gap */
     uint32_t gap_after_frame; /* last frame before the gap, if after_gap; 0 if there is none */
 };
 
 /* Packets of a trace flow that are in no direction. */
 struct skipped_flow {
     uint32_t flow;
-    uint32_t frame; /* the first */
+    uint32_t frame; /* frame number of the first packet */
     size_t packets;
-    const char *reason; /* static */
+    const char *reason; /* static string: the reason why the packets are in no direction */
 };
 
-/* Limit of directions, because each becomes a QP. */
+/* Limit of directions. Each direction becomes a QP of our RNIC. */
 #define DIRECTIONS_MAX 16384u
 
 struct connections {
@@ -66,8 +66,8 @@ struct connections {
     size_t unassigned_cap;
 };
 
-/* Returns 0, or -1 and an error (memory, too many directions). Call connections_free() in both
- * cases. */
+/* Finds the connections of a trace. Returns 0, or -1 and an error: out of memory, or too many
+ * directions. Call connections_free() in both cases. */
 int connections_find(struct connections *connections, const struct trace *trace,
                      struct error *error);
 void connections_free(struct connections *connections);

@@ -9,14 +9,14 @@
 #include "infer/infer_setup.h"
 
 struct work_request {
-    int64_t rel;        /* rel of its first PSN */
+    int64_t rel;        /* PSN of the first packet, as rel (packet_log.h) */
     uint32_t cnt;       /* number of PSNs */
-    uint32_t event;     /* first undamaged copy of its first packet */
-    uint32_t posted_by; /* event before which it was posted */
-    uint32_t part;      /* its packets: wrs.part[part .. part + part_cnt) */
+    uint32_t event;     /* event of the first undamaged copy of the first packet */
+    uint32_t posted_by; /* event before which the work request was posted */
+    uint32_t part;      /* index into wrs.part of its packets: part[part .. part + part_cnt) */
     uint32_t part_cnt;
-    bool open;    /* the capture ends before its last packet */
-    uint32_t len; /* bytes sent, or requested by a READ; of an open SEND one more than captured */
+    bool open;    /* the capture ends before the last packet of the message */
+    uint32_t len; /* bytes sent, or requested by a READ; of an open SEND, one more than captured */
     enum roce_kind kind;
 };
 
@@ -25,23 +25,23 @@ struct work_requests {
     struct work_request *wr;
     size_t cnt;
     size_t cap;
-    uint32_t *part; /* events */
+    uint32_t *part; /* events of the packets of all work requests */
     size_t part_cnt;
     size_t part_cap;
     int64_t end;        /* rel after the last PSN that is replayed */
-    uint32_t after_gap; /* requests with later PSNs, after a gap in the capture */
-    const char *skip;   /* reason why they cannot be posted, or NULL */
+    uint32_t after_gap; /* number of requests with later PSNs, after a gap in the capture */
+    const char *skip;   /* reason why the work requests cannot be posted, or NULL */
 };
 
-/* Returns 0, with wrs->skip set if they cannot be posted, or -1 without memory. Call
- * work_requests_free() in both cases. */
+/* Infers the work requests of a direction. Returns 0, with wrs->skip set if they cannot be posted,
+ * or -1 if out of memory. Call work_requests_free() in both cases. */
 int infer_work_requests(struct work_requests *wrs, const struct inferred_setup *setup);
 void work_requests_free(struct work_requests *wrs);
 
 /* Returns the work request that has PSN `rel`, or NULL. */
 const struct work_request *work_request_at(const struct work_requests *wrs, int64_t rel);
 
-/* Returns PSN `rel` counted from the first one replayed, or -1 if it is not replayed. */
+/* Returns PSN `rel` counted from the first PSN replayed, or -1 if `rel` is not replayed. */
 static inline int64_t work_requests_psn_idx(const struct work_requests *wrs, int64_t rel)
 {
     return rel >= wrs->setup->first && rel < wrs->end ? rel - wrs->setup->first : -1;

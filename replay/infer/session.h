@@ -33,11 +33,11 @@ struct tx_response {
     uint8_t syndrome;
     bool se;
     bool ackreq;
-    bool matched; /* the comparison paired it with a recorded response */
+    bool matched; /* the comparison paired this response with a recorded one */
     uint64_t orig;
     uint32_t payload_len;
     uint64_t hash;          /* payload_hash() of the payload */
-    const uint8_t *payload; /* NULL if payloads exceeded the limit */
+    const uint8_t *payload; /* payload; NULL if the kept payloads exceeded the limit */
 };
 
 /* State of our responder after an event that advanced its ePSN. */
@@ -52,7 +52,8 @@ struct epsn_advance {
 struct rc_direction {
     struct inferred_setup setup;
     struct recorded_direction *stretch; /* owned; NULL if the whole recorded direction is played */
-    const char *failed;                 /* reason why our RNIC could not be set up so, or NULL */
+    const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
+                                         * NULL */
     uint32_t host;                      /* index into session.host */
     struct tx_response *response;       /* in the order sent */
     size_t response_cnt;
@@ -69,42 +70,43 @@ struct responder_host {
     uint8_t addr[16];
     enum roce_encap encap;
     struct shadow_memory memory;
-    const char *failed; /* reason why our RNIC could not be set up so, or NULL */
+    const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
-/* Callbacks for each action of a responder's program and for each request played, in order, so that
- * a remote device can repeat them. A callback returns Returns 0, or -1 without memory. */
+/* Callbacks for each action of a responder's program and for each request played, in order. A
+ * remote device can repeat these actions. Each callback returns 0, or -1 if out of memory. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);
-    /* `initial`: the byte was there before anything was played. */
+    /* Called for each byte stored. `initial`: the byte was there before anything was played. */
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
-    /* The request of `event` is played at the time of packet `pkt` of the trace, at event `when`.
-     */
+    /* Called when the request of `event` is played: at the time of packet `pkt` of the trace, at
+     * event `when`. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
 };
 
 struct session {
     const struct trace *trace;
-    const struct session_watch *watch; /* or NULL */
-    struct setup_override *override;   /* or NULL */
-    struct memory_log *memory_log;     /* or NULL */
+    const struct session_watch *watch; /* callbacks, or NULL */
+    struct setup_override *override;   /* values of a --setup file, or NULL */
+    struct memory_log *memory_log;     /* log of the bytes stored in memory, or NULL */
     struct rc_direction *dir;          /* one for each stretch of each recorded direction */
     size_t dir_cnt;
     size_t dir_cap;
     struct responder_host *host;
     size_t host_cnt;
     size_t host_cap;
-    uint8_t **kept; /* payloads of responses that no recorded packet has */
+    uint8_t **kept; /* payloads of our responses that equal no recorded payload */
     size_t kept_cnt;
     size_t kept_cap;
     uint64_t kept_len;
 };
 
 struct session_options {
-    const struct session_watch *watch; /* or NULL */
-    struct setup_override *override;   /* or NULL: everything is inferred */
+    const struct session_watch *watch; /* callbacks, or NULL */
+    struct setup_override *override;   /* values of a --setup file, or NULL if everything is
+                                        * inferred */
     struct memory_log *memory_log;     /* receives each byte stored in memory, or NULL */
 };
 

@@ -38,17 +38,17 @@ enum {
 
 struct recv_override {
     uint32_t psn;
-    uint32_t absent; /* number of RNR NAKs before it was posted */
+    uint32_t absent; /* number of RNR NAKs sent before the receive WQE was posted */
     uint32_t len;    /* length in bytes, or RECV_FULL */
 };
 
-/* Values of one rc_direction. */
+/* Values of the file for one rc_direction. */
 struct dir_override {
-    size_t index;    /* index in the file */
-    uint32_t number; /* number of the direction, from 1 */
+    size_t index;    /* index of the object in the file */
+    uint32_t number; /* number of the direction in the report, from 1 */
     unsigned has;
     uint32_t mtu, pkey, rq_psn, msn, access, rnr_timer, receive_len, resources;
-    bool mtu_fits; /* `mtu` is a guess: the smallest that fits */
+    bool mtu_fits; /* `mtu` is a guess: the smallest MTU that fits the packets */
     uint32_t sq_psn, timeout, retry_cnt, rnr_retry, rd_atomic;
     uint32_t peer_qpn, qpn;
     struct recv_override *receive;
@@ -61,7 +61,7 @@ struct bytes_override {
     uint64_t va;
     uint8_t *bytes;
     uint32_t len;
-    uint32_t at, request; /* frames, as of struct logged_store; 0 for the initial image */
+    uint32_t at, request; /* frame numbers, as in struct logged_store; 0 for the initial image */
 };
 
 struct region_override {
@@ -71,7 +71,7 @@ struct region_override {
     bool invalidate;
     struct bytes_override *image, *store;
     size_t image_cnt, image_cap, store_cnt, store_cap;
-    size_t stored; /* stores already played */
+    size_t stored; /* number of stores already played */
 };
 
 struct host_override {
@@ -94,11 +94,11 @@ struct setup_override {
 int setup_override_read(struct setup_override *override, const char *path, struct error *error);
 void setup_override_free(struct setup_override *override);
 
-/* Returns the values of a direction, or NULL. `override` may be NULL. */
+/* Returns the values of the file for a direction, or NULL. `override` may be NULL. */
 const struct dir_override *setup_override_dir(const struct setup_override *override, size_t run);
 
-/* Called by infer_setup(): set the values needed before the requests are read, and those needed
- * before the responses are. `override` may be NULL. */
+/* Sets values of the file in a setup: the first function before the requests are read, the second
+ * before the responses are read. infer_setup() calls both. `conn` may be NULL. */
 void setup_override_packets(const struct dir_override *conn, struct inferred_setup *setup);
 void setup_override_responses(const struct dir_override *conn, struct inferred_setup *setup);
 
@@ -107,16 +107,16 @@ void setup_override_responses(const struct dir_override *conn, struct inferred_s
 int setup_override_apply(const struct setup_override *override, struct session *session,
                          struct error *error);
 
-/* Returns the values of a host, or NULL. */
+/* Returns the values of the file for a host, or NULL. */
 struct host_override *setup_override_host(struct setup_override *override,
                                           const struct session *session, uint32_t host);
 
-/* Stores the initial contents, after the regions are mapped. Returns 0, or -1 if too much memory
- * is used. */
+/* Stores the initial contents of the file in memory. Call it after the regions are mapped. Returns
+ * 0, or -1 if too much memory is used. */
 int setup_override_image(const struct host_override *device, struct shadow_memory *memory);
 
-/* Stores what the program stored before the request of frame `request` is played at frame `at`.
- * Returns 0, or -1 if too much memory is used. */
+/* Stores the bytes that the responder's program stored before the request of frame `request`, which
+ * is played at frame `at`. Returns 0, or -1 if too much memory is used. */
 int setup_override_stores(struct host_override *device, struct shadow_memory *memory, uint32_t at,
                           uint32_t request);
 

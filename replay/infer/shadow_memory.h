@@ -37,43 +37,44 @@ struct shadow_region {
     uint64_t low;  /* first address */
     uint64_t span; /* bytes; 0 before the first access */
     unsigned access;
-    bool invalidate; /* a SEND with Invalidate names it */
+    bool invalidate; /* a SEND with Invalidate has this R_Key */
     uint8_t *image;
     uint8_t *state;
-    uint8_t *touched;   /* per page */
-    struct rnic_mr *mr; /* NULL while it is not registered */
+    uint8_t *touched;   /* one element for each page: our RNIC or the capture used the page */
+    struct rnic_mr *mr; /* NULL while the region is not registered */
 };
 
 /* A remote write that our RNIC executed. */
 struct shadow_write {
     uint32_t dir;
     uint32_t rkey;
-    uint32_t pkt; /* index into trace.pkt */
+    uint32_t pkt; /* index into trace.pkt of the request */
     uint32_t len;
     uint64_t va;
-    const uint8_t *data; /* NULL: `value` */
-    bool unknown;        /* its bytes were not captured, so they cannot be contradicted */
+    const uint8_t *data; /* bytes written; NULL if they are in `value` */
+    bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
     uint8_t value[8];
 };
 
-/* The READ or atomic for which memory is set, and its callbacks. */
+/* The READ or atomic that is about to be played, with callbacks. */
 struct shadow_reader {
     uint32_t dir;
     uint32_t pkt;        /* index into trace.pkt of the request */
-    uint32_t app_active; /* latest earlier packet that told the responder's program it may reuse its
-                            buffers; 0 if none */
-    /* Returns whether another allowed order of execution has `value` at `va`; `blank`: the initial
-     * value is unknown. NULL: no other direction writes there. */
+    uint32_t app_active; /* latest earlier packet after which the responder's program may reuse its
+                          * buffers; 0 if none */
+    /* Returns whether another allowed order of execution has `value` at `va`. `blank`: the initial
+     * value is unknown. The pointer is NULL if no other direction writes there. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value, bool blank);
     void *explains_ctx;
-    bool unseen_only; /* keep bytes that were seen or written before */
-    /* NULL, or called for each byte that shadow_observe() stores; returns -1 without memory */
+    bool unseen_only; /* leave bytes that were seen or written before unchanged */
+    /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
+     */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
                  bool initial);
     void *ctx;
 };
 
-/* A byte that is in the image for one READ only, which another order of execution explains. */
+/* A byte that another order of execution explains; the image has it for one READ only. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
@@ -85,76 +86,80 @@ struct shadow_memory {
     struct shadow_region *region; /* numbered by `keys` */
     size_t region_cap;
     struct shadow_write *write;
-    size_t forgotten; /* writes that no longer count */
+    size_t forgotten; /* number of the oldest writes that no longer count */
     size_t write_cnt;
     size_t write_cap;
     struct lent_byte *lent;
     size_t lent_cnt;
     size_t lent_cap;
     uint64_t pages;
-    uint64_t effort; /* steps spent on searching for explanations */
+    uint64_t effort; /* search steps used so far to find explanations */
     /* Figures for the report. */
-    uint64_t initial;     /* bytes of the initial image that were derived */
+    uint64_t initial;     /* bytes of the initial image that were inferred */
     uint64_t host_stores; /* bytes that the responder's program stored */
     uint64_t obligations; /* written bytes that were read back */
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* delete the RNIC first */
+void shadow_free(struct shadow_memory *memory); /* delete the RNIC before this call */
 
-/* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores `len`
- * 0, which needs no valid R_Key (R085), and ranges that wrap. Returns 0, or -1 without memory. */
+/* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores accesses
+ * with `len` 0, which need no valid R_Key (R085), and ranges that wrap. Returns 0, or -1 if out of
+ * memory. */
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* Adds an access of no bytes that needs a valid R_Key. Returns 0, or -1 without memory. */
+/* Adds `access` to the permissions of an R_Key for an access of no bytes that needs a valid R_Key.
+ * Returns 0, or -1 if out of memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
-/* Notes that a SEND invalidates the R_Key; an unused R_Key gets a region of one page. Returns 0,
- * or -1 without memory. */
+/* Notes that a SEND invalidates the R_Key. An R_Key that no request used gets a region of one page.
+ * Returns 0, or -1 if out of memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
-/* Reserves the images. Returns NULL, or the reason why it cannot. */
+/* Reserves the address space of all images. Returns NULL, or the reason for a failure. */
 const char *shadow_map(struct shadow_memory *memory);
 
-/* Returns the region of an R_Key, or NULL. */
+/* Returns the region of an R_Key, or NULL if there is none. */
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey);
 
 /* Returns whether the region contains the whole range and grants `access`. */
 bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access);
 
-/* The user says that these bytes are at `va` of the region, which covers them. 0, or -1 if too much
- * memory is touched. */
+/* Sets the initial contents at `va` to bytes that the user supplied. The region must cover them.
+ * Returns 0, or -1 if too much memory is used. */
 int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                        const uint8_t *bytes, uint32_t len);
 
-/* Registers or withdraws a region; 0 or enum rnic_error. */
+/* Registers a region with our RNIC, or deregisters it. shadow_register() returns 0 or an enum
+ * rnic_error. */
 int shadow_register(struct shadow_region *region, struct rnic_pd *pd);
 void shadow_deregister(struct shadow_region *region);
 
-/* The capture shows these bytes at `va` of the region, which covers them: makes the image agree
- * where that is not a remote writer's obligation. 0, or -1 if too much memory is touched. */
+/* Compares the image with bytes that the capture shows at `va`, and stores those that the
+ * responder's program must have stored. Bytes of a remote write are not changed. The region must
+ * cover the bytes. Returns 0, or -1 if too much memory is used. */
 int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
-/* The READ was executed: puts back what shadow_observe() lent it. Returns 0, or -1 without memory.
- */
+/* Restores the bytes that shadow_observe() changed for one READ only, after that READ was executed.
+ * Returns 0, or -1 if out of memory. */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Our RNIC executed a write (data NULL: the 8 bytes that are in the image now). Returns 0, or -1
- * without memory. */
+/* Notes a write that our RNIC executed. If `write->data` is NULL, the value is the 8 bytes that are
+ * now in the image. Returns 0, or -1 if out of memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Returns whether a remote write put the byte at `va` there, which the region covers. */
+/* Returns whether the byte at `va` is from a remote write. The region must cover it. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
-/* The capture lacks requests here, any of which may have written anywhere: what was written before
- * is no obligation any more. */
+/* Makes all earlier writes no longer count: the capture lacks requests here, and any of them may
+ * have written anywhere. */
 void shadow_forget_writes(struct shadow_memory *memory);
 
-/* The latest remote write to the byte by a packet before `pkt`; NULL if there is none, or looking
- * took too long. */
+/* Returns the latest remote write to the byte by a packet before `pkt`. Returns NULL if there is
+ * none or the search took too long. */
 const struct shadow_write *shadow_writer(struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                                          uint32_t pkt);
 

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split at gap: a stretch is a part of a direction whose requests were captured without a gap.
- * After a request that was executed but not captured, nothing is certain until a new message
- * begins. The rest is then replayed like a capture that starts there, so one lost frame costs one
- * message, not the connection.
+ * Split at gap: divides a direction into stretches. A stretch is a part of the direction whose
+ * requests were captured without a gap. After a request that was executed but not captured,
+ * nothing is certain until the next message begins. That rest is replayed like a capture that
+ * starts there. So one lost frame costs one message, not the whole connection.
  */
 #ifndef REPLAY_INFER_SPLIT_AT_GAP_H
 #define REPLAY_INFER_SPLIT_AT_GAP_H
 
 #include "infer/infer_setup.h"
 
-/* A side that lacks more requests than this is given up after so many stretches: each is derived
- * and played again. */
+/* Limit of the splits of one direction. The setup of each stretch is inferred separately, so a
+ * capture with many gaps would need too much time. */
 #define STRETCHES_MAX 64u
 
-/* Parts the direction of `setup` at its setup.gap. *head receives what comes before, *rest what
- * comes from the next message on; either may turn out empty (cnt 0), and never both together hold
- * more than the direction. Returns 0, or -1 without memory; recorded_direction_free() is to be
- * called for both in any case.
- */
+/* Splits the direction of `setup` at setup.gap. *head receives the packets before the gap, and
+ * *rest those from the next message on. Either may be empty (cnt 0), and both together never have
+ * more packets than the direction. Returns 0, or -1 if out of memory. Call
+ * recorded_direction_free() for both in either case. */
 int split_at_gap(const struct inferred_setup *setup, struct recorded_direction *head,
                  struct recorded_direction *rest);
 

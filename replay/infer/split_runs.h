@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split runs: adds to a session what is played of a recorded direction: all of it, or each stretch
- * without a gap (split_at_gap.h), and the responder host that it needs.
+ * Split runs: adds a recorded direction to a session, together with its responder host. The
+ * session receives either the whole direction or each of its stretches without a gap
+ * (split_at_gap.h).
  */
 #ifndef REPLAY_INFER_SPLIT_RUNS_H
 #define REPLAY_INFER_SPLIT_RUNS_H
 
 #include "infer/session.h"
 
-/* Adds the directions of a direction to drive->run, derived, and its device. Returns 0, or -1
- * without memory. */
+/* Adds a recorded direction, or its stretches, to session->dir, infers their setups, and adds the
+ * responder host to session->host. Returns 0, or -1 if out of memory. */
 int split_runs_add(struct session *session, const struct recorded_direction *recorded);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Trace: the RoCE packets of one capture, held in memory and sorted into flows. A flow is what one
- * direction of a conversation shows on every packet: addresses, encapsulation, destination QP and
- * transport service. The source QP is not on the wire; connections.h finds which flows belong
- * together.
+ * Trace: the RoCE packets of one capture, kept in memory and sorted into flows. A flow is one
+ * direction of a conversation, identified by the fields that every packet has: addresses,
+ * encapsulation, destination QP and transport service. Packets do not have the source QP, so
+ * connections.h finds which flows form a connection.
  */
 #ifndef REPLAY_INFER_TRACE_H
 #define REPLAY_INFER_TRACE_H
@@ -12,37 +12,37 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* A capture above this is refused: replay holds it whole. 1 GiB is hours of the small captures this
- * is made for, and bounds what a hostile file can make us allocate. */
+/* Limits of a capture, because a replay keeps it all in memory; larger captures are refused. 1 GiB
+ * is hours of the small captures that replay is made for. The limits also bound the memory that a
+ * hostile file can make us allocate. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
-struct peer_quirk; /* peer_quirks.h */
+struct peer_quirk; /* see peer_quirks.h */
 
 struct trace_packet {
     const uint8_t *data; /* the whole frame */
-    uint32_t cap_len;    /* bytes of `data` */
+    uint32_t cap_len;    /* length of `data` in bytes */
     uint32_t wire_len;
-    uint64_t time;  /* ns, never before an earlier packet's */
-    uint32_t frame; /* number in the file, from 1 */
+    uint64_t time;  /* capture time in ns, never earlier than that of the packet before */
+    uint32_t frame; /* frame number in the file, from 1 */
     uint32_t flow;
-    uint32_t overlay; /* network of a tunnel, as roce_pkt.overlay; 0 none */
+    uint32_t overlay; /* network id of the tunnel, as roce_pkt.overlay; 0 without one */
     uint32_t psn;
-    const struct peer_quirk
-        *icrc_fixed;      /* its ICRC was wrong in this known way and was put right */
-    uint32_t msn;         /* of the AETH, if there is one */
-    uint32_t payload_len; /* without pad */
-    uint16_t payload_off; /* in `data` */
+    const struct peer_quirk *icrc_fixed; /* known deviation by which the ICRC was wrong before we
+                                          * corrected it, or NULL */
+    uint32_t msn;                        /* MSN of the AETH, if there is an AETH */
+    uint32_t payload_len;                /* bytes of payload without pad */
+    uint16_t payload_off;                /* offset of the payload in `data` */
     uint16_t pkey;
     uint8_t opcode;
-    uint8_t syndrome; /* of the AETH, if there is one */
+    uint8_t syndrome; /* syndrome of the AETH, if there is an AETH */
     uint8_t icrc;     /* enum roce_icrc_status */
     uint8_t link;     /* enum roce_link */
     bool ackreq;
-    bool dropped; /* a conformant receiver drops it for its form or its ICRC */
-    bool cut;     /* the capture does not hold all of the frame, and it was not completed */
-    bool
-        zero_filled; /* ... and payload bytes that it lacks stand as zeros, with an ICRC to match */
+    bool dropped;     /* a conformant receiver drops the packet because of its form or its ICRC */
+    bool cut;         /* the capture has only a part of the frame, and we did not complete it */
+    bool zero_filled; /* the capture lacked payload bytes: we added zeros and a matching ICRC */
 };
 
 struct trace_flow {
@@ -51,10 +51,11 @@ struct trace_flow {
     uint32_t dest_qp;
     enum roce_encap encap;
     enum roce_svc svc;
-    uint32_t hosts;   /* number of (src, dst, encap) in trace.hosts */
-    uint32_t reverse; /* number of (dst, src, encap), or KEYMAP_NONE */
-    uint32_t good;    /* packets that are not dropped */
-    uint8_t macs[12]; /* destination and source of its first frame, if `has_macs` */
+    uint32_t hosts;   /* number of the host pair (src, dst, encap) in trace.hosts */
+    uint32_t reverse; /* number of the reverse pair (dst, src, encap), or KEYMAP_NONE */
+    uint32_t good;    /* number of packets that a receiver does not drop */
+    uint8_t
+        macs[12]; /* destination and source MAC address of the first frame, valid if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */
     size_t cnt;
@@ -70,49 +71,52 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;      /* of the file, RoCE or not */
-    bool macs_vary;       /* one address has several; they were replaced, see trace_read() */
-    uint32_t malformed;   /* RoCE frames without a readable BTH */
-    uint32_t icrcs_fixed; /* packets put right because no ICRC of the capture was */
+    uint32_t frames;      /* number of frames in the file, RoCE or not */
+    bool macs_vary;       /* an IP address or GID had several MAC addresses, which we replaced: see
+                           * trace_read() */
+    uint32_t malformed;   /* number of RoCE frames without a readable BTH */
+    uint32_t icrcs_fixed; /* number of packets whose ICRC we corrected, because no ICRC of the
+                           * capture was right */
     uint64_t bytes;
     struct trace_block *blocks;
-    struct mmap_file *mapped; /* the file, in which the frames lie, or NULL: they are in blocks */
+    struct mmap_file *mapped; /* the mapped file, which has the frames; NULL if the frames are in
+                               * `blocks` */
 };
 
 /*
- * Reads a whole capture. Returns 0, or -1 and an error. trace_free() is to be called in both cases.
+ * Reads a whole capture. Returns 0, or -1 and an error. Call trace_free() in both cases.
  *
- * An RNIC has one MAC address. Where the capture shows several for one IP address or GID (two
- * routers, a capture point behind one, a mirror port that writes a time into the frame), each
- * address gets one of its own, 02:00:00:00:00:01 and so on, in all its frames.
+ * An RNIC has one MAC address. A capture may show several for one IP address or GID, because of
+ * two routers, a capture point behind a router, or a mirror port that writes a time into the
+ * frame. Then each IP address or GID gets a MAC address of its own in all its frames:
+ * 02:00:00:00:00:01 and so on.
  */
 int trace_read(struct trace *trace, const char *path, struct error *error);
 void trace_free(struct trace *trace);
 
-/* Puts the ICRC of a packet right, so that a conformant receiver takes it. Returns 0, or -1 without
- * memory.
- */
+/* Corrects the ICRC of a packet, so that a conformant receiver accepts the packet. Returns 0, or -1
+ * if out of memory. */
 int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 
-/* The flow with these addresses, or KEYMAP_NONE. */
+/* Returns the number of the flow with these addresses, or KEYMAP_NONE. */
 uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
                          enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc);
 
-/* Parses a packet again; it was readable once, so it is now. */
+/* Parses a packet again. Cannot fail, because trace_read() parsed the packet before. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
-/* Returns whether the wire shows `earlier` again as `later`: the same packet so soon after it that
- * nobody can have sent it again. */
+/* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets
+ * are equal, and the time between them is too short for a retransmission. */
 bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet *later);
 
-/* The services whose requests are acknowledged. */
+/* Returns whether requests of this service are acknowledged. */
 static inline bool trace_acknowledged(enum roce_svc svc)
 {
     return svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC;
 }
 
-/* Returns whether a request of this kind is answered by READ responses: without data for FLUSH and
- * ATOMIC WRITE (annex A19). */
+/* Returns whether a responder answers a request of this kind with READ responses. The responses to
+ * FLUSH and ATOMIC WRITE have no data (annex A19). */
 static inline bool trace_draws_read_response(enum roce_kind kind)
 {
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE;

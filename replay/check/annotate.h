@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Annotate: the same capture once more, as pcapng, with the findings as comments at their frames.
- * The capture is read a second time for it; findings wait in a temporary file until then, so that
- * memory does not grow with them.
+ * Annotate: writes a copy of a capture as pcapng, with the findings as comments at their frames.
+ * The copy needs a second reading of the capture. Until then the findings are in a temporary
+ * file, so that memory does not grow with their number.
  */
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
@@ -13,36 +13,37 @@
 
 struct late_finding {
     struct roce_finding finding;
-    uint32_t idx; /* keeps the order of findings of one frame */
+    uint32_t idx; /* order of the findings of one frame */
 };
 
 struct annotator {
-    FILE *out; /* the copy */
+    FILE *out; /* the annotated copy */
     const char *out_name;
-    FILE *spool; /* findings in the order of their frames */
-    /* Findings about an earlier frame than the one that was being looked at. */
+    FILE *spool; /* temporary file with the findings, in the order of their frames */
+    /* findings about a frame earlier than the one that was being checked */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
-    uint64_t lost; /* that there was no room for */
+    uint64_t lost; /* number of findings dropped because of the limit or of missing memory */
 };
 
-/* Opens the file at `path`, which must live on, for the copy; "-" is standard output. What was
- * there is gone then: to be called once it is known that there is something to copy. 0, or -1 and a
- * error. */
+/* Opens the file at `path` for the copy; "-" is standard output. `path` must stay valid until
+ * annotate_free(). Truncates an existing file, so call this function only when there is something
+ * to copy. Returns 0, or -1 and an error. */
 int annotate_init(struct annotator *annotate, const char *path, struct error *error);
-void annotate_free(struct annotator *annotate); /* fine after a zeroed one */
+void annotate_free(struct annotator *annotate); /* also allowed on a zeroed annotator */
 
-/* A finding, while frame `frame` is looked at. */
+/* Adds a finding that was reported while frame `frame` was checked. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);
 
-/* Reads `reader`, which is at its start, writes all its frames, and closes the copy. 0, or -1 and a
- * error. */
+/* Reads `reader` from its start, writes all its frames with their findings, and closes the copy.
+ * Returns 0, or -1 and an error. */
 int annotate_write(struct annotator *annotate, struct capture_reader *reader,
                    struct progress *progress, struct error *error);
 
 /*
- * A copy of standard input in a temporary file, for it can be read only once. Sets *path to its
- * name, to be unlinked and freed by the caller. 0, or -1 and an error.
+ * Copies standard input to a temporary file, because standard input can be read only once. Sets
+ * *path to the name of that file; the caller unlinks the file and frees the name. Returns 0, or
+ * -1 and an error.
  */
 int annotate_copy_stdin(char **path, struct error *error);
 

@@ -17,21 +17,22 @@
 #include "check/check_report.h"
 
 struct check_options {
-    bool keep_findings; /* report.groups.kept has every finding */
-    bool keep_history;  /* report.story has the last events of each connection */
-    uint32_t conn_max;  /* connections kept for the report; 0 none */
-    bool no_icrc;       /* ICRCs are not computed */
-    bool progress;      /* on standard error, if that is a terminal */
-    bool immediate;     /* errors on standard error when they are found */
+    bool keep_findings; /* keep every finding in report.groups.kept */
+    bool keep_history;  /* keep the last events of each connection in report.history */
+    uint32_t conn_max;  /* limit of the connections kept for the report; 0 keeps none */
+    bool no_icrc;       /* do not compute ICRCs */
+    bool progress;      /* show progress on standard error if that is a terminal */
+    bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
-    FILE *json;              /* lines for findings and connections; NULL none */
-    const char *annotate_to; /* "-" is standard output; NULL none */
+    FILE *json;              /* file for the JSON lines of findings and connections, or NULL */
+    const char *annotate_to; /* path of the annotated copy, "-" for standard output, or NULL */
 };
 
 /*
- * Reads the capture at `path` ("-": standard input) and fills `report`, which the caller frees in
- * every case. 0, or -1 and an error; report->name is NULL if nothing at all could be read, else the
- * report holds what came before the error, which is its `error` then and must live as long.
+ * Checks the capture at `path` ("-": standard input) and fills `report`, which the caller must
+ * free in every case. Returns 0, or -1 and an error. After an error, report->name is NULL if
+ * nothing could be read. Otherwise the report covers everything before the error, and
+ * report->error points to the message in `error`, which must live as long as the report.
  */
 int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report of a check: what is known of one capture when it has been read, and its forms for people
- * and for CI. The form for programs is written while reading: check_json.h.
+ * Report of a check: the results for one capture after it was read, printed as text or JUnit.
+ * The JSON output is written while the capture is read: see check_json.h.
  */
 #ifndef REPLAY_CHECK_CHECK_REPORT_H
 #define REPLAY_CHECK_CHECK_REPORT_H
@@ -15,7 +15,7 @@
 
 #define CHECK_REJECTIONS 8
 
-/* A connection manager's no. */
+/* A REJ of the connection manager. */
 struct check_rejection {
     uint32_t frame;
     uint16_t reason;
@@ -23,44 +23,49 @@ struct check_rejection {
 };
 
 struct check_report {
-    const char *name; /* of the capture */
+    const char *name; /* name of the capture */
     uint32_t frames;
-    uint64_t foreign;                 /* frames of other protocols */
-    uint64_t pauses;                  /* of them, those that stop the other end of a link */
-    uint64_t tunnel[ROCE_TUNNEL_CNT]; /* frames by the tunnel around them, of [0] nothing */
-    uint64_t unreadable;              /* RoCE, but cut or malformed before the end of the BTH */
-    uint64_t cut;                     /* frames captured in part */
-    uint64_t unverified;              /* packets whose ICRC could not be computed */
-    bool no_icrc;                     /* nobody wanted it */
+    uint64_t foreign;                 /* number of frames of other protocols */
+    uint64_t pauses;                  /* number of those frames that are PAUSE frames, which stop
+                                       * the other end of a link */
+    uint64_t tunnel[ROCE_TUNNEL_CNT]; /* number of frames by tunnel type; [0] counts frames without
+                                       * a tunnel */
+    uint64_t unreadable;              /* number of RoCE frames that are cut or malformed before the
+                                       * end of the BTH */
+    uint64_t cut;                     /* number of frames captured only in part */
+    uint64_t unverified;              /* number of packets whose ICRC could not be computed */
+    bool no_icrc; /* ICRCs were not computed, because the user turned that off */
     uint64_t first_time, last_time;
     enum roce_profile profile;
     struct roce_flow_totals totals;
     struct finding_groups groups;
-    struct event_history *history;                      /* or NULL */
-    struct check_rejection rejection[CHECK_REJECTIONS]; /* the first */
-    uint64_t rejection_cnt;                             /* of all */
+    struct event_history *history; /* last events of each connection, or NULL */
+    struct check_rejection rejection[CHECK_REJECTIONS]; /* the first REJs of the capture */
+    uint64_t rejection_cnt;                             /* number of all REJs */
     struct unanswered_cm unanswered_cm;
 
-    /* The connections that are worth a line, in the order of check_conn_order(). */
+    /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    uint64_t ended;                         /* connections in all */
-    uint64_t failed, stuck, slow, violated; /* of them */
-    uint64_t unseen;                        /* requests that were answered and are not here */
-    uint64_t copies;                        /* packets that are here twice */
+    uint64_t ended;                         /* number of all connections */
+    uint64_t failed, stuck, slow, violated; /* number of connections in each of these states */
+    uint64_t unseen;                        /* number of requests that were acknowledged but not
+                                             * captured */
+    uint64_t copies;                        /* number of packets that were captured twice */
 
-    const char *error; /* the capture broke off, or cannot be used, for this reason; or NULL */
-    bool broke_off;    /* what was read is not all */
-    bool interrupted;  /* somebody wanted no more */
+    const char *error; /* reason why the capture broke off or cannot be used, or NULL */
+    bool broke_off;    /* only a part of the capture could be read */
+    bool interrupted;  /* the user interrupted the check */
 };
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);
-void check_report_free(struct check_report *report); /* fine after a zeroed one */
+void check_report_free(struct check_report *report); /* also allowed on a zeroed report */
 
-/* A connection ended. */
+/* Adds a connection that has ended. */
 void check_report_add(struct check_report *report, const struct roce_conn_summary *sum);
 
-/* After the last one; `flow` still knows which streams are one. */
+/* Completes the report after the last packet. `flow` must still exist, because it records which
+ * streams belong to one connection. */
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
 /* VIOLATION if there is an ERROR finding that is not known; NOTHING without a RoCE packet; else

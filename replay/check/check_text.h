@@ -6,17 +6,19 @@
 #include "check/check_report.h"
 #include "util/strbuf.h"
 
-/* Of what a side sent. */
+/* Returns the arrow that marks packets sent by a side. */
 const char *check_text_arrow(unsigned side);
 
-/* "3 duplicates" behind *sep, which is a comma from then on; nothing for 0. */
+/* Appends a count and its noun, such as "3 duplicates", after *sep, and sets *sep to a comma.
+ * Appends nothing if `cnt` is 0. */
 void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many);
 
-/* "1 error, 2 notes", "no findings". */
+/* Appends the counts of findings, such as "1 error, 2 notes" or "no findings". */
 void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT]);
 
-/* Prints a connection: its line, then what each side did. `verbose` adds the memory regions. */
+/* Prints a connection: one line for the connection, then lines for each side. `verbose` adds the
+ * memory regions. */
 void check_text_conn(FILE *out, const struct check_conn *c, bool verbose);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Congestion of a connection in words: CNPs, and the rate around them.
+ * Congestion of a connection as text: CNPs, and the sending rate around them.
  */
 #ifndef REPLAY_CHECK_CONGESTION_TEXT_H
 #define REPLAY_CHECK_CONGESTION_TEXT_H
@@ -8,10 +8,12 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* After the number of CNPs that a side sent: how they follow one another and the marks. */
+/* Appends, after the number of CNPs that a side sent, their distances in time and their relation to
+ * the ECN marks. */
 void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *side);
 
-/* What the CNPs that a side received did to its rate; nothing where it received none. */
+/* Appends how the CNPs that a side received changed its sending rate. Appends nothing if the side
+ * received no CNP. */
 void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "flow/flow.h"
 
-/* Returns whether a QP was stopped, or never came up. */
+/* Returns whether a QP of the connection entered an error state or was never established. */
 bool check_conn_failed(const struct roce_conn_summary *sum);
 
 /* Returns whether a request made no progress until the capture ended, and no QP is known to have

@@ -10,15 +10,18 @@
 #include "flow/flow.h"
 #include "util/strbuf.h"
 
-#define HISTORY_EVENTS 8 /* the last transmissions of a request and what came between */
+#define HISTORY_EVENTS                                                                             \
+    8 /* enough for the last transmissions of a request and the packets between                    \
+       * them */
 
 struct history_event {
     uint32_t first_frame, last_frame, cnt;
     uint32_t first_psn, last_psn;
-    uint32_t flags; /* enum roce_analysis, of the last packet */
+    uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    uint64_t wait; /* retransmission: since the latest transmission; RNR NAK: advertised */
+    uint64_t wait; /* ns; retransmission: time since the latest transmission; RNR NAK: advertised
+                    * time */
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause */
     bool has_key, bad_icrc;
@@ -26,18 +29,20 @@ struct history_event {
 
 struct event_history;
 
-struct event_history *event_history_new(void); /* NULL without memory */
+struct event_history *
+event_history_new(void); /* Returns a new history, or NULL if out of memory. */
 void event_history_del(struct event_history *history);
 
-/* Adds a packet and what the observer found in it. */
+/* Adds a packet with the observer's analysis of it. */
 void event_history_add(struct event_history *history, const struct roce_flow_in *in,
                        const struct roce_flow_result *result);
 
-/* The events of connection `stream`, oldest first, in `out`. Returns their number. */
+/* Copies the events of connection `stream` to `out`, oldest first, and returns their number. */
 unsigned event_history_of(const struct event_history *history, uint32_t stream,
                           struct history_event out[HISTORY_EVENTS]);
 
-/* The latest of `cnt` events with requests of that side in which the PSN is, or NULL. */
+/* Returns the latest of `cnt` events whose requests are from this side and include the PSN, or NULL
+ * if there is none. */
 const struct history_event *event_history_request(const struct history_event *events, unsigned cnt,
                                                   unsigned side, uint32_t psn);
 

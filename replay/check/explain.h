@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The rule table for people: all of it, or one rule explained. */
+/* Explain: prints the table of all rules, or the explanation of one rule. */
 #ifndef REPLAY_CHECK_EXPLAIN_H
 #define REPLAY_CHECK_EXPLAIN_H
 
 #include <stdio.h>
 #include "flow/base/rules.h"
 
-/* One line a rule: id, severity, service, who judges it, what it says. */
+/* Prints one line for each rule: id, severity, service, the check that judges the rule, and its
+ * text. */
 void explain_list_rules(FILE *out);
 
-/* The rule, its source and an example. Case does not matter; the number alone will do, and with
- * another prefix the right id is said first. -1 if no rule has this id or number. */
+/* Prints a rule, its source and an example. The case of `id` does not matter. A number without a
+ * prefix is enough; after a wrong prefix, the right id is printed first. Returns 0, or -1 if no
+ * rule has this id or number. */
 int explain_rule(FILE *out, const char *id);
 
-/* The example of a rule that is judged here, in lines: packets, and what was found in them; NULL
- * for any other. It is kept in check_examples.def; tests/replay/check/test_examples.c says how it
- * is made. */
+/* Returns the example of a rule as lines: packets, and the findings about them. Returns NULL for a
+ * rule that `rocedrill check` does not judge. The examples are in check_examples.def, and
+ * tests/replay/check/test_examples.c describes how they are made. */
 const char *explain_example(enum roce_rule rule);
 
 #endif

@@ -9,15 +9,17 @@
 
 #include "flow/flow.h"
 
-#define FINDING_GROUP_FRAMES 6 /* frames that a line of a report shows */
+#define FINDING_GROUP_FRAMES 6 /* frames that one line of a report shows */
 
 /* Findings that differ only in their frame. */
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
-    uint32_t conns; /* of so many connections it is; `first` has no stream then. 0: one, or none */
-    uint32_t frame[FINDING_GROUP_FRAMES]; /* of the first findings */
-    uint32_t kept, kept_last; /* index + 1 into finding_groups.kept, in their order; 0 none */
+    uint32_t conns; /* number of connections with these findings if several were merged (`first`
+                     * then has no stream); 0 if there is one connection or none */
+    uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
+    uint32_t kept, kept_last;             /* first and last of these findings: index + 1 into
+                                           * finding_groups.kept; 0 if there is none */
 };
 
 struct kept_finding {
@@ -27,29 +29,30 @@ struct kept_finding {
 
 struct finding_groups {
     struct finding_group
-        *group; /* in the order of their first finding, until finding_groups_sort() */
+        *group; /* groups, in the order of their first findings until finding_groups_sort() */
     uint32_t group_cnt, group_cap;
     struct kept_finding *kept; /* every finding, if `keep` is set */
     uint32_t kept_cnt, kept_cap;
     bool keep;
-    uint64_t not_kept; /* findings without a group, for the limit or for lack of memory */
-    uint32_t *slot;    /* hash table of group index + 1 */
+    uint64_t not_kept; /* number of findings without a group, because of the limit or because memory
+                        * ran out */
+    uint32_t *slot;    /* hash table: each slot is a group index + 1 */
 };
 
-/* `keep`: every single finding is wanted, not only the first frames of a group. */
+/* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */
 void finding_groups_init(struct finding_groups *groups, bool keep);
-void finding_groups_free(struct finding_groups *groups); /* fine after a zeroed one */
+void finding_groups_free(struct finding_groups *groups); /* also allowed on zeroed groups */
 
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
-/* At the end: streams become those of their connections; what is the same of many connections, for
- * it is of the capture, becomes one group, unless every finding is wanted; groups are sorted by
- * connection (those without one, or of many, last), then severity, then frame. Nothing can be added
- * afterwards. */
+/* Sorts the groups after the last finding was added: by connection, then severity, then frame.
+ * Groups without a connection, or of several, are last. Replaces streams by their connections
+ * first. Merges equal findings of many connections into one group, because their cause is the
+ * capture, unless every finding is kept. No finding can be added afterwards. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
-/* The first of the groups of a connection, after finding_groups_sort(); *cnt says how many follow
- * each other. */
+/* Returns the first group of a connection. The groups of a connection are consecutive; *cnt
+ * receives their number. Call it after finding_groups_sort(). */
 const struct finding_group *finding_groups_of(const struct finding_groups *groups, uint32_t stream,
                                               uint32_t *cnt);
 

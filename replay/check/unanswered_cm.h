@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include "wire/cm_msg.h"
 
-#define UNANSWERED_CM_MAX 64u /* at a time */
+#define UNANSWERED_CM_MAX 64u /* limit of the messages without an answer at any time */
 
 struct unanswered_cm_entry {
-    uint32_t tries; /* transmissions, 0 for a free entry */
-    uint32_t id;    /* communication or request id of the sender */
-    uint32_t qpn;   /* of a REP: QPN of its sender */
+    uint32_t tries; /* number of transmissions; 0 for an unused entry */
+    uint32_t id;    /* communication ID or request ID of the sender */
+    uint32_t qpn;   /* REP: QPN of the sender */
     enum roce_cm kind;
-    bool v1; /* RoCEv1 */
+    bool v1; /* sent as RoCEv1 */
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
     uint64_t service_id;
@@ -26,15 +26,16 @@ struct unanswered_cm_entry {
 
 struct unanswered_cm {
     struct unanswered_cm_entry one[UNANSWERED_CM_MAX];
-    unsigned reps; /* of these are REPs */
+    unsigned reps; /* number of entries that are REPs */
 };
 
-/* Adds a CM message, or removes the entry that it answers. The packet is one that receivers accept.
- */
+/* Adds a CM message, or removes the entry that the message answers. Receivers must accept the
+ * packet. */
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Notes a data packet: its sender has an established connection, so its REP needs no RTU. */
+/* Notes a data packet. Its sender has an established connection, so the REP that it received needs
+ * no RTU. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
 /* Returns whether the message was retransmitted without an answer. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report: what a replay found, for people as text and for programs as JSON.
+ * Report: prints the results of a replay as text, or returns them as JSON.
  */
 #ifndef REPLAY_REPORT_REPORT_H
 #define REPLAY_REPORT_REPORT_H
@@ -10,13 +10,13 @@
 #include "engine/replay.h"
 
 struct report_options {
-    bool ladder;  /* print the whole conversation of every side */
-    bool verbose; /* print memory regions and every free difference */
+    bool ladder;  /* print all packets of both sides, as a ladder */
+    bool verbose; /* print memory regions and every free (permitted) difference */
 };
 
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
-/* Returns a new reference, or NULL without memory. */
+/* Returns the report as a new reference, or NULL if out of memory. */
 json_t *report_json(const struct replay *replay);
 
 #endif

@@ -18,13 +18,13 @@ enum verdict report_verdict(const struct replay *replay);
 /* Returns whether a stream does not count: management datagrams that pass, beside other traffic. */
 bool verdict_ignores_stream(const struct replay *replay, const struct dgram_stream *stream);
 
-/* Returns the verdict of one direction, with our RNIC as responder and as requester. */
+/* Returns the verdict of one direction: our RNIC as responder and as requester. */
 enum verdict report_run_verdict(const struct replay *replay, uint32_t dir);
 
 /* Returns the verdict of both ends of a CM exchange. */
 enum verdict report_exchange_verdict(const struct cm_exchange *x);
 
-/* Returns the reason of the first part that was skipped, NULL if none was. */
+/* Returns the reason of the first part that was skipped, or NULL if no part was skipped. */
 const char *report_skip_reason(const struct replay *replay);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Anonymize: frames without what tells whose they are. Each address becomes another, the same
- * everywhere: MAC addresses 02:00:00:00:00:N, IPv4 192.0.2.N and then 198.18.0.0/15, IPv6 and GIDs
- * 2001:db8::N, or fe80::N for those of a link, GUIDs 02:00..N; also in messages of the connection
- * manager. Multicast groups and zero stay. Payload: masks.h, immediate data and private data with
- * it. ICRC, IPv4 and UDP checksums that were right are right again, wrong ones stay as wrong.
+ * Anonymize: removes from frames everything that identifies their owner. Each address is
+ * replaced by another one, always by the same: MAC addresses by 02:00:00:00:00:N, IPv4 addresses
+ * by 192.0.2.N and then 198.18.0.0/15. IPv6 addresses and GIDs become 2001:db8::N, or fe80::N if
+ * they are link-local; GUIDs become 02:00..N. Addresses in messages of the connection manager
+ * are replaced too. Multicast groups and zero addresses stay. Payload, immediate data and
+ * private data are masked (payload_mask.h). An ICRC or an IPv4 or UDP checksum that was right is
+ * right again afterwards; a wrong one stays as wrong as before.
  *
  * Not changed: times, ports, identifications, QPNs, PSNs, keys, memory addresses, service ids.
  */
@@ -17,22 +19,22 @@
 struct anonymizer {
     const struct trace *trace;
     bool addresses;
-    const struct payload_masks *masks; /* NULL: payload stays */
+    const struct payload_masks *masks; /* masks of the payload; NULL leaves the payload unchanged */
     struct keymap mac, ip4, ip6, guid;
-    uint32_t payloads; /* packets whose payload was changed */
+    uint32_t payloads; /* number of packets whose payload was changed */
 };
 
 void anonymizer_init(struct anonymizer *anonymizer, const struct trace *trace, bool addresses,
                      const struct payload_masks *masks);
 void anonymizer_free(struct anonymizer *anonymizer);
 
-/* Changes the frame of packet `pkt` of the trace in place, as it was captured. 0, or -1 without
+/* Changes the captured frame of packet `pkt` of the trace in place. Returns 0, or -1 if out of
  * memory. */
 int anonymize(struct anonymizer *anonymizer, uint32_t pkt, enum roce_link link, uint8_t *frame,
               uint32_t cap_len, uint32_t wire_len);
 
-/* Whether the packet may be kept: of datagrams to QP 1 only messages of the connection manager, for
- * what is in others is not known. */
+/* Returns whether a packet may be kept. Of the datagrams to QP 1, only messages of the connection
+ * manager may be kept, because the contents of others are unknown. */
 bool anonymize_knows(const struct roce_pkt *pkt);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Corpus: the captures that a command is to work on, named one by one or as folders. Of a folder
- * all captures are taken, by their endings, also in folders within it, in the order of their paths;
- * its manifest.tsv (manifest.h) says what is expected of each.
+ * Capture set: the captures that a command works on, named one by one or as folders. A folder
+ * adds all its captures, also those of its subfolders, in the order of their paths; the ending
+ * of a file name shows that the file is a capture. The folder's manifest.tsv (manifest.h) has
+ * the expected result of each capture.
  */
 #ifndef REPLAY_SUITE_CAPTURE_SET_H
 #define REPLAY_SUITE_CAPTURE_SET_H
@@ -11,8 +12,8 @@
 #include "suite/manifest.h"
 
 struct capture_item {
-    char *path; /* to open; "-" is standard input */
-    char *peer; /* as the manifest says, or NULL */
+    char *path; /* path to open; "-" is standard input */
+    char *peer; /* peer of the manifest, or NULL */
     enum outcome expected;
 };
 
@@ -20,17 +21,17 @@ struct capture_set {
     struct capture_item *item;
     size_t cnt;
     size_t cap;
-    bool has_folder; /* a folder is among what was named */
+    bool has_folder; /* the user named at least one folder */
 };
 
-/* Adds a capture, "-", or all of a folder. 0, or -1 and an error: a folder that cannot be read,
- * that has no capture in it, or a manifest that is broken or names a capture that is not there.
- * capture_set_free() is wanted in both cases. A file is not looked at. */
+/* Adds a capture, "-", or all captures of a folder, without opening the files. Returns 0, or -1 and
+ * an error: a folder that cannot be read or has no capture, or a manifest that is malformed or
+ * names a missing capture. Call capture_set_free() in both cases. */
 int capture_set_add(struct capture_set *captures, const char *path, struct error *error);
 void capture_set_free(struct capture_set *captures);
 
-/* Whether a file name ends like that of a capture: .pcap, .pcapng, .cap, .erf, also with .gz or
- * .zst behind it. */
+/* Returns whether a file name has the ending of a capture: .pcap, .pcapng, .cap or .erf, optionally
+ * followed by .gz or .zst. */
 bool is_capture_name(const char *name);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Add: puts a capture, or the interesting part of it, into a folder that `rocedrill replay FOLDER`
- * replays as a gate: captures/NAME.pcap, its golden outputs beside it, and its row in manifest.tsv.
+ * Import: adds a capture, or the interesting part of it, to a folder of regression tests for
+ * `rocedrill replay FOLDER`. The capture becomes captures/NAME.pcap, with its golden outputs
+ * beside it and a row in manifest.tsv.
  */
 #ifndef REPLAY_SUITE_IMPORT_H
 #define REPLAY_SUITE_IMPORT_H
@@ -12,28 +13,29 @@
 
 struct import_options {
     const char *folder;
-    const char *name;  /* without an ending; NULL: that of the capture */
-    const char *peer;  /* implementation that was recorded, or NULL */
-    const char *shows; /* what it shows, for the manifest, or NULL */
-    bool addresses;    /* are anonymized */
-    bool payload;      /* is */
+    const char *name;  /* file name without ending; NULL uses that of the capture */
+    const char *peer;  /* recorded implementation, or NULL */
+    const char *shows; /* description of the capture for the manifest, or NULL */
+    bool addresses;    /* anonymize addresses */
+    bool payload;      /* anonymize the payload */
     uint32_t want[SELECT_MAX];
     size_t want_cnt;
 };
 
-/* What was added. */
+/* Result of an import. */
 struct import_result {
     char name[128];
-    uint32_t frames, of;  /* frames written, and of the capture */
-    uint32_t unknown;     /* datagrams left out, for nobody knows what is in them */
-    uint32_t payloads;    /* packets whose payload was changed */
-    uint32_t macs, ips;   /* addresses changed */
-    enum verdict verdict; /* of the replay of what was written */
-    bool all;             /* every connection; else those of `text` */
-    char text[256];       /* "connection 2 (...)" */
+    uint32_t frames, of;  /* number of frames written, and number of frames in the capture */
+    uint32_t unknown;     /* number of datagrams left out because their contents are unknown */
+    uint32_t payloads;    /* number of packets whose payload was changed */
+    uint32_t macs, ips;   /* number of addresses replaced */
+    enum verdict verdict; /* verdict of the replay of the new capture */
+    bool all;       /* every connection was imported; if false, `text` names the imported ones */
+    char text[256]; /* for example "connection 2 (...)" */
 };
 
-/* 0, or -1 and an error: then nothing was left in the folder. */
+/* Imports a capture into a folder. Returns 0, or -1 and an error; after an error, the folder has no
+ * new file. */
 int import_capture(const char *path, const struct import_options *options,
                    struct import_result *added, struct error *error);
 

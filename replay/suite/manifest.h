@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include "base/error.h"
 
-/* How a capture came out, or is expected to. */
+/* The result of the replay of a capture, actual or expected. */
 #define OUTCOMES(X)                                                                                \
     X(PASS, "PASS")                                                                                \
     X(FAIL, "FAIL")                                                                                \
@@ -38,25 +38,26 @@ const char *outcome_name(enum outcome outcome);
 
 struct manifest_row {
     char *file;
-    char *peer; /* or NULL */
+    char *peer; /* recorded implementation, or NULL */
     enum outcome expected;
     unsigned line;
-    bool used; /* a capture was found for it */
+    bool used; /* the folder has a capture for this row */
 };
 
 struct manifest {
-    char *path; /* NULL: there is none */
+    char *path; /* path of the manifest, or NULL if there is no manifest */
     struct manifest_row *row;
     size_t cnt;
     size_t cap;
 };
 
-/* Reads FOLDER/manifest.tsv. 0, also if there is none, or -1 and an error that names file, line and
- * column. manifest_free() is wanted in both cases. */
+/* Reads FOLDER/manifest.tsv. Returns 0, even if there is no manifest. Returns -1 and an error with
+ * file, line and column if the manifest is wrong. Call manifest_free() in both cases. */
 int manifest_read(struct manifest *manifest, const char *folder, struct error *error);
 void manifest_free(struct manifest *manifest);
 
-/* The row of a capture, `path` from the folder of the manifest, or NULL. Marks it used. */
+/* Returns the row of a capture and marks the row as used, or returns NULL. `path` is relative to
+ * the folder of the manifest. */
 const struct manifest_row *manifest_find(struct manifest *manifest, const char *path);
 
 #endif

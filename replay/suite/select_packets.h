@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Select: which packets of a replayed capture are to go into a folder of captures: those of the
- * connections asked for, with the connection manager's exchanges that made and ended them and the
- * CNPs between their QPs; or all RoCE packets.
+ * Select packets: chooses the packets of a replayed capture that are imported into a folder of
+ * captures. Either all RoCE packets are chosen, or the packets of selected connections. The
+ * latter include the CM exchanges that established and released these connections, and the CNPs
+ * between their QPs.
  */
 #ifndef REPLAY_SUITE_SELECT_PACKETS_H
 #define REPLAY_SUITE_SELECT_PACKETS_H
@@ -10,22 +11,24 @@
 #include "base/error.h"
 #include "engine/replay.h"
 
-/* More cannot be asked for one by one. */
+/* Limit of the connections that the user can select. */
 #define SELECT_MAX 64u
 
 struct selection {
-    uint32_t want[SELECT_MAX]; /* connections as the report numbers them; none: chosen here */
+    uint32_t want[SELECT_MAX]; /* numbers of the selected connections, as in the report; empty:
+                                * selection_make() chooses */
     size_t want_cnt;
-    bool all;            /* every RoCE packet */
-    uint8_t *keep;       /* for each packet of the trace */
-    size_t cnt;          /* packets kept */
-    uint8_t *run;        /* for each run of the drive: it is among them */
-    enum verdict expect; /* of these parts in the replay of the whole capture */
+    bool all;            /* choose every RoCE packet */
+    uint8_t *keep;       /* for each packet of the trace: whether it is chosen */
+    size_t cnt;          /* number of packets chosen */
+    uint8_t *run;        /* for each direction of the session: whether it is chosen */
+    enum verdict expect; /* verdict of the chosen parts in the replay of the whole capture */
 };
 
 /*
- * Fills in the rest. Without `want`, the first connection that differs and, if none does, all. 0,
- * or -1 and an error: no such connection, or no memory. selection_free() is wanted in both cases.
+ * Chooses the packets. If `want` is empty, chooses the first connection with a difference, or
+ * all connections if none has one. Returns 0, or -1 and an error: no such connection, or out of
+ * memory. Call selection_free() in both cases.
  */
 int selection_make(struct selection *selection, const struct replay *replay, struct error *error);
 void selection_free(struct selection *selection);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Gate: what the replay of a corpus says as a whole: a summary first, then what did not come out as
- * expected, and the same as JUnit and JSON.
+ * Suite report: the result of the replay of many captures. A summary is printed first, then the
+ * captures with an unexpected result. There is a JUnit and a JSON form too.
  */
 #ifndef REPLAY_SUITE_SUITE_REPORT_H
 #define REPLAY_SUITE_SUITE_REPORT_H
@@ -13,26 +13,29 @@ struct suite_totals {
     size_t captures;
     size_t connections;
     size_t streams;
-    size_t exchanges; /* ends of them */
+    size_t exchanges; /* number of ends of CM exchanges */
     size_t outcome[OUTCOME_CNT];
-    size_t unexpected[OUTCOME_CNT]; /* of these, those that were not expected */
+    size_t unexpected[OUTCOME_CNT]; /* number of captures with each outcome that was not expected */
 };
 
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* The exit status: 0 all came out as expected, 1 a capture differs unexpectedly or unexpectedly
- * does not, 2 one could not be used, had nothing to replay, or crashed, unexpectedly. */
+/* Returns the exit status: 0 if every outcome was expected, 1 if a capture unexpectedly differs or
+ * unexpectedly does not differ. Returns 2 if a capture unexpectedly could not be used, had nothing
+ * to replay, or crashed. */
 int suite_status(const struct suite_totals *totals);
 
-/* `all`: the reports of all captures, not of the unexpected ones only. */
+/* Prints the text report. `all`: includes the reports of all captures, not only of those with an
+ * unexpected outcome. */
 void suite_text(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
                 bool all);
 
-/* A test suite a capture, a test case a connection. */
+/* Prints the JUnit report: one test suite for each capture, one test case for each connection. */
 void suite_junit(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}; each
- * report also has outcome and expected. A new reference, or NULL without memory. */
+/* Returns {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}.
+ * Each report also has the members outcome and expected. Returns a new reference, or NULL if out of
+ * memory. */
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Writing into a folder of captures: everything is made in a folder of its own beside captures/ and
- * moved there at the end, so that a failure leaves nothing behind.
+ * Suite writer: writes a capture and its golden outputs into a folder of captures. All files are
+ * first written to a temporary folder beside captures/ and moved to their places at the end. So
+ * a failure leaves no file behind.
  */
 #ifndef REPLAY_SUITE_SUITE_WRITER_H
 #define REPLAY_SUITE_SUITE_WRITER_H
@@ -17,22 +18,24 @@
 struct suite_file {
     const char *path;
     pcap_t *dead;
-    pcap_dumper_t *out; /* from the first frame on */
+    pcap_dumper_t *out; /* NULL before the first frame */
     enum roce_link link;
 };
 
 struct suite_frame {
-    uint64_t time; /* ns */
+    uint64_t time; /* capture time in ns */
     uint32_t cap_len, wire_len;
 };
 
 int suite_file_open(struct suite_file *file, const char *path, struct error *error);
 
-/* 0, or -1 and an error, also for a link layer other than that of the frames before. */
+/* Writes a frame. Returns 0, or -1 and an error. A link layer that differs from that of earlier
+ * frames is an error. */
 int suite_file_write(struct suite_file *file, enum roce_link link, const struct suite_frame *frame,
                      const uint8_t *data, struct error *error);
 
-/* 0, or -1 and an error, which may be NULL, if not all could be written. */
+/* Closes the file. Returns 0, or -1 and an error if some data could not be written. `error` may be
+ * NULL. */
 int suite_file_close(struct suite_file *file, struct error *error);
 
 /* ---- the folder --------------------------------------------------------------------------------
@@ -41,30 +44,32 @@ int suite_file_close(struct suite_file *file, struct error *error);
 struct suite_folder {
     char path[1024];
     char name[128];
-    char work[1100];    /* folder of its own, "" once it is gone */
-    char capture[1300]; /* where the capture is to be written */
+    char work[1100];    /* temporary folder; "" after its removal */
+    char capture[1300]; /* path to which the capture must be written */
 };
 
 struct suite_row {
-    const char *peer, *shows; /* or NULL */
+    const char *peer, *shows; /* may be NULL */
     uint32_t frames;
     enum outcome expected;
 };
 
-/* Makes the folder if there is none. 0, or -1 and an error: it cannot be written, or has the name
- * already. suite_folder_close() is wanted in both cases. */
+/* Creates the folder if it does not exist, and a temporary folder. Returns 0, or -1 and an error:
+ * the folder is not writable, or already has a capture of this name. Call suite_folder_close() in
+ * both cases. */
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name,
                       struct error *error);
 
-/* Writes the golden outputs of the capture. Runs this program again for each of them: decode,
- * check, check -v and replay -v. Returns 0, or -1 and a fault. */
+/* Writes the golden outputs of the capture. Runs this program once for each output: decode, check,
+ * check -v and replay -v. Returns 0, or -1 and an error. */
 int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
 
-/* Moves all to its place and adds the row to the manifest. 0, or -1 and an error. */
+/* Moves all files to their places and adds the row to the manifest. Returns 0, or -1 and an error.
+ */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 
-/* Removes what was not kept. */
+/* Removes the files that suite_folder_keep() did not move. */
 void suite_folder_close(struct suite_folder *folder);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Jobs: many captures replayed, several at a time, each in a process of its own: what one of them
- * does, a crash included, the others do not feel.
+ * Worker pool: replays many captures, several at a time, each in its own process. So a crash in
+ * the replay of one capture does not affect the others.
  */
 #ifndef REPLAY_SUITE_WORKER_POOL_H
 #define REPLAY_SUITE_WORKER_POOL_H
@@ -13,47 +13,52 @@
 #include "report/report_loop.h"
 
 struct job_options {
-    const char *peer; /* for all of them, or NULL: as the manifest says */
-    unsigned sides;   /* of enum replay_side; 0 is both */
+    const char *peer; /* peer of all captures; NULL uses the peer of the manifest */
+    unsigned sides;   /* sides that our RNIC replaces, of enum replay_side; 0 is both */
     bool strict;
-    const char *dump_path;             /* where the derived setup is written, or NULL */
-    struct setup_override *given;      /* for one capture; or NULL */
-    const struct loop_options *closed; /* NULL: replay */
-    const struct live_options *live;   /* NULL: our own RNIC; then one at a time */
-    bool text;                         /* report_text() is wanted */
+    const char *dump_path;             /* file for the inferred setup, or NULL */
+    struct setup_override *given;      /* values of a --setup file, for a single capture only; or
+                                        * NULL */
+    const struct loop_options *closed; /* options of a closed loop; NULL for a plain replay */
+    const struct live_options *live;   /* options of a live replay, which allows one capture at a
+                                        * time; NULL: our own RNIC */
+    bool text;                         /* create the text report */
     struct report_options report;
 };
 
 struct job {
     const struct capture_item *item;
     enum outcome outcome;
-    enum outcome expected; /* as the manifest says; of a closed loop, to hold or to be skipped */
-    char *text;            /* the report; "" if none was wanted */
-    json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
-    char *error; /* why it is SKIPPED, UNUSABLE or CRASHED, with the file in it; or NULL */
+    enum outcome
+        expected; /* outcome of the manifest; for a closed loop, to pass or to be skipped */
+    char *text;   /* text report; "" if options.text was not set */
+    json_t *json; /* report_json(), or {file, verdict: ERROR, error} */
+    char *error;  /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
+                   * NULL */
 };
 
-/* Told of each job that is done, in the order of the jobs; `finished` counts them in any order. */
+/* Callbacks: job_done() is called for each finished job, in the order of the jobs. job_progress()
+ * receives the number of finished jobs, which may finish in any order. */
 typedef void job_done(void *ctx, const struct job *job);
 typedef void job_progress(void *ctx, size_t finished, size_t cnt);
 
 struct job_watcher {
-    job_done *done;         /* or NULL */
-    job_progress *progress; /* or NULL */
+    job_done *done;         /* may be NULL */
+    job_progress *progress; /* may be NULL */
     void *ctx;
 };
 
 /*
- * Replays all captures, `at_a_time` >= 1 at once; with one at a time in this process. *out are
- * as many jobs as there are captures, in their order, for jobs_free(). 0, or -1 and an error if no
- * process or memory is to be had.
+ * Replays all captures, `at_a_time` >= 1 at once. With 1, replays them in this process. *out
+ * receives one job for each capture, in their order; free them with jobs_free(). Returns 0, or
+ * -1 and an error if a process cannot be started or memory runs out.
  */
 int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,
                     struct job **out, struct error *error);
 void jobs_free(struct job *jobs, size_t cnt);
 
-/* Whether it came out as expected. */
+/* Returns whether the outcome of a job was the expected one. */
 static inline bool job_as_expected(const struct job *job)
 {
     return job->outcome == job->expected;

@@ -18,7 +18,7 @@ static int op_cmp(const void *a, const void *b)
     return (x->req > y->req) - (x->req < y->req);
 }
 
-/* A write to several words was found at each of them. */
+/* Sorts the writes and removes duplicates: a write to several words was listed for each word. */
 static void sort_ops(struct atomic_order *o)
 {
     size_t cnt = 0;
@@ -68,7 +68,7 @@ void atomic_order_free(struct atomic_order *o)
  * ------------------------------------------------------------------------------------
  */
 
-/* The word after a write of bytes. */
+/* Applies a WRITE's bytes to a word. */
 static void store_bytes(struct atomic_word *word, const struct shared_write *w)
 {
     uint8_t bits[8], mask[8];
@@ -76,7 +76,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(bits, &word->bits, 8);
     memcpy(mask, &word->mask, 8);
     for (unsigned i = 0; i < 8; i++) {
-        uint64_t at = word->va + i - w->va; /* wraps where it lies before */
+        uint64_t at = word->va + i - w->va; /* wraps to a large offset if the byte is before the
+                                             * write */
 
         if (at >= w->len)
             continue;
@@ -87,7 +88,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(&word->mask, mask, 8);
 }
 
-/* The word after an operation, if that finds what its response says; else false. */
+/* Applies a write to a word. Returns false if the word does not have the value that the response to
+ * an atomic shows. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
                         const struct shared_write *w)
 {
@@ -125,7 +127,7 @@ static void undo_writes(struct atomic_order *o, size_t undo)
     }
 }
 
-/* The first word that an operation may change. */
+/* Returns the index of the first word that a write may change. */
 static size_t first_word(const struct atomic_order *o, const struct shared_write *w)
 {
     uint64_t from = w->va < 7 ? 0 : w->va - 7;
@@ -143,7 +145,8 @@ static size_t first_word(const struct atomic_order *o, const struct shared_write
     return low;
 }
 
-/* Changes all words of an operation, if that may come next. */
+/* Applies a write to all words that it changes. Returns false and changes no word if the write
+ * cannot be next. */
 static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
@@ -168,7 +171,7 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 /* ---- the search --------------------------------------------------------------------------------
  */
 
-/* Returns whether no other run has an operation left that must come first. */
+/* Returns whether no other direction has a remaining write that must be executed earlier. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
     const struct shared_write *w = o->write[o->head[run]];
@@ -179,11 +182,13 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
     return true;
 }
 
-/* The run to try after `last` at a place, in the order of the capture; SIZE_MAX is none. */
+/* Returns the direction to try after `last` at a place, in capture order, or SIZE_MAX if none is
+ * left. */
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
     const struct shared_write *before =
-        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* it was taken back */
+        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* the write that was tried last and
+                                                            * undone */
     size_t best = SIZE_MAX;
 
     for (size_t r = 0; r < o->dir_cnt; r++) {

@@ -84,7 +84,7 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* What the requester made of a response: the event with which it goes back next, or EVENT_NONE. */
+/* Returns the event with which the requester goes back next after a response, or EVENT_NONE. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -104,8 +104,9 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
     return event_packet(s, request)->time - event_packet(s, answer)->time <= OBEYED_NS;
 }
 
-/* Returns whether the requester went back to the NAKed PSN after this NAK; or beyond it, where the
- * capture lacks the copies before that; or the capture ends before it could. */
+/* Returns whether the requester went back to the NAKed PSN after this NAK. It may also go back to
+ * the next PSN if the capture lacks the copy of the NAKed one, or the capture may end before the
+ * requester could react. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -128,7 +129,7 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
     return true;
 }
 
-/* The first copy of a request after an event, or EVENT_NONE. */
+/* Returns the event of the first copy of a request after an event, or EVENT_NONE. */
 static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event < LOST_WINDOW; i++)
@@ -172,8 +173,8 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether step `i` came soon after request `copy`, where no response had come for much
- * longer: all that came from the responder before that had been answered. */
+/* Returns whether response `i` came soon after request `copy`, after a much longer time without any
+ * response. Then no earlier request was still waiting for a response. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_packet(s, copy)->time;
@@ -184,9 +185,9 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
     return false;
 }
 
-/* Returns whether step `i` answers a READ or an atomic that was repeated after step `from`, not
- * sooner than any response can come, and its place in the response is one whose MSN is certain
- * (R103). */
+/* Returns whether response `i` answers a READ or an atomic that was repeated after event `from`.
+ * The response must not be earlier than any response can be. Its MSN must be certain at this
+ * position of the response (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
 {
@@ -198,10 +199,10 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    /* Copies before the one that was executed came too early, and drew nothing. */
+    /* Copies before the executed one were out of order, so the responder did not answer them. */
     for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
         if (s->event[k].response) {
-            answers += s->event[k].rel == s->event[i].rel && /* damaged ones too */
+            answers += s->event[k].rel == s->event[i].rel && /* counts damaged responses too */
                        event_opcode(s, k)->kind == op->kind;
         } else if (s->event[k].usable && s->event[k].rel >= e->rel &&
                    s->event[k].rel <= s->event[i].rel && event_in_time(s, i, k)) {
@@ -216,8 +217,8 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     return repeated && answers >= copies;
 }
 
-/* Returns whether a response after step `from` shows `rel` executed that comes before its next
- * copy, at event `to`, or too soon after that to be drawn by it. */
+/* Returns whether a response after event `from` shows that `rel` was executed before its next copy
+ * at event `to`. A response so soon after `to` that the copy cannot have caused it counts too. */
 static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     for (uint32_t i = from + 1;
@@ -229,9 +230,11 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
 }
 
 /*
- * The response to a repeated READ or atomic counts fewer messages than were captured before the
- * repetition: what it does not count was lost on its way from here, if it was retransmitted and
- * nothing in between shows it executed. The request packet, or entry_cnt.
+ * Returns the request packet that the MSN of response `i` shows as lost between the capture
+ * point and the responder, or req_cnt if there is none. `i` answers a repeated READ or atomic,
+ * and its MSN counts fewer messages than were captured before the repetition. The first message
+ * that the MSN does not count was lost if it was retransmitted and no response in between shows
+ * its execution.
  */
 static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
                         const uint32_t *executed, int64_t proved)

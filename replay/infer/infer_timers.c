@@ -18,14 +18,14 @@
 /* A wait by a timer is so many times as long as the quickest answer takes. */
 #define WAIT_MIN 4u
 
-/* The waits seen, of one sort. */
+/* The measured waits of one kind. */
 struct waits {
-    uint64_t least; /* the least of what each was at most */
-    uint64_t most;  /* the most of what each was at least */
+    uint64_t least; /* shortest upper bound of a wait, ns */
+    uint64_t most;  /* longest lower bound of a wait, ns */
     uint32_t cnt;
 };
 
-/* What is known while the events are walked. */
+/* State of the walk through the events. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
@@ -43,7 +43,7 @@ struct walk {
     bool waited;               /* the latest of these by timer */
 };
 
-/* It was `at_least` as long, and not longer than `at_most`. */
+/* Adds a wait that lasted at least `at_least` and at most `at_most` ns. */
 static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
 {
     if (w->cnt++ == 0 || at_most < w->least)

@@ -5,12 +5,12 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* What is needed to link answers to requests. */
+/* Tables that link responses to requests. */
 struct links {
-    uint32_t *latest; /* request, per request packet */
-    uint32_t *before; /* earlier copy, per request */
-    uint32_t *last;   /* answer, per request */
-    uint32_t *claim;  /* answer, per place in a response that was claimed: */
+    uint32_t *latest; /* for each request packet: event of its latest request */
+    uint32_t *before; /* for each request event: event of the copy before */
+    uint32_t *last;   /* for each request event: event of the last response */
+    uint32_t *claim;  /* for each element of `claims`: event of the response at that place */
     size_t claim_cap;
     struct keymap claims; /* struct claim */
 };
@@ -44,8 +44,9 @@ static void links_free(struct links *l)
     keymap_free(&l->claims);
 }
 
-/* The latest copy of the READ, in time for the response and with its PSN; where none is in time,
- * the latest with its PSN; EVENT_NONE if there is none. */
+/* Returns the event of the READ request that a response answers. Prefers the latest copy that
+ * contains the PSN and is early enough for the response. If no copy is early enough, returns the
+ * latest copy with the PSN, or EVENT_NONE. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer)
 {
@@ -64,7 +65,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
     return any;
 }
 
-/* Returns whether the wire may have made two of one. */
+/* Returns whether two packets are so alike that the network may have duplicated one. */
 static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -73,8 +74,9 @@ static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
            memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
 }
 
-/* A response takes its place. A responder answers in order: another that had this place came from
- * the copy before, unless that has such a response too. False without memory. */
+/* Assigns a response to its place in the response to `request`. A responder answers in order. So an
+ * earlier response at this place moves to the copy of the request before, unless that copy already
+ * has such a response. Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};
@@ -98,7 +100,7 @@ static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answe
     return true;
 }
 
-/* Which READ request each READ response answers. */
+/* Finds the READ request that each READ response answers. */
 static bool link_requests(struct inferred_setup *s, struct links *l)
 {
     size_t ahead = 0;

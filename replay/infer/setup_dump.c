@@ -9,10 +9,10 @@
 #include "util/json_util.h"
 #include "util/strbuf.h"
 
-/* Bytes of an image in one string. */
+/* Limit of the bytes of an image in one JSON string. */
 #define CHUNK_MAX 4096u
 
-/* 64-bit numbers as people write them: JSON's are not that long everywhere. */
+/* Returns a 64-bit number as a string in hex, because not every JSON reader has 64-bit numbers. */
 static json_t *hex(uint64_t value)
 {
     char buf[24];
@@ -61,7 +61,7 @@ static json_t *access_json(unsigned access)
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-/* Where a receive WQE lacked, or was short. */
+/* Returns the SENDs whose receive WQE was missing or too short. */
 static json_t *receives_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -83,7 +83,7 @@ static json_t *receives_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Requests whose key was not valid, or not for them. */
+/* Returns the requests whose R_Key was invalid or did not cover their range. */
 static json_t *withdrawn_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -95,7 +95,7 @@ static json_t *withdrawn_json(const struct inferred_setup *s)
     return list;
 }
 
-/* What the requester was seen to do with its timers. */
+/* Returns the timeouts and retry counts that the requester's packets allow. */
 static json_t *timers_json(const struct inferred_timers *t)
 {
     json_t *json = json_object();

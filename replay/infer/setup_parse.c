@@ -21,7 +21,7 @@
 struct reader {
     const char *file;
     struct error *error;
-    char at[128]; /* the way to the object that is read: "connections[0].setup" */
+    char at[128]; /* path of the object that is being read, such as "connections[0].setup" */
 };
 
 /* Numbers of an object: what they may be, and where they go. */
@@ -109,7 +109,8 @@ static void leave(struct reader *r, size_t len)
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-/* A number, in JSON or as a string in hex. */
+/* Reads a number, which JSON has as a number or as a string in hex. Returns false if `value` is
+ * neither. */
 static bool number_of(const json_t *value, uint64_t *out)
 {
     const char *text = json_string_value(value);
@@ -126,7 +127,8 @@ static bool number_of(const json_t *value, uint64_t *out)
     return *end == '\0' && errno == 0;
 }
 
-/* A member of an object. 1, 0 if it is not there, or -1. */
+/* Reads a number member of an object. Returns 1, 0 if the object lacks the member, or -1 and an
+ * error. */
 static int read_u64(const struct reader *r, const json_t *object, const char *name, uint64_t min,
                     uint64_t max, uint64_t *out)
 {
@@ -186,7 +188,8 @@ static int read_access(struct reader *r, const json_t *value, unsigned *out)
     return 0;
 }
 
-/* 1, 0 if it is not there, or -1. */
+/* Reads the access permissions of an object. Returns 1, 0 if the object lacks them, or -1 and an
+ * error. */
 static int read_access_of(struct reader *r, const json_t *object, unsigned *out)
 {
     const json_t *value = json_object_get(object, "access");
@@ -201,7 +204,7 @@ static int read_access_of(struct reader *r, const json_t *object, unsigned *out)
     return rc < 0 ? -1 : 1;
 }
 
-/* Nothing but what is known may be in an object; `names` ends with NULL. */
+/* Checks that an object has only known members. `names` ends with NULL. */
 static int check_names(const struct reader *r, json_t *object, const char *const *names)
 {
     const char *key;

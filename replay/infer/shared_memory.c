@@ -6,11 +6,12 @@
 #include "infer/atomic_order.h"
 #include "wire/codes.h"
 
-/* How long orders and explanations may be looked for at one device; after that the order of the
- * capture stands. */
+/* Limit of the search steps for orders and explanations of one host. Beyond the limit, requests are
+ * played in capture order. */
 #define EFFORT_MAX (UINT64_C(1) << 26)
 
-/* ... and for one word, so that one without an order leaves something to the others. */
+/* Limit of the search steps for one word, so that a word without an order leaves steps for the
+ * others. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
 /* The longest payload of a packet. */
@@ -19,8 +20,8 @@
 /* ---- what is written ---------------------------------------------------------------------------
  */
 
-/* The responses that first show each request packet executed: `until` has room for one packet an
- * request packet. */
+/* Finds for each request packet the first response that proves its execution. `until` needs one
+ * element for each request packet. */
 static void find_until(const struct inferred_setup *s, uint32_t *until)
 {
     size_t next = 0;
@@ -43,7 +44,7 @@ static bool is_executed_unseen(const struct inferred_setup *s, const struct requ
     return false;
 }
 
-/* What an atomic found, as its response says, and left. */
+/* Fills in the values of the word before and after an atomic, if its response was captured. */
 static void read_atomic(const struct inferred_setup *s, const struct request_pkt *e,
                         struct shared_write *w)
 {
@@ -124,7 +125,7 @@ static bool is_atomic(const struct shared_memory *sh, const struct shared_write 
     return roce_opcode_is_atomic(event_opcode(s, s->req[w->req].event));
 }
 
-/* The first write that may cover a byte. */
+/* Returns the index of the first write that may cover a byte. */
 static size_t first_at(const struct shared_memory *sh, uint32_t rkey, uint64_t va)
 {
     uint64_t from = va < PAYLOAD_MAX ? 0 : va - PAYLOAD_MAX + 1;
@@ -145,13 +146,14 @@ static size_t first_at(const struct shared_memory *sh, uint32_t rkey, uint64_t v
 /* ---- the order of words ------------------------------------------------------------------------
  */
 
-/* Of two writes, whether the capture shows that `a` was executed before `b`. */
+/* Returns whether the capture shows that write `a` was executed before write `b`. */
 static bool is_before(const struct shared_write *a, const struct shared_write *b)
 {
     return a->dir == b->dir ? a->req < b->req : a->until < b->from;
 }
 
-/* Adds the writes that change the word to `op`, which has room for as many more as there are. */
+/* Copies the writes that change a word to `op`, which has room for all writes, and returns their
+ * number. */
 static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
                        const struct shared_write **op)
 {
@@ -169,7 +171,7 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
     return cnt;
 }
 
-/* Gives the operations of an order that was found their turns. */
+/* Stores an order that was found as turns of its writes. Returns false if out of memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
@@ -189,7 +191,8 @@ static bool keep_order(struct shared_memory *sh, const struct atomic_order *orde
     return true;
 }
 
-/* Finds an order of the words, which it takes over. False without memory. */
+/* Searches an order of the writes to the words, and becomes the owner of `word`. Sets *found.
+ * Returns false if out of memory. */
 static bool order_words(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt,
                         bool *found)
 {
@@ -233,11 +236,12 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Returns whether all can be executed in the orders of their words: none waits for another that
- * waits for it, by way of several words. */
+/* Returns whether all writes can be executed in the orders of their words. They cannot if writes to
+ * several words wait for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
-    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* per run: its next turn */
+    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of its
+                                                                 * next turn */
     size_t done = 0;
     bool moved = true;
 
@@ -263,7 +267,8 @@ static bool orders_agree(struct shared_memory *sh)
     return done == sh->turn_cnt;
 }
 
-/* One order of all words, in place of theirs. False without memory. */
+/* Searches one common order for all words, which replaces the orders of the single words. Returns
+ * false if out of memory. */
 static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt)
 {
     size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
@@ -282,7 +287,8 @@ static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, si
     return true;
 }
 
-/* The words that atomics change, in order: each has its own order. */
+/* Searches an order for each word that atomics change, independently of the other words. Returns
+ * false if out of memory. */
 static bool order_each(struct shared_memory *sh, struct atomic_word **words, size_t *word_cnt)
 {
     size_t cap = 0;
@@ -349,7 +355,8 @@ void shared_memory_free(struct shared_memory *sh)
 /* ---- while it is played ------------------------------------------------------------------------
  */
 
-/* The first turn of an request packet; turn_cnt or another's if it has none. */
+/* Returns the index of the first turn of a request packet. If the packet has no turn, returns
+ * turn_cnt or the index of another packet's turn. */
 static size_t turn_of(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     size_t low = 0, high = sh->turn_cnt;
@@ -390,7 +397,8 @@ void shared_memory_executed(struct shared_memory *sh, uint32_t dir, uint32_t ent
             sh->next[sh->turn[i].word] = sh->turn[i].place + 1;
 }
 
-/* What a write leaves at a byte that it covers; -1 if nobody knows. */
+/* Returns the value of a byte after a write that covers the byte, or -1 if the capture does not
+ * show the value. */
 static int byte_of(const struct shared_write *w, uint64_t va)
 {
     uint8_t left[8];
@@ -413,7 +421,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
     const struct shared_read *read = ctx;
     struct shared_memory *sh = read->sharing;
     size_t from = first_at(sh, read->rkey, va), to = from;
-    bool any = false; /* one that was executed before the READ */
+    bool any = false; /* a write to the byte was executed before the READ */
 
     for (; to < sh->write_cnt && sh->write[to].rkey == read->rkey && sh->write[to].va <= va; to++)
         any |= va - sh->write[to].va < sh->write[to].len && was_before(read, &sh->write[to]);
@@ -422,7 +430,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
         return true;
     for (size_t i = from; i < to; i++) {
         const struct shared_write *w = &sh->write[i];
-        bool over = false; /* it was overwritten before the READ */
+        bool over = false; /* another write replaced the byte before the READ */
         int byte;
 
         if (va - w->va >= w->len || w->from > read->until)

@@ -11,7 +11,7 @@ static bool add_packet(struct recorded_direction *recorded, uint32_t pkt)
     return true;
 }
 
-/* The event with which a message begins after the gap, or step_cnt. */
+/* Returns the first event after the gap that begins a message, or event_cnt if there is none. */
 static uint32_t next_message(const struct inferred_setup *s)
 {
     uint32_t i = 0;
@@ -27,13 +27,13 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* answers after `from` may still belong to the head */
+    bool open = true; /* responses after `from` may still belong to the head */
 
     *head = *s->recorded;
     head->pkt = NULL;
     head->cnt = head->cap = 0;
     *rest = *head;
-    rest->cm.present = false; /* its PSN and MSN are of the connection's beginning */
+    rest->cm.present = false; /* the CM's PSN and MSN are those of the connection's beginning */
     rest->after_gap = true;
     rest->gap_psn = roce_psn_add(s->psn, (int32_t)s->gap).v;
     rest->gap_after_frame = from ? event_packet(s, from - 1)->frame : 0;
@@ -41,7 +41,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* What is retransmitted is played in the rest, if at all, and so are its responses. */
+        /* Retransmitted requests are played only in the rest, if at all, and so are their
+         * responses. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

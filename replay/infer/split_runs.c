@@ -24,8 +24,8 @@ static uint32_t device_of(struct session *session, const struct trace_flow *flow
     return (uint32_t)session->host_cnt++;
 }
 
-/* A direction for a direction or a stretch of one; `part` is NULL or given over. -1 without memory.
- */
+/* Adds a recorded direction, or the stretch `part` of it, to the session. `part` may be NULL; the
+ * session becomes its owner. Returns 0, or -1 if out of memory. */
 static int add_direction(struct session *session, const struct recorded_direction *recorded,
                          struct recorded_direction *part)
 {
@@ -47,7 +47,7 @@ static int add_direction(struct session *session, const struct recorded_directio
                              &session->host[dir->host].memory);
 }
 
-/* Takes the last run back. */
+/* Removes the last direction. */
 static void drop_direction(struct session *session)
 {
     struct rc_direction *dir = &session->dir[--session->dir_cnt];
@@ -58,9 +58,8 @@ static void drop_direction(struct session *session)
     free(dir->stretch);
 }
 
-/* Replaces the last run, whose requests have a gap, by directions of the stretches before and after
- * it.
- */
+/* Replaces the last direction, whose requests have a gap, by the stretches before and after the
+ * gap. Returns 0, or -1 if out of memory. */
 static int split_direction(struct session *session, const struct recorded_direction *recorded)
 {
     struct recorded_direction *head = calloc(1, sizeof(*head));

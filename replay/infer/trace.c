@@ -7,13 +7,13 @@
 #include "wire/bytes.h"
 #include "wire/tunnel.h"
 
-/* Further apart than this a packet was sent twice. */
+/* Limit of the time between a packet and its copy. Beyond it, the sender sent the packet twice. */
 #define COPY_NS UINT64_C(1000000)
 
 #define BLOCK_SIZE (1u << 20)
 #define MAC_LEN    6
 
-/* Frames are kept in blocks, so that their addresses stay. */
+/* Frames are kept in blocks that are never moved, so that pointers to them stay valid. */
 struct trace_block {
     struct trace_block *next;
     size_t used;
@@ -75,7 +75,8 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
     return keymap_get(&trace->flows, &key);
 }
 
-/* The addresses of a native packet without GRH are its LIDs. */
+/* Fills in the addresses of a packet. Those of a native InfiniBand packet without GRH are its LIDs.
+ */
 static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
     roce_pkt_addr(pkt, src, dst);
@@ -85,7 +86,8 @@ static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_
     }
 }
 
-/* The flow of a packet, created if it is the first. KEYMAP_NONE without memory. */
+/* Returns the flow of a packet, and creates the flow for its first packet. Returns KEYMAP_NONE if
+ * out of memory. */
 static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
 {
     uint8_t src[16], dst[16];
@@ -112,9 +114,9 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
-/* Completes a frame of RC, XRC, UC or UD that the snap length cut: zeros for the payload bytes that
- * the capture lacks, and the ICRC of that, so that it can be played. What it carried cannot be
- * compared then, but all that its headers say can. */
+/* Completes a frame of RC, XRC, UC or UD that the snaplen cut, so that it can be played. Adds zeros
+ * for the missing payload bytes, and an ICRC over the result. Its payload cannot be compared then,
+ * but its headers can. */
 static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
@@ -152,14 +154,15 @@ static void note_macs(struct trace *trace, struct trace_flow *flow, const uint8_
     flow->has_macs = true;
 }
 
-/* The addresses of the trace's hosts and groups, and the MAC that each was seen with first. */
+/* The addresses of the trace's hosts and groups, each with the MAC address of its first packet. */
 struct hosts {
     struct keymap addr;
     uint8_t (*mac)[MAC_LEN];
     size_t cap;
 };
 
-/* 1 if `addr` had this MAC in all flows so far, 0 if not, -1 without memory. */
+/* Returns 1 if `addr` had this MAC address in all flows so far, 0 if not, or -1 if out of memory.
+ */
 static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
 {
     uint32_t cnt = h->addr.cnt, i;
@@ -212,7 +215,8 @@ static int unify_macs(struct trace *trace)
         same_src = has_mac(&h, flow->src, src);
         same_dst = has_mac(&h, flow->dst, dst);
         rc = same_src < 0 || same_dst < 0 ? -1 : 0;
-        /* A group bit in a source address is none of a host. */
+        /* A host's MAC address has no group bit, so a source address with that bit is not the
+         * host's. */
         trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
     }
     if (rc == 0 && trace->macs_vary)
@@ -274,7 +278,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
     if (pkt.link == ROCE_LINK_ETHERNET)
         note_macs(trace, flow, pkt.frame);
-    /* A capture may step back in time; virtual time cannot. */
+    /* A capture may step back in time, but virtual time cannot. */
     if (trace->cnt > 0 && p->time < p[-1].time)
         p->time = p[-1].time;
     flow->good += !p->dropped;

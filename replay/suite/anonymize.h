@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Anonymize: removes from frames everything that identifies their owner. Each address is
- * replaced by another one, always by the same: MAC addresses by 02:00:00:00:00:N, IPv4 addresses
+ * always replaced by one other address: MAC addresses by 02:00:00:00:00:N, IPv4 addresses
  * by 192.0.2.N and then 198.18.0.0/15. IPv6 addresses and GIDs become 2001:db8::N, or fe80::N if
  * they are link-local; GUIDs become 02:00..N. Addresses in messages of the connection manager
  * are replaced too. Multicast groups and zero addresses stay. Payload, immediate data and

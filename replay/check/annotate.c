@@ -25,7 +25,7 @@ int annotate_init(struct annotator *annotate, const char *path, struct error *er
     return 0;
 }
 
-/* 0, or -1 and errno. */
+/* Closes the copy. Returns 0, or -1 and errno. */
 static int close_out(struct annotator *a)
 {
     FILE *out = a->out;
@@ -116,7 +116,7 @@ static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
     (void)pcapng_writer_copy_block(user, block, len); /* the stream remembers an error */
 }
 
-/* Writes a frame with its comments, to a copy of its file or to a new one. */
+/* Writes a frame with its comments, either to a copy of its pcapng file or to a new one. */
 static int write_frame(struct pcapng_writer *out, bool copy, const struct captured_frame *frame,
                        const struct frame_comments *comments)
 {
@@ -146,7 +146,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
         return error_set(error, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
-    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would forget it */
+    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear it */
         free(comments);
         return error_set(error, "%s: the temporary file of findings cannot be written: %s",
                          a->out_name, strerror(errno));

@@ -11,15 +11,15 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* One capture on its way. */
+/* State of the check of one capture. */
 struct check {
     const struct check_options *options;
     struct check_report *report;
-    struct capture_reader *reader, *again; /* the second is for the annotated copy */
+    struct capture_reader *reader, *again; /* `again` is the second pass, for the annotated copy */
     struct annotator annotate;
     struct roce_flow *flow;
     struct progress progress;
-    uint32_t frame; /* being looked at */
+    uint32_t frame; /* number of the frame that is being checked */
     bool json_failed;
 };
 
@@ -157,7 +157,7 @@ static void on_batch(void *user, const struct frame_batch *frames)
     check->report->frames = check->frame;
     progress_step(&check->progress, check->reader, check->frame);
     if (check->options->json && reader_is_live(check->reader))
-        fflush(check->options->json); /* an error of it stays, and is seen at the end */
+        fflush(check->options->json); /* an error stays set, and is seen at the end */
 }
 
 static int read_all(struct check *check, struct error *error)
@@ -168,7 +168,7 @@ static int read_all(struct check *check, struct error *error)
     rc = parallel_read(check->reader, !check->options->no_icrc, on_batch, check, error);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
-    sigint_end(); /* what is left does not take long */
+    sigint_end(); /* the remaining work is short */
     return rc;
 }
 
@@ -207,7 +207,7 @@ static int open_sources(struct check *check, const char *path, struct error *err
     if (check->reader && check->options->annotate_to)
         check->again = reader_open_as(path, name, error);
     if (copy) {
-        unlink(copy); /* it is open */
+        unlink(copy); /* the file is open, so its name is no longer needed */
         free(copy);
     }
     return check->reader && (!check->options->annotate_to || check->again) ? 0 : -1;

@@ -18,7 +18,7 @@ static const char *const oper_ids[ROCE_OPER_CNT] = {"send", "write", "read", "at
 static const char *const cause_ids[ROCE_CAUSE_CNT] = {
     "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
 
-/* Numbers of JSON end at 2^63 - 1 here; what is larger is null. */
+/* Returns a number as JSON, or null if it exceeds 2^63 - 1. */
 static json_t *number_json(uint64_t v)
 {
     return v > INT64_MAX ? json_null() : json_integer((json_int_t)v);
@@ -46,7 +46,7 @@ static json_t *begin_line(const char *type, const char *file)
     return o;
 }
 
-/* Writes the line and lets the object go. */
+/* Writes an object as a line and frees the object. */
 static int put_line(FILE *out, json_t *o)
 {
     int rc = o ? json_dumpf(o, out, JSON_COMPACT) : -1;

@@ -18,7 +18,7 @@ void check_report_free(struct check_report *report)
     *report = (struct check_report){0};
 }
 
-/* Sorts, and lets the least interesting half go. */
+/* Sorts the connections and removes the less important half. */
 static void trim_conns(struct check_report *report)
 {
     qsort(report->conn, report->conn_cnt, sizeof(*report->conn), check_conn_order);

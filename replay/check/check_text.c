@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The report for people: why something failed, then the connections, then the findings. */
+/* Text report of a check: the reason of each failure, then the connections, then the findings. */
 #include "check/check_text.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #define LINE_LEN 1024
 
-/* What the summary shows at most; with -v everything that the report holds. */
+/* Limits of the summary; -v prints everything that the report has. */
 #define SUMMARY_REASONS  2u /* of each of "why it failed", "what got stuck", "what slowed it" */
 #define SUMMARY_CONNS    4u
 #define SUMMARY_FINDINGS 12u /* kinds */
@@ -19,7 +19,7 @@ struct page {
     FILE *out;
     const struct check_report *r;
     bool verbose;
-    uint32_t findings_left; /* kinds of findings that may still be printed */
+    uint32_t findings_left; /* number of finding groups that may still be printed */
 };
 
 static uint32_t limit_of(const struct page *page, uint32_t summary)
@@ -55,7 +55,8 @@ static void add_tunnels(struct strbuf *t, const struct check_report *r)
     add_tunnel_list(t, r, false, "  frames of tunnels that check cannot open: ");
 }
 
-/* Packets that were dropped for their ICRC before anything else told of their connection. */
+/* Returns the number of packets that were dropped because of their ICRC and belong to no known
+ * connection. */
 static uint64_t damaged_alone(const struct check_report *r)
 {
     uint64_t sum = 0;
@@ -324,7 +325,7 @@ static void print_group(FILE *out, const struct finding_group *g)
         fprintf(out, "     %14s%s\n", "", buf);
 }
 
-/* All findings of a group, one by one. */
+/* Prints all findings of a group, one by one. */
 static void print_each(FILE *out, const struct finding_groups *groups,
                        const struct finding_group *g)
 {
@@ -346,7 +347,7 @@ static void print_whose(FILE *out, const struct finding_group *g)
         fprintf(out, "  #%u:\n", g->first.conn_index);
 }
 
-/* The findings of one connection; how many groups were printed. */
+/* Prints the findings of one connection, and returns the number of groups printed. */
 static uint32_t print_findings_of(struct page *page, uint32_t stream)
 {
     uint32_t cnt, shown = 0;

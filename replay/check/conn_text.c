@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A connection in the report for people: what it did, what was sent again, what was odd. */
+/* A connection in the text report: its operations, its retransmissions, and its anomalies. */
 #include "check/check_text.h"
 
 #include <inttypes.h>
@@ -66,16 +66,19 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
     }
 }
 
-/* Whether answers were matched with requests, as they came. */
+/* Returns whether responses were matched with their requests when they were captured. */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
-    return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE; /* only known in the end */
+    return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE; /* ROCE_PAIRED_ALONE:
+                                                                          * paired only at the end
+                                                                          * of the capture */
 }
 
-/* Whether the capture would show that operations of this kind were completed. */
+/* Returns whether the capture would show that operations of this kind were completed. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
-    bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated; /* perhaps before the length */
+    bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated; /* the frame may be cut before the
+                                                                  * length of the READ */
 
     return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }

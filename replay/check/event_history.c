@@ -16,8 +16,8 @@
      ROCE_AN_COPY | ROCE_AN_DROPPED | ROCE_AN_CNP | ROCE_AN_QP_REUSED)
 
 struct history_slot {
-    uint32_t stream_1; /* whose it is, plus 1; 0 nobody's */
-    uint32_t cnt;      /* events ever; the latest is (cnt - 1) % HISTORY_EVENTS */
+    uint32_t stream_1; /* number of the connection plus 1; 0 for an unused slot */
+    uint32_t cnt; /* number of all events so far; the latest is at (cnt - 1) % HISTORY_EVENTS */
     struct history_event event[HISTORY_EVENTS];
 };
 
@@ -27,7 +27,8 @@ struct event_history {
 
 struct event_history *event_history_new(void)
 {
-    return calloc(1, sizeof(struct event_history)); /* pages come when they are touched */
+    return calloc(1, sizeof(struct event_history)); /* the system provides each page when it is
+                                                     * first used */
 }
 
 void event_history_del(struct event_history *history)
@@ -71,7 +72,7 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* Credits change all the time and are no event. */
+        /* Credits change all the time, so a change of credits is no event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

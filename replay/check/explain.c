@@ -25,7 +25,7 @@ static const char *judge_text(enum roce_judge judge)
     }
 }
 
-/* Prints text in lines of COLUMNS, indented; its own line breaks stay. */
+/* Prints text in indented lines of COLUMNS characters, and keeps its line breaks. */
 static void print_wrapped(FILE *out, const char *text)
 {
     while (*text) {
@@ -54,8 +54,8 @@ void explain_list_rules(FILE *out)
     }
 }
 
-/* The rule whose id ends with the number that `id` ends with: the numbers are unique, and what is
- * before them is easily mistaken. */
+/* Returns the rule whose number is that at the end of `id`. The numbers are unique, and users
+ * easily mistake the prefix. */
 static enum roce_rule find_by_number(const char *id)
 {
     const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;

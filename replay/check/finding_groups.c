@@ -34,7 +34,7 @@ static uint32_t group_hash(const struct roce_finding *f)
     return (uint32_t)(h >> 40) & (SLOTS - 1);
 }
 
-/* Doubles an array of `size` bytes an element up to `max` elements. */
+/* Doubles an array, whose elements have `size` bytes, up to `max` elements. */
 static bool grow_array(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, size_t size)
 {
     void *old, *grown;
@@ -121,7 +121,7 @@ static int compare_groups(const void *a, const void *b)
     return 0;
 }
 
-/* Makes one group of those of this rule. */
+/* Merges the groups of a rule into one group. */
 static void merge_groups(struct finding_groups *groups, enum roce_rule rule)
 {
     uint32_t cnt = 0;

@@ -15,9 +15,9 @@
 /* One side's requests, and what the other one said to them. */
 struct direction {
     const struct roce_endpoint_summary *mine, *its;
-    uint64_t ns;   /* of the connection */
+    uint64_t ns;   /* duration of the connection in ns */
     uint64_t naks; /* go-backs after a sequence NAK */
-    uint64_t gone; /* packets that never came to the capture point */
+    uint64_t gone; /* number of packets that never reached the capture point */
 };
 
 static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
@@ -54,13 +54,15 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
-/* A receiver that takes any order: of many late packets it asked for few, and those never came. */
+/* Returns whether the receiver accepts packets in any order: it sent NAKs for few of many late
+ * packets, and the packets of these NAKs never arrived. */
 static bool takes_any_order(const struct direction *w)
 {
     return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
 }
 
-/* A late packet and the NAK for it, as often as not: that is no loss. */
+/* Returns whether packets were reordered, not lost: at least every second sequence NAK belongs to a
+ * late packet. */
 static bool is_overtaken(const struct direction *w)
 {
     return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
@@ -132,7 +134,7 @@ static void look_lost(struct strbuf *t, const struct direction *w)
     }
 }
 
-/* READs that were advertised again although all of the answer came, if late. */
+/* Returns whether READs were retransmitted although their whole response arrived, only late. */
 static bool is_answer_overtaken(const struct direction *w)
 {
     return w->its->late_responses >= 2 && go_back_cnt(w, ROCE_CAUSE_READ_GAP) +
@@ -226,7 +228,7 @@ static void look_unready(struct strbuf *t, const struct direction *w)
                    "min_rnr_timer");
 }
 
-/* What needs no receive was put off all the same. */
+/* Returns whether requests that need no receive WQE were answered with RNR NAKs. */
 static bool is_paged(const struct direction *w)
 {
     return w->its->rnr_paged > 0;
@@ -329,7 +331,7 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     if (sum->facts.svc != ROCE_SVC_RC &&
-        sum->facts.svc != ROCE_SVC_XRC) /* nobody waits for what is lost */
+        sum->facts.svc != ROCE_SVC_XRC) /* the requester does not wait for lost packets */
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }

@@ -77,7 +77,7 @@ static bool is_one_field(const char *text)
     return text[strcspn(text, "\t\r\n")] == '\0';
 }
 
-/* -1 to go on, else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct import_options *options, bool *quiet)
 {
     int c;

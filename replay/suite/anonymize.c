@@ -39,7 +39,7 @@ void anonymizer_free(struct anonymizer *a)
 /* ---- addresses ---------------------------------------------------------------------------------
  */
 
-/* The number of an address from 1; 0 without memory. */
+/* Returns the number of an address, from 1, or 0 if out of memory. */
 static uint32_t number_of(struct keymap *map, const void *addr)
 {
     uint32_t at = keymap_add(map, addr);
@@ -61,7 +61,7 @@ static bool change_mac(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (p[0] & 1 || is_zero(p, MAC_LEN))
-        return true; /* a group */
+        return true; /* a group address stays */
     n = number_of(&a->mac, p);
     memset(p, 0, MAC_LEN);
     p[0] = 2; /* locally administered */
@@ -74,7 +74,7 @@ static bool change_ip4(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (is_zero(p, 4) || p[0] >= 224)
-        return true; /* groups, broadcast */
+        return true; /* group and broadcast addresses stay */
     n = number_of(&a->ip4, p);
     if (n == 0 || n > TEST_NET_LAST + BENCH_NET_CNT)
         return false;
@@ -100,7 +100,7 @@ static bool change_gid(struct anonymizer *a, uint8_t *p)
     return n != 0;
 }
 
-/* The addresses of the RDMA-IP CM: an IPv4 one stands in the last 4 of 16 bytes (R242). */
+/* Changes an address of the RDMA-IP CM. An IPv4 address is in the last 4 of the 16 bytes (R242). */
 static bool change_cm_ip(struct anonymizer *a, uint8_t *p)
 {
     return is_zero(p, 12) ? change_ip4(a, p + 12) : change_gid(a, p);
@@ -210,7 +210,7 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
 /* ---- checksums ---------------------------------------------------------------------------------
  */
 
-/* RFC 1071: the sum of the 16-bit words, not complemented. */
+/* Returns the sum of the 16-bit words, not complemented (RFC 1071). */
 static uint32_t sum_of(const uint8_t *p, size_t len, uint32_t sum)
 {
     for (size_t i = 0; i < len; i += 2) {
@@ -243,8 +243,8 @@ static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
     return sums;
 }
 
-/* RFC 1624: a right checksum stays right when what it covers changed from one sum to another, and a
- * wrong one wrong. */
+/* Updates a checksum after the data that it covers changed from sum `before` to sum `after` (RFC
+ * 1624). A right checksum stays right, and a wrong one stays wrong. */
 static void move_checksum(uint8_t *at, uint32_t before, uint32_t after)
 {
     uint32_t sum = (~(uint32_t)roce_bits_get(at, 0, 0, 16) & 0xFFFF) + after + (~before & 0xFFFF);

@@ -158,7 +158,7 @@ static void describe_selection(const struct replay *replay, const struct selecti
             strbuf_addf(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
 }
 
-/* Replays what was written. */
+/* Replays the capture that was written. */
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
                          struct import_result *added, struct error *error)
 {

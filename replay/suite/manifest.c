@@ -25,7 +25,7 @@ static const char *const columns[COLUMN_CNT] = {
 #undef X
 };
 
-/* Where the columns stand in a line; -1 for one that is not there. */
+/* Positions of the columns in a line; -1 for a missing column. */
 struct layout {
     int at[COLUMN_CNT];
 };

@@ -8,7 +8,7 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection, the requester of the side first. */
+/* The two QPs of a connection; the QP of the requester of this direction is first. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];
@@ -29,7 +29,7 @@ static bool same_end(const struct qp_pair *a, unsigned i, const struct qp_pair *
     return a->qpn[i] == b->qpn[k] && memcmp(a->addr[i], b->addr[k], 16) == 0;
 }
 
-/* The same connection, whoever requests. */
+/* Returns whether two pairs are one connection, in either direction. */
 static bool same_pair(const struct qp_pair *a, const struct qp_pair *b)
 {
     return (same_end(a, 0, b, 0) && same_end(a, 1, b, 1)) ||
@@ -47,7 +47,7 @@ static bool is_wanted(const struct selection *s, const struct replay *r, const s
     return false;
 }
 
-/* Whether the packet goes from one QP of a connection asked for to the other. */
+/* Returns whether a packet goes from one QP of a selected connection to the other. */
 static bool is_between_ends(const struct selection *s, const struct replay *r, uint32_t idx)
 {
     const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[idx].flow];
@@ -63,7 +63,8 @@ static bool is_between_ends(const struct selection *s, const struct replay *r, u
     return false;
 }
 
-/* Whether the exchange makes a connection asked for: its REQ or REP names the QP of its end. */
+/* Returns whether a CM exchange establishes a selected connection: its REQ or REP has the QPN of
+ * its end. */
 static bool sets_up_selected(const struct selection *s, const struct replay *r,
                              const struct cm_exchange *x)
 {

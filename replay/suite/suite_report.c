@@ -210,7 +210,7 @@ static void put_stream(FILE *out, const struct job *job, const char *what, size_
     fputs("    </testcase>\n", out);
 }
 
-/* Connections and streams whose test case fails. */
+/* Returns the number of connections and streams whose test case fails. */
 static size_t failure_cnt(const struct job *job)
 {
     const json_t *side;

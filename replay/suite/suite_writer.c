@@ -24,7 +24,8 @@ int suite_file_open(struct suite_file *file, const char *path, struct error *err
     return 0;
 }
 
-/* LINKTYPE_ numbers as libpcap has them; -1 for what is no frame of its own. */
+/* Returns the LINKTYPE_ number of libpcap for a link layer, or -1 if frames of it cannot be
+ * written. */
 static int dlt_of(enum roce_link link)
 {
     switch (link) {
@@ -147,7 +148,8 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
 /* ---- golden outputs ----------------------------------------------------------------------------
  */
 
-/* Replaces this process by `rocedrill ARGV...`, with its output in a file of the work folder. */
+/* Replaces this process by `rocedrill ARGV...`, with its output in a file of the temporary folder.
+ */
 static void run_command(const struct suite_folder *f, const char *file, char **argv)
 {
     int fd;
@@ -286,7 +288,7 @@ int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struc
     for (; rc == 0 && moved < KIND_CNT; moved++) {
         snprintf(from, sizeof(from), "%s/%s.%s", f->work, f->name, kinds[moved]);
         snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
-        /* link() does not replace what another process made meanwhile. */
+        /* link() does not replace a file that another process created meanwhile */
         if (link(from, to) != 0) {
             rc = error_set(error, "%s: %s", to, strerror(errno));
             break;

@@ -16,9 +16,9 @@
 #include "infer/setup_override.h"
 #include "report/verdict.h"
 
-/* A job and the process that does it. */
+/* A job and the process that runs the job. */
 struct worker {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0 if there is no process */
     FILE *text;
     FILE *json;
     bool done;
@@ -144,7 +144,7 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
     replay_free(&replay);
 }
 
-/* All of a file as text, from its beginning. NULL without memory. */
+/* Returns the contents of a file as text, or NULL if out of memory. */
 static char *read_back(FILE *file)
 {
     size_t cap = 4096, len = 0, n;
@@ -263,8 +263,8 @@ struct job_batch {
     struct job *jobs;
     struct worker *workers;
     size_t cnt;
-    size_t told;     /* jobs that the watcher knows of */
-    size_t finished; /* in any order */
+    size_t told;     /* number of jobs that were reported to the watcher */
+    size_t finished; /* number of jobs that finished, in any order */
     const struct job_watcher *watcher;
 };
 

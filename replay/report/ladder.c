@@ -8,7 +8,7 @@
 /* Columns between the two ends. */
 #define WIDTH 84u
 
-/* Columns that a UTF-8 text of narrow characters takes. */
+/* Returns the number of columns of a UTF-8 text of narrow characters. */
 static size_t text_columns(const char *text)
 {
     size_t cnt = 0;
@@ -51,7 +51,7 @@ static void print_arrow(FILE *out, const char *text, bool to_responder, const ch
     }
 }
 
-/* The differences of one recorded packet, below its arrow. */
+/* Prints the differences of one recorded packet below its arrow. */
 static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
     for (unsigned v = 0; v < 2; v++)
@@ -64,7 +64,7 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
         }
 }
 
-/* Of what both found, that which weighs more. */
+/* Returns the more important of the two marks of an event. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {

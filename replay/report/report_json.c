@@ -11,7 +11,7 @@
 #include "util/strbuf.h"
 #include "report/verdict.h"
 
-/* Where our RNIC stood for the responder. */
+/* Returns the results where our RNIC replaced the responder. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
     const struct rc_direction *dir = &all->session->dir[idx];

@@ -10,7 +10,7 @@
 #include "report/report_stream.h"
 #include "util/strbuf.h"
 
-/* Failures that are listed; more are counted. */
+/* Limit of the failures that are listed; further ones are only counted. */
 #define FAILURES_MAX 64u
 
 /* ---- plays -------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ static json_t *conn_json(const struct loop_summary *sum, size_t i)
     return json;
 }
 
-/* In the form of the differences of a replay, which the JUnit report reads. */
+/* Returns a failure in the form of a difference of a replay, which the JUnit report can read. */
 static json_t *failure_json(const struct loop_failure *failure)
 {
     char field[48], again[64];

@@ -14,7 +14,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Skipped flows listed; a scan of random QPs would otherwise fill the screen. */
+/* Limit of the skipped flows that are listed; a scan of random QPs would otherwise fill the screen.
+ */
 #define SKIPS_MAX 32u
 
 static void add_ends(struct strbuf *t, const struct inferred_setup *s)
@@ -246,7 +247,8 @@ static void print_around(FILE *out, const struct ladder *ladder, uint32_t event)
                  event + LADDER_AROUND);
 }
 
-/* The conversation: all of it if asked for, else around the first difference of each end. */
+/* Prints the whole conversation if the user wants it, else the part around the first difference of
+ * each end. */
 static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
                          const struct report_options *options)
 {
@@ -308,7 +310,8 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
-/* Frames whose ICRC is wrong in a way known of the peer. */
+/* Prints a line on the frames whose ICRC is wrong in a way known of the peer, and returns their
+ * number. */
 static uint32_t print_seals(FILE *out, const struct trace *trace)
 {
     const struct trace_packet *first = NULL;

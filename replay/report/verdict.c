@@ -67,7 +67,7 @@ const char *report_skip_reason(const struct replay *r)
     for (size_t i = 0; i < r->dgrams.cnt; i++)
         if (r->dgrams.stream[i].skip)
             return r->dgrams.stream[i].skip;
-    /* Data says more about a capture than the connection management around it. */
+    /* The results for data matter more than those for the connection management around the data. */
     for (size_t i = 0; i < r->connections.skip_cnt; i++)
         if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
             return r->connections.skip[i].reason;

@@ -22,7 +22,7 @@ static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct
 void infer_corruption(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN, rnr = INT64_MIN;
-    int64_t last = -1; /* step of the latest sign of loss */
+    int64_t last = -1; /* event of the latest sign of loss */
     struct roce_reth read = {0};
     bool tail;
 
@@ -64,7 +64,7 @@ void infer_corruption(struct inferred_setup *s)
     }
 }
 
-/* How many PSNs a request takes, if data answers it; else 0. */
+/* Returns the number of PSNs that a request uses if its response has data, else 0. */
 static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event);

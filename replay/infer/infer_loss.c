@@ -35,7 +35,8 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
-/* The NAK that ended the connection: no later response shows that its request was executed. */
+/* Finds the NAK that ended the connection: no later response shows that its request was executed.
+ */
 static void find_refusal(struct inferred_setup *s)
 {
     int64_t later = INT64_MIN;

@@ -14,19 +14,19 @@
 #define READ_FREE  (UINT64_C(64) << 20)
 #define READ_RATIO 64
 
-/* How many requests may be retransmissions before the first new one. */
+/* Limit of the requests that may be retransmissions before the first new request. */
 #define FIRST_TRIES 256
 
-/* How far before the first captured request a lost first one may be. */
+/* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
 /* How close below its wrap an MSN base is not believed on the word of one response. */
 #define MSN_WRAP 0x10000u
 
-/* How many different MSN bases may compete. */
+/* Limit of the different MSN bases that may compete. */
 #define BASES_MAX 64
 
-/* The PSN up to which a response says that everything arrived, executed or refused. */
+/* Returns the PSN up to which a response shows that all requests arrived, executed or refused. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
@@ -322,7 +322,7 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
         s->max_recv = e->off + e->len;
 }
 
-/* Makes every copy of a refused SEND's message find a receive WQE that ends before it. */
+/* Makes every copy of a refused SEND's message find a receive WQE that ends before packet `e`. */
 static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
     int64_t first = s->req[e->msg_first].rel;

@@ -6,14 +6,14 @@
 #include "device/rnic.h"
 #include "infer/infer_loss.h"
 
-/* A request that was captured. */
+/* A captured request. */
 struct seen {
     int64_t rel;
     uint32_t step;
     bool damaged;
 };
 
-/* By PSN, undamaged ones first, then in capture order. */
+/* Compares by PSN, then undamaged before damaged, then by capture order. */
 static int seen_cmp(const void *a, const void *b)
 {
     const struct seen *x = a, *y = b;
@@ -44,14 +44,14 @@ static bool is_fetch(enum roce_kind kind)
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
 }
 
-/* PSNs that a READ takes: as many as its response has packets. */
+/* Returns the number of PSNs that a READ uses: one for each packet of its response. */
 static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *pkt)
 {
     return pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, s->mtu) : 1;
 }
 
-/* Takes a packet into the message it belongs to. 1, 0 if it does not continue what is there, or -1
- * without memory. */
+/* Adds a packet to its message. Returns 1, 0 if the packet does not continue the open message, or
+ * -1 if out of memory. */
 static int add_request_packet(struct work_requests *w, const struct seen *seen, int64_t expect)
 {
     const struct inferred_setup *s = w->setup;
@@ -90,8 +90,8 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     return 1;
 }
 
-/* The first step before which a request may have been sent: a response just before it may have
- * crossed it on the way to the requester. */
+/* Returns the first event before which a request may have been sent. A response just before that
+ * event may have crossed the request on its way to the requester. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -179,12 +179,12 @@ static const char *unpostable(const struct work_requests *w)
     return w->cnt ? NULL : "no message begins in the capture";
 }
 
-/* Returns whether the recorded requester had more READs and atomics unanswered at a time than ours
- * can (R130). */
+/* Returns whether the recorded requester had more READs and atomics in flight than ours can have
+ * (R130). */
 static bool too_many_fetches(const struct work_requests *w)
 {
     const struct inferred_setup *s = w->setup;
-    int64_t asked = INT64_MIN;  /* highest PSN */
+    int64_t asked = INT64_MIN;  /* highest PSN requested */
     size_t begun = 0, done = 0; /* works looked at */
     uint32_t out = 0;
 
@@ -222,7 +222,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
         return -1;
     for (size_t i = 0; i < cnt && rc == 1; i++) {
         if (seen[i].rel < expect)
-            continue; /* retransmitted */
+            continue; /* a retransmission */
         if (seen[i].rel > expect) {
             w->after_gap = (uint32_t)(cnt - i);
             break;

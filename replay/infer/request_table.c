@@ -55,18 +55,19 @@ static int seen_cmp(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* The message that is open while the request packets are walked. */
+/* The message that is open during the walk through the request packets. */
 struct open_msg {
     bool open;
     enum roce_kind kind;
-    uint32_t first; /* request packet */
+    uint32_t first; /* index of its first request packet */
     uint64_t va;
     uint32_t rkey;
     uint64_t total; /* RETH DMALen */
     uint64_t off;
 };
 
-/* A FLUSH or ATOMIC WRITE that no responder can serve, for its form (annex A19; R126). */
+/* Returns whether a FLUSH or ATOMIC WRITE has a form that no responder can serve (annex A19; R126).
+ */
 static bool a19_invalid(const struct roce_pkt *pkt)
 {
     if (pkt->op->kind == ROCE_KIND_ATOMIC_WRITE)
@@ -98,7 +99,7 @@ static bool length_fits(const struct roce_opcode *op, const struct request_pkt *
     return m->off + e->len < m->total;
 }
 
-/* Fills in an request packet from its packet and the message it is part of. */
+/* Fills in a request packet from its captured packet and the message to which it belongs. */
 static void read_entry(const struct inferred_setup *s, struct request_pkt *e, uint32_t idx,
                        struct open_msg *m)
 {
@@ -138,7 +139,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
         break;
     case ROCE_KIND_FLUSH:
     case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;
-    default: e->invalid = true; break; /* reserved: not served */
+    default: e->invalid = true; break; /* a reserved opcode is not served */
     }
     e->msg_first = m->first;
     e->off = (uint32_t)m->off;

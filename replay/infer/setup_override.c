@@ -203,7 +203,7 @@ struct host_override *setup_override_host(struct setup_override *override,
     return NULL;
 }
 
-/* Returns whether the capture has a responder for the device. */
+/* Returns whether the capture has a responder for a host of the file. */
 static bool is_there(const struct setup_override *override, const struct session *session,
                      size_t index)
 {

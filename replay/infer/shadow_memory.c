@@ -7,7 +7,8 @@
 
 enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
 
-/* How long explanations may be looked for in one capture; after that a contradiction stands. */
+/* Limit of the search steps for explanations in one capture; beyond the limit, a contradiction is
+ * reported. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
 /* A buffer that was filled again differs in at least this many bytes, and in most of them. */
@@ -181,7 +182,7 @@ static int touch_pages(struct shadow_memory *memory, struct shadow_region *regio
     return memory->pages > MEMORY_PAGES_MAX ? -1 : 0;
 }
 
-/* The byte at `va` as `write` left it, or -1 if it does not cover it. */
+/* Returns the byte at `va` after `write`, or -1 if `write` does not cover the byte. */
 static int byte_of(const struct shadow_write *write, uint64_t va)
 {
     if (va < write->va || va - write->va >= write->len)
@@ -189,7 +190,7 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Returns whether the value now seen was written by means of another key for the same memory. */
+/* Returns whether the value now seen was written through another R_Key of this memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {
@@ -204,8 +205,8 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
     return false;
 }
 
-/* Returns whether the responder's program filled the buffer again: most bytes of it changed, after
- * the last remote write, and after something told the program that the write had come. */
+/* Returns whether the responder's program refilled the buffer. Then most of its bytes changed after
+ * the last remote write, and after a packet informed the program of that write. */
 static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
                      const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {

@@ -10,9 +10,8 @@
 #include "flow/flow.h"
 #include "util/strbuf.h"
 
-#define HISTORY_EVENTS                                                                             \
-    8 /* enough for the last transmissions of a request and the packets between                    \
-       * them */
+/* Enough for the last transmissions of a request and the packets between them. */
+#define HISTORY_EVENTS 8
 
 struct history_event {
     uint32_t first_frame, last_frame, cnt;
@@ -29,8 +28,8 @@ struct history_event {
 
 struct event_history;
 
-struct event_history *
-event_history_new(void); /* Returns a new history, or NULL if out of memory. */
+/* Returns a new history, or NULL if out of memory. */
+struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
 /* Adds a packet with the observer's analysis of it. */

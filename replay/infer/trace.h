@@ -42,7 +42,7 @@ struct trace_packet {
     bool ackreq;
     bool dropped;     /* a conformant receiver drops the packet because of its form or its ICRC */
     bool cut;         /* the capture has only a part of the frame, and we did not complete it */
-    bool zero_filled; /* the capture lacked payload bytes: we added zeros and a matching ICRC */
+    bool zero_filled; /* we added zeros for missing payload, and a matching ICRC */
 };
 
 struct trace_flow {
@@ -54,8 +54,7 @@ struct trace_flow {
     uint32_t hosts;   /* number of the host pair (src, dst, encap) in trace.hosts */
     uint32_t reverse; /* number of the reverse pair (dst, src, encap), or KEYMAP_NONE */
     uint32_t good;    /* number of packets that a receiver does not drop */
-    uint8_t
-        macs[12]; /* destination and source MAC address of the first frame, valid if `has_macs` */
+    uint8_t macs[12]; /* destination and source MAC of the first frame, if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */
     size_t cnt;

@@ -29,12 +29,11 @@ struct job_options {
 struct job {
     const struct capture_item *item;
     enum outcome outcome;
-    enum outcome
-        expected; /* outcome of the manifest; for a closed loop, to pass or to be skipped */
-    char *text;   /* text report; "" if options.text was not set */
-    json_t *json; /* report_json(), or {file, verdict: ERROR, error} */
-    char *error;  /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
-                   * NULL */
+    enum outcome expected; /* of the manifest; for a closed loop, to pass or to be skipped */
+    char *text;            /* text report; "" if options.text was not set */
+    json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
+    char *error; /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
+                  * NULL */
 };
 
 /* Callbacks: job_done() is called for each finished job, in the order of the jobs. job_progress()

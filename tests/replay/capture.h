@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Capture: a capture under construction: frames with times, to be written to a temporary pcap file
- * and replayed from there.
+ * Capture: a list of frames with timestamps that a test builds, writes to a temporary pcap file,
+ * and replays.
  */
 #ifndef TEST_CAPTURE_H
 #define TEST_CAPTURE_H
@@ -12,8 +12,8 @@
 struct capture_frame {
     uint8_t *data;
     uint32_t len;
-    uint32_t wire_len; /* 0: the same */
-    uint64_t time;     /* ns */
+    uint32_t wire_len; /* length on the wire in bytes; 0 if equal to `len` */
+    uint64_t time;     /* timestamp in ns */
 };
 
 struct capture {
@@ -24,25 +24,28 @@ struct capture {
 
 void capture_free(struct capture *capture);
 
-/* Appends a copy of the frame, or puts it in the place of frame `at` (0 is the first). */
+/* capture_add() appends a copy of the frame. capture_put() replaces frame `at` (0 is the first) by
+ * a copy. */
 void capture_add(struct capture *capture, const uint8_t *data, size_t len, uint64_t time);
 void capture_put(struct capture *capture, size_t at, const uint8_t *data, size_t len);
 
-/* Reads a capture file; false if it cannot be read. */
+/* Reads a capture file. Returns false if the file cannot be read. */
 bool capture_load(struct capture *capture, const char *path);
 
-/* Writes to a new temporary file and replays it; see replay_run(). The file is gone afterwards. */
+/* Writes the capture to a temporary file, replays that file and deletes it. Returns the result of
+ * replay_run(). */
 int capture_replay(const struct capture *capture, const struct replay_options *options,
                    struct replay *replay, struct error *error);
 
-/* Writes it to a file, for somebody to look at. */
+/* Writes the capture to a file, for later inspection by hand. */
 void capture_keep(const struct capture *capture, const char *path);
 
-/* A temporary file with these bytes; the caller unlinks it and frees its name. */
+/* Creates a temporary file with these bytes. Returns its path. The caller unlinks the file and
+ * frees the path. */
 char *capture_temp(const void *bytes, size_t len);
 
-/* Whether the comparison has a difference (not a known deviation) in this frame (1 is the first),
- * in `field` unless that is NULL. */
+/* Checks whether the comparison of responses found a difference (not a known deviation) in this
+ * frame (1 is the first). If `field` is not NULL, the difference must be in that field. */
 bool capture_differs(const struct replay *replay, uint32_t frame, const char *field);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Recording: a random conversation of two of our own devices in the simulation, as a capture.
+ * Recording: a random conversation between two simulated devices of ours, as a capture.
  */
 #ifndef TEST_RECORDING_H
 #define TEST_RECORDING_H
@@ -9,8 +9,9 @@
 #include "capture.h"
 #include "support/qp_pair.h"
 
-/* Two QPs a side, of the type that `opts` says, both sides with random work requests. false if it
- * cannot be made; the test fails then. */
+/* Simulates two devices with two QPs each, of the type in `opts`, that both post random work
+ * requests, and records their frames. If that fails, the test fails and the function returns false.
+ */
 bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opts *opts,
                     uint32_t loss_ppm);
 

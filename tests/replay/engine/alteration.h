@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Alteration: one packet of a capture changed in one obligation, so that somebody who sends that is
- * wrong: the answers of a responder, and what a requester sends again.
+ * Alteration: changes one packet of a capture in one obligation, so that its sender violates the
+ * protocol. Altered packets are a responder's answers and a requester's retransmissions.
  */
 #ifndef TESTS_REPLAY_ENGINE_ALTERATION_H
 #define TESTS_REPLAY_ENGINE_ALTERATION_H
@@ -13,8 +13,8 @@
 #define ALTERATIONS(X)                                                \
     X(SYNDROME_SEQ,    "syndrome to NAK 0x60")                        \
     X(SYNDROME_ACCESS, "syndrome to NAK 0x62")                        \
-    X(SYNDROME_ACK,    "syndrome to ACK")    /* a NAK that is missing */ \
-    X(MSN_UP,          "MSN + 1")            /* an execution too many */ \
+    X(SYNDROME_ACK,    "syndrome to ACK")    /* hides a NAK */ \
+    X(MSN_UP,          "MSN + 1")            /* one execution too many */ \
     X(MSN_FAR,         "MSN + 4096")                                  \
     X(PSN_UP,          "PSN + 1")                                     \
     X(PSN_DOWN,        "PSN - 1")                                     \
@@ -31,7 +31,7 @@
     X(AGAIN_RKEY,      "sent again: R_Key")                           \
     X(AGAIN_OPERAND,   "sent again: atomic operand")                  \
     X(AGAIN_PKEY,      "sent again: P_Key")                           \
-    X(AGAIN_EARLIER,   "sent again: from PSN - 1") /* a wrong restart */
+    X(AGAIN_EARLIER,   "sent again: from PSN - 1") /* restarts too early */
 /* clang-format on */
 
 enum alteration {
@@ -39,13 +39,13 @@ enum alteration {
     ALTERATIONS(ALTERATION)
 #undef ALTERATION
         ALTER_CNT,
-    ALTER_AGAIN = ALTER_AGAIN_PSN_UP /* from here on: of requests that are sent again */
+    ALTER_AGAIN = ALTER_AGAIN_PSN_UP /* from here on: alterations of retransmitted requests */
 };
 
 const char *alteration_name(enum alteration kind);
 
-/* The frame (1 is the first) as it is when altered, in `buf` of ROCE_FRAME_MAX bytes. Its length; 0
- * if this kind of packet has no such obligation; -1 if it cannot be built. */
+/* Builds the altered copy of a frame (1 is the first) in `buf` of ROCE_FRAME_MAX bytes. Returns its
+ * length, 0 if this kind of packet has no such obligation, or -1 if the frame cannot be built. */
 int alteration_make(enum alteration kind, const struct capture *capture, uint32_t frame,
                     uint8_t *buf);
 

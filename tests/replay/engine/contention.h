@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Contention: several connections between two simulated devices that write, read, and change with
- * atomics the same few bytes at both ends, so that a result depends on the order in which the
- * responder happens to execute them.
+ * Contention: two simulated devices with several connections that access the same few bytes at
+ * both ends. Their WRITEs, READs and atomics overlap, so each result depends on the order in
+ * which the responder executes requests.
  */
 #ifndef TESTS_REPLAY_ENGINE_CONTENTION_H
 #define TESTS_REPLAY_ENGINE_CONTENTION_H
@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include "support/qp_pair.h"
 
-/* Makes the devices and their load from the seed. contention_run() plays it to its end and asserts
- * that all completes. One load at a time. */
+/* Creates the devices and their work requests from the seed. contention_run() simulates until all
+ * work requests are done, and asserts that all completed. Only one pair of devices exists at a
+ * time. */
 struct qp_pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
                                  const struct simnet_path *path);
 void contention_run(void);

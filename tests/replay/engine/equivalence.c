@@ -10,7 +10,7 @@
 #include "infer/setup_override.h"
 #include "report/verdict.h"
 
-/* How far from the PSN of an answer the request is that the capture may lack. */
+/* Largest distance in PSNs between an answer and the request that the capture may lack. */
 #define NEAR 16
 
 const char *equivalence_name(enum equivalence equivalence)
@@ -21,7 +21,8 @@ const char *equivalence_name(enum equivalence equivalence)
     return names[equivalence];
 }
 
-/* The recorded answer in this frame: its side and step. False if none of a side is there. */
+/* Finds the recorded answer in this frame. Sets its direction and event. Returns false if no
+ * direction has an answer in this frame. */
 static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *event)
 {
     for (*run = 0; *run < replay->session.dir_cnt; ++*run) {
@@ -34,7 +35,8 @@ static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run
     return false;
 }
 
-/* An ACK that our RNIC, which had executed as much by then, may have sent as well. */
+/* Checks whether the answer is an ACK that our RNIC may have sent as well, given the requests
+ * executed by then. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
     const struct inferred_setup *s;
@@ -48,7 +50,7 @@ static bool is_free_ack(const struct replay *replay, uint32_t frame)
            event_is_syndrome(s, event, ROCE_SYN_ACK) && request_table_msn_fits(s, event);
 }
 
-/* Whether the answer was judged, and found right. */
+/* Checks whether the answer was judged and found right. */
 static bool is_right(const struct replay *replay, uint32_t frame)
 {
     uint32_t event;
@@ -59,7 +61,8 @@ static bool is_right(const struct replay *replay, uint32_t frame)
             replay->session.dir[run].setup.event[event].before_first);
 }
 
-/* Whether the alteration is seen by who knows what the devices had. */
+/* Checks whether the replay finds a difference in this frame when it uses the setup file of the
+ * original capture. */
 static bool is_seen_with(const char *setup, const struct capture *capture, const char *quirks,
                          uint32_t frame)
 {
@@ -81,7 +84,8 @@ static bool is_seen_with(const char *setup, const struct capture *capture, const
     return seen;
 }
 
-/* Replays the capture without the frames that are `out`; replay_free() is wanted. */
+/* Replays the capture without the frames marked in `out`. Returns the verdict. Call replay_free()
+ * on *replay afterwards. */
 static enum verdict replay_without(const struct capture *capture, const char *quirks,
                                    const bool *out, struct replay *replay, struct error *error)
 {
@@ -98,7 +102,8 @@ static enum verdict replay_without(const struct capture *capture, const char *qu
     return verdict;
 }
 
-/* Whether nothing in the rest of the original speaks against the loss of the frame. */
+/* Checks whether the original capture still passes without the frame, so that the frame may have
+ * been lost. */
 static bool holds_without(const struct subject *subject, uint32_t frame)
 {
     bool *out = calloc(subject->original.cnt + 1, sizeof(*out));
@@ -114,7 +119,7 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
     return holds;
 }
 
-/* Whether the request is the first of its PSN that is whole, so that it tells what was posted. */
+/* Checks whether the request is the first complete one of its PSN, and so shows what was posted. */
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
@@ -127,7 +132,8 @@ static bool is_first(const struct replay *replay, uint32_t frame)
     return false;
 }
 
-/* Marks the frames of answers that the recorded requesters cannot have got; how many. */
+/* Marks the frames of answers that the recorded requesters cannot have received. Returns their
+ * number. */
 static size_t mark_lost(const struct replay *replay, bool *lost)
 {
     size_t cnt = 0;
@@ -192,8 +198,8 @@ static bool is_nak_of_other(const struct subject *subject, const struct replay *
     return other;
 }
 
-/* Whether it holds, with nothing in doubt, when the request of frame `copy` is there once more, at
- * place `at`; the answer is in `frame` without it. */
+/* Checks whether the capture passes, without inconclusive answers, when a copy of frame `copy` is
+ * inserted at index `at`. `frame` is the frame number of the answer before the insertion. */
 static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t copy, size_t at)
 {
     const struct capture *c = &subject->capture;
@@ -216,7 +222,8 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
     return holds;
 }
 
-/* Tries every request of the connection, just before the answer and just after it. */
+/* Inserts a copy of each request near the answer's PSN, just before the answer and just after it.
+ * Returns whether one of these captures passes. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mutants: plays a folder of captures against a device that breaks one rule on purpose, for each
- * fault of transport/faults.def, and prints which capture notices it. What no recorded answer shows
- * is looked for in closed loops with losses and copies. Status 0 if the device without fault comes
- * out as expected and each fault is noticed that has no reason not to be, 1 if not.
+ * Mutants: replays a folder of captures against a device that breaks one rule on purpose, once
+ * per fault of transport/faults.def. Prints the captures that notice each fault. Faults that no
+ * recorded answer shows are looked for in closed loops with losses and duplicates.
  *
- *   rocedrill_mutants FOLDER [FAULT...]     only these; then every capture that notices is named
+ * Exit status 0: the device without a fault gives the expected results, and every fault without
+ * a documented excuse is noticed. Exit status 1 otherwise.
+ *
+ * Usage: `rocedrill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and
+ * every capture that notices one is named.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,8 @@
 #include "suite/worker_pool.h"
 #include "transport/fault.h"
 
-/* A fault may make a play go on for ever; then that is what is noticed. */
+/* Time limit in seconds: a fault may make a replay run forever. Running into the limit counts as
+ * noticed. */
 #define SECONDS_MAX 100
 
 #define NAMED_MAX 3u
@@ -31,7 +35,8 @@ static const struct {
 #undef FAULT
 };
 
-/* In a process of its own: prints the captures that come out unexpectedly, and returns how many. */
+/* Replays all captures. Prints those with an unexpected result, and returns how many there are.
+ * Runs in a child process. */
 static unsigned play(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct job_options options = {.closed = closed};
@@ -58,7 +63,8 @@ static unsigned play(const struct capture_set *corpus, const struct loop_options
     return cnt;
 }
 
-/* Whether the fault is noticed. */
+/* Replays all captures in a child process. Returns whether the fault is noticed: by an unexpected
+ * result or by a signal. */
 static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     pid_t pid;

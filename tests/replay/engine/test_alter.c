@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Sensitivity: every answer of every recorded capture that replays, and every request that is sent
- * again, is altered in one obligation at a time, and the replay has to fail.
+ * Sensitivity: alters packets of every recorded capture that replays, and expects each replay to
+ * fail. Altered are answers and retransmitted requests, one packet and one obligation at a time.
  *
- * Some altered captures are right: a conformant device may have sent just that. Which, is not
- * listed by hand but found out, by replaying once more; see equivalence.h. What else passes is
- * missed. Captures with loss, RNR or damage are counted apart from those without.
+ * Some altered captures are correct, because a conformant device may have sent exactly that.
+ * Further replays find these cases; there is no list made by hand (see equivalence.h). Any other
+ * altered capture that passes counts as missed. Captures with loss, RNR NAKs or damage are
+ * counted apart from the others.
  *
- * A frame that is only taken out is no mutant: captures lack frames, and none may fail for that
- * (test_incomplete.c). A NAK that is missing is one with an ACK in its place; devices that do not
- * send it are among those of mutants.c.
+ * Removing a frame is no alteration: captures lack frames, and no replay may fail for that
+ * (test_incomplete.c). A missing NAK is tried here by an ACK in its place. Devices that do not
+ * send the NAK are among the faults of mutants.c.
  *
- * ALTER_ONLY=words takes only the captures with these words in their name; ALTER_VERBOSE=1 names
- * what was not caught where it was done; ALTER_KEEP=FOLDER keeps those captures.
+ * ALTER_ONLY=words uses only captures with these words in their name. ALTER_VERBOSE=1 prints
+ * each alteration that was not found in its own frame. ALTER_KEEP=FOLDER stores the captures of
+ * missed alterations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +32,16 @@ struct tally {
     unsigned equal[EQUIVALENCE_CNT];
 };
 
-/* Of how many on a share is judged. */
+/* Number of wrong captures of one kind from which on the share of caught ones is asserted. */
 #define OFTEN 20u
 
-/* Captures without and with loss, RNR or damage. */
+/* Classes of captures: without, and with, loss, RNR NAKs or damage. */
 enum { CLEAN, LOSSY, CLASSES };
 
 /* ---- one alteration -----------------------------------------------------------------------------
  */
 
-/* Whether either end's differences name the frame. */
+/* Checks whether a difference of the requester or of the responder is in this frame. */
 static bool is_named(const struct replay *replay, uint32_t frame)
 {
     const struct request_comparison *all = &replay->requests;
@@ -125,7 +127,8 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
 /* ---- one capture --------------------------------------------------------------------------------
  */
 
-/* Nothing was lost, repeated or damaged, and every side has enough answers to agree on a base. */
+/* Checks that nothing was lost, repeated or damaged, and that every direction has at least three
+ * compared answers. */
 static bool is_clean(const struct replay *replay)
 {
     for (size_t r = 0; r < replay->session.dir_cnt; r++) {
@@ -138,7 +141,8 @@ static bool is_clean(const struct replay *replay)
     return true;
 }
 
-/* The frames of answers that were judged and found right. */
+/* Returns the frames of answers that were judged and found right. The caller frees the array.
+ * Returns NULL if out of memory. */
 static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
 {
     uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
@@ -154,7 +158,9 @@ static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
     return frame;
 }
 
-/* ... and of requests that were sent again, by the requester and not by the wire. */
+/* Returns the frames of requests that the requester (not the wire) retransmitted and that were
+ * found right. With `begins`, only frames where going back begins. The caller frees the array.
+ * Returns NULL if out of memory. */
 static uint32_t *right_requests(const struct replay *replay, bool begins, size_t *cnt)
 {
     uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
@@ -173,7 +179,8 @@ static uint32_t *right_requests(const struct replay *replay, bool begins, size_t
     return frame;
 }
 
-/* Long captures say the same thing many times: at most 40 packets, spread over the whole. */
+/* Alters at most 40 packets, spread over the whole capture: long captures repeat the same
+ * situations. */
 static void alter_frames(struct subject *subject, uint32_t *frame, size_t cnt, unsigned from,
                          unsigned to, struct tally *tally)
 {
@@ -238,7 +245,7 @@ static unsigned equals(const struct tally *t)
     return cnt;
 }
 
-/* In a hundred of those that are wrong, so many are caught. */
+/* Returns the percentage of wrong captures that are caught. */
 static double share(const struct tally *t)
 {
     unsigned wrong = t->tried - equals(t);
@@ -275,7 +282,8 @@ static struct tally sum_up(const char *title, const struct tally *tally)
     return all;
 }
 
-/* Of all 99 in a hundred are caught, and of each kind that is wrong often at least `each`. */
+/* Expects that at least 99 % of all wrong captures are caught, and at least `each` percent of each
+ * kind with OFTEN or more wrong captures. */
 static void expect_caught(const char *title, const struct tally *tally, double each)
 {
     struct tally all = sum_up(title, tally);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of the communication manager's exchanges: recorded ones hold at both ends, altered ones
- * differ where they were altered, and ones that lack messages never do. */
+/* Replay of CM exchanges: recorded exchanges hold at both ends, altered exchanges differ in the
+ * altered message, and exchanges that lack messages never differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool run(const struct capture *c, struct replay *r)
     return false;
 }
 
-/* The message of a frame (1 is the first), changed by `change`, in its place. */
+/* Replaces the CM message in a frame (1 is the first) by one that `change` altered. */
 static void alter(struct capture *c, uint32_t frame, void (*change)(struct roce_cm_msg *))
 {
     struct capture_frame *f = &c->frame[frame - 1];
@@ -135,7 +135,7 @@ static void altered_messages_are_seen(void)
     expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
-/* Every recorded exchange, whole and with any one or two of its frames missing. */
+/* Replays every recorded exchange, complete and without any one or two of its frames. */
 static void missing_messages_never_differ(void)
 {
     static const char *const names[] = {

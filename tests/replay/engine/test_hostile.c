@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hostile captures: real ones with bytes changed, frames dropped, repeated, swapped and cut at
- * random, with the ICRC made right again half of the time. Whatever comes out, replay ends with a
- * verdict or an error; the sanitizer builds watch the rest.
+ * Hostile captures: recorded captures with bytes changed and frames dropped, repeated, swapped
+ * or cut at random. Half of the changed packets have a recomputed ICRC. The replay must end with
+ * a verdict or an error. The sanitizer builds detect memory errors.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "wire/bytes.h"
 #include "report/verdict.h"
 
-#define ROUNDS 12 /* per capture */
+#define ROUNDS 12 /* altered copies of each capture */
 
 static void fix_icrc(struct capture_frame *f)
 {
@@ -42,15 +42,15 @@ static void spoil(struct capture *c, struct rng *rng)
             g->data = swap.data;
             g->len = swap.len;
             break;
-        case 1: /* repeat one at the end */ capture_add(c, f->data, f->len, f->time); break;
-        case 2: /* cut one */
+        case 1: /* append a copy of a frame */ capture_add(c, f->data, f->len, f->time); break;
+        case 2: /* cut a frame short */
             if (f->len)
                 f->len = rng_below(rng, f->len);
             break;
-        case 3: /* one replaces another */
+        case 3: /* replace a frame by another */
             capture_put(c, (size_t)(g - c->frame), f->data, f->len);
             break;
-        default: /* change a byte behind the IP header, where it matters */
+        default: /* change one of the first 48 bytes after the UDP header */
             if (f->len > 42) {
                 f->data[42 + rng_below(rng, f->len - 42 < 48 ? f->len - 42 : 48)] =
                     (uint8_t)rng_u64(rng);
@@ -97,7 +97,7 @@ static void spoilt_captures_end_in_a_verdict(void)
     CU_ASSERT(cnt[VERDICT_PASS] + cnt[VERDICT_FAIL] > 0);
 }
 
-/* The file itself, bytes changed anywhere. */
+/* Changes bytes anywhere in the capture file, including its headers. */
 static void spoilt_files_end_in_a_verdict(void)
 {
     struct rng rng = rng_seed();

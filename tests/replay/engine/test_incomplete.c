@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Incomplete captures: every recorded capture that replays and passes is made worse as capture
- * points do: it begins late or ends early, a frame is missing, frames are cut, one direction is not
- * there. The recorded responder did nothing wrong, so that no replay of these may fail.
+ * Incomplete captures: degrades every recorded capture that replays and passes, as a bad capture
+ * point would. The capture begins late or ends early, lacks a frame or a direction, or has
+ * truncated frames. The recorded responder did nothing wrong, so no such replay may fail.
  *
- * Where several frames of one exchange are missing at random, a NAK and what led to it for example,
- * what is left can be just what a wrong responder would show. Such are rare, and bounded here.
+ * If several frames of one exchange are missing at random, such as a NAK and its cause, the rest
+ * can look exactly like a wrong responder. Such cases are rare, and this test limits their
+ * share.
  *
- * INCOMPLETE_ALL=1 tries every position and ten times as many random losses; INCOMPLETE_ONLY=words
- * only the captures with these words in their name; INCOMPLETE_VERBOSE=1 names what is
- * inconclusive.
+ * INCOMPLETE_ALL=1 tries every position and ten times as many random losses.
+ * INCOMPLETE_ONLY=words uses only captures with these words in their name. INCOMPLETE_VERBOSE=1
+ * names inconclusive captures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@
 #include "support/suite.h"
 #include "report/verdict.h"
 
-/* Positions tried in one capture for each kind, and rounds of random loss. */
+/* Number of positions tried in one capture for each kind, and number of rounds of random loss. */
 #define POSITIONS 40u
 #define ROUNDS    10u
 
-/* Of random losses, one in so many may look like an error: measured is one in a thousand. */
+/* With random losses, at most one failure per RARE passes. Measured is one in a thousand. */
 #define RARE 150u
 
 enum kind { HEAD, TAIL, DROP, RANDOM, SNAP_96, SNAP_128, ONE_WAY, KIND_CNT };
@@ -36,7 +37,7 @@ static const char *const names[KIND_CNT] = {
 
 struct tally {
     unsigned verdict[3];
-    unsigned inconclusive; /* of those that passed: with answers that were not judged */
+    unsigned inconclusive; /* passed captures that have answers which were not judged */
     unsigned refused;
 };
 
@@ -46,7 +47,7 @@ struct original {
     struct capture capture;
 };
 
-/* Which frames of the original a variant has: a copy that shares their bytes. */
+/* Copies the frames of the original for which has() returns true. The copy shares their bytes. */
 static struct capture pick(const struct original *o, bool (*has)(const void *arg, size_t at),
                            const void *arg)
 {
@@ -102,7 +103,7 @@ static void try_one(const struct original *o, struct capture *variant, enum kind
             printf("%s: %s, %s: %u inconclusive\n", o->name, names[kind], what, inconclusive);
     }
     replay_free(&replay);
-    free(variant->frame); /* the bytes are the original's */
+    free(variant->frame); /* the frame bytes belong to the original */
 }
 
 static bool is_from(const void *arg, size_t at)
@@ -177,7 +178,8 @@ static void try_snaplen(const struct original *o, uint32_t snaplen, enum kind ki
     try_one(o, &c, kind, "all frames", &tally[kind]);
 }
 
-/* Without the frames to one of the first two hosts that appear. */
+/* Tries the capture without the frames sent to one of the first two hosts, for each of these hosts.
+ */
 static void try_one_way(const struct original *o, struct tally *tally)
 {
     bool *has = calloc(o->capture.cnt + 1, sizeof(*has));
@@ -260,7 +262,7 @@ static void no_incomplete_capture_fails(void)
                t->verdict[VERDICT_SKIPPED], t->verdict[VERDICT_FAIL], t->refused);
         CU_ASSERT(t->refused == 0);
     }
-    /* Most of what is left of a capture without one frame is still judged, and passes. */
+    /* Most captures that lack one frame are still judged, and pass. */
     CU_ASSERT(only ||
               tally[DROP].verdict[VERDICT_PASS] > 10 * tally[DROP].verdict[VERDICT_SKIPPED]);
     CU_ASSERT(tally[RANDOM].verdict[VERDICT_FAIL] * RARE <= tally[RANDOM].verdict[VERDICT_PASS]);

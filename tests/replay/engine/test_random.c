@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Recordings that nobody chose: random loads of two simulated devices, recorded at one of them or
- * between them, on a perfect network and on bad ones, are replayed on both sides. Whatever our own
- * devices did is right, so that each difference is one of the harness. ROCEDRILL_RUNS says how many
- * (40), ROCEDRILL_FIRST the first seed (1), ROCEDRILL_SEED a single one, ROCEDRILL_KEEP a folder
- * for those that fail; the fractions are printed with each reason.
+ * Random recordings: two simulated devices exchange random work requests, on a perfect network
+ * and on bad ones. The frames are recorded at one device or between both, and replayed for both
+ * roles. Our own devices are correct, so each difference is an error of the harness.
+ *
+ * ROCEDRILL_RUNS is the number of recordings (40), ROCEDRILL_FIRST the first seed (1),
+ * ROCEDRILL_SEED a single seed. ROCEDRILL_KEEP is a folder for recordings that fail. The test
+ * prints the share of each verdict with its reasons.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +20,16 @@
 
 #define REASONS_MAX 64u
 
-/* Where the recording is made: of what a node sends and gets, or of all that both send. */
+/* Capture point: frames that a node sends and receives, or all frames that both nodes send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
 
-/* A sort of recordings. */
+/* A kind of recording. */
 struct sort {
     const char *what;
-    const char *file; /* what those that fail are called */
+    const char *file; /* file name prefix of recordings that fail */
     void (*record)(uint64_t seed, struct rng *rng, unsigned qp_max, const struct simnet_path *path);
     unsigned qp_max;
-    bool bad; /* the network */
+    bool bad; /* whether the network is bad */
     unsigned percent;
 };
 
@@ -85,7 +87,7 @@ static void note(enum verdict verdict, const char *text)
     reasons[i].cnt++;
 }
 
-/* Why it did not pass, without what is another in each recording. */
+/* Counts why the recording did not pass, without details that differ between recordings. */
 static void note_reasons(const struct replay *replay, enum verdict verdict)
 {
     char text[256];
@@ -113,7 +115,7 @@ static void keep(uint64_t seed, const struct sort *sort)
     capture_keep(&tap.capture, path);
 }
 
-/* The tap between a load and its network. */
+/* Inserts the tap between the devices and their network. */
 static void tap_in(struct qp_pair *pair)
 {
     tap.observe = pair->net.observe;
@@ -192,7 +194,8 @@ static void tell(const char *what, const unsigned cnt[3], uint64_t runs)
     memset(reasons, 0, sizeof(reasons));
 }
 
-/* Counts the verdicts of many; the seeds that fail are printed. */
+/* Makes and replays ROCEDRILL_RUNS recordings, and counts their verdicts. Prints the seeds that
+ * fail. */
 static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *runs)
 {
     uint64_t only = number_of("ROCEDRILL_SEED", 0);
@@ -209,8 +212,8 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
     }
 }
 
-/* At least sort->percent in a hundred pass, but one may fail; none may be skipped. What is missing
- * to a hundred is known, and the harness's: see replay.md. */
+/* Expects that at least sort->percent percent pass and none is skipped. One failure is allowed if
+ * the percentage is below 100. The known failures are limits of the harness; see replay.md. */
 static void expect_passes(const struct sort *sort)
 {
     unsigned cnt[3] = {0};
@@ -225,8 +228,8 @@ static void expect_passes(const struct sort *sort)
 
 enum { ONE, ONE_BAD, SEVERAL, SEVERAL_BAD, SAME, SAME_BAD, SORT_CNT };
 
-/* Several change the same words of memory, in an order that a recording does not always show; of
- * the last two all use the same few bytes. */
+/* Several connections change the same words of memory, in an order that a recording does not always
+ * show. In the last two kinds all connections use the same few bytes. */
 static const struct sort sorts[SORT_CNT] = {
     [ONE] = {.what = "one connection, perfect network",
              .file = "one-perfect",
@@ -281,7 +284,7 @@ static void recordings_of_contention_pass(void)
     expect_passes(&sorts[SAME_BAD]);
 }
 
-/* Recordings that were taken for wrong once, one a reason. */
+/* Recordings that the harness once judged wrong by mistake, one for each reason. */
 static void recordings_taken_for_wrong_pass(void)
 {
     static const struct {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Recordings of our own devices in the simulation, with random work and
- * losses: what was right when it was recorded holds at both ends when it is replayed. */
+/* Recordings of our own simulated devices, with random work requests and losses. The recorded
+ * behavior was correct, so the replay must hold at both ends. */
 #include "replay/recording.h"
 #include "support/suite.h"
 #include "report/verdict.h"
 
 #define ROUNDS 80u
 
-/* Of lossy recordings so many may differ: a request recorded before it was lost, of which nothing
- * but its repetition tells, is taken for one that arrived (measured: 1 of 800). */
+/* Number of lossy recordings that may differ. The harness mistakes a request that was recorded and
+ * then lost for one that arrived, if only its retransmission shows the loss (measured: 1 of 800).
+ */
 #define LOSSY_MAX 3u
 
 static void replay_rounds(const char *what, const struct qp_pair_opts *opts, uint32_t loss_ppm)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of conversations made by hand: what must hold, what must fail and where, what is skipped.
- */
+/* Replay of conversations made by hand: conversations that must hold, differences that must be
+ * found in a given frame, and conversations that are skipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void expect_skip(struct talk *t, const char *words)
     talk_free(t);
 }
 
-/* A conversation that shows every operation. Frames: see the numbers. */
+/* Builds a conversation that shows every operation. The comments are frame numbers. */
 static void whole(struct talk *t, uint32_t psn)
 {
     talk_init(t);
@@ -76,7 +76,7 @@ static void a_clean_conversation_holds(void)
 
     whole(&t, 5);
     expect_verdict(&t, VERDICT_PASS, 1);
-    whole(&t, 0xFFFFFA); /* wraps inside the READ */
+    whole(&t, 0xFFFFFA); /* PSNs wrap to 0 inside the READ */
     expect_verdict(&t, VERDICT_PASS, 1);
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++)
         for (unsigned vlans = 0; vlans < 2; vlans++) {
@@ -91,7 +91,8 @@ static void a_clean_conversation_holds(void)
         }
 }
 
-/* Rebuilds a frame of the capture after `change`; keeps its ICRC wrong if asked to. */
+/* Rebuilds a frame of the capture after `change`. With `keep_icrc`, the old ICRC stays and is
+ * wrong. */
 static void alter(struct talk *t, uint32_t frame, void (*change)(struct roce_pkt *), bool keep_icrc)
 {
     struct capture_frame *f = &t->capture.frame[frame - 1];
@@ -210,13 +211,13 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* The same with the ICRC left as it was: named, and the ICRC with it; but of an ACK that
-         * later ones make up for, nobody can tell that its requester did not drop it. */
+        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception: an
+         * ACK covered by later ACKs may have been dropped by its requester, so nothing differs. */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
         if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18) {
             expect_verdict(&t, VERDICT_PASS, 1);
-            continue; /* which freed it */
+            continue; /* expect_verdict() freed the talk */
         }
         if (cases[i].change != qp_off) {
             talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
@@ -230,7 +231,8 @@ static void loss_and_repetition_hold(void)
 {
     struct talk t;
 
-    /* An ACK is lost before the capture: the SEND comes again, its duplicate is acknowledged. */
+    /* An ACK is lost before the capture point: the SEND is retransmitted, and the duplicate is
+     * acknowledged. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
@@ -239,7 +241,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 8, ACK, 2);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A request is lost before the capture: sequence NAK, go-back-N. */
+    /* A request is lost before the capture point: sequence error NAK, go-back-N. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -250,7 +252,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 9, ACK, 3);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* The same, but the request was captured and lost after that. */
+    /* A request is captured and lost after the capture point: sequence error NAK, go-back-N. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -262,7 +264,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 9, ACK, 3);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* The very first request is lost. */
+    /* The first request is lost before the capture point. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
     talk_ack(&t, 7, 0x60, 0);
@@ -271,7 +273,8 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 8, ACK, 2);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A READ response is lost: the tail is read again and begins with First. */
+    /* A READ response is lost: the requester reads the rest again, and the response begins with
+     * First. */
     talk_init(&t);
     talk_read(&t, 20, VA, RKEY, 3000);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 20, 1, 1024, 1);
@@ -281,7 +284,7 @@ static void loss_and_repetition_hold(void)
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 22, 1, 952, 3);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* ACKs come in the wrong order, one of them twice. */
+    /* ACKs arrive out of order, one of them twice. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
@@ -303,7 +306,8 @@ static void naks_hold(void)
 {
     struct talk t;
 
-    /* No receive WQE, twice, then one. Later packets in flight are discarded. */
+    /* The responder has no receive WQE twice (RNR NAK), then has one. It discards later packets in
+     * flight. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
@@ -316,7 +320,7 @@ static void naks_hold(void)
     talk_ack(&t, 8, ACK, 2);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* Wrong key, out of bounds, no permission. */
+    /* Remote access errors: wrong R_Key, address out of bounds, no permission. */
     for (unsigned i = 0; i < 3; i++) {
         talk_init(&t);
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
@@ -330,7 +334,7 @@ static void naks_hold(void)
         talk_ack(&t, 8, 0x62, 1);
         expect_verdict(&t, VERDICT_PASS, 1);
     }
-    /* A key that worked is no longer valid. */
+    /* An R_Key that was valid before is no longer valid. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -338,7 +342,8 @@ static void naks_hold(void)
     talk_ack(&t, 8, 0x62, 1);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* Unaligned atomic; opcode out of sequence; READ not enabled; SEND too long. */
+    /* Invalid requests: unaligned atomic, opcode out of sequence, READ not enabled, SEND too long.
+     */
     for (unsigned i = 0; i < 4; i++) {
         talk_init(&t);
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
@@ -380,8 +385,8 @@ static void a_capture_may_begin_in_the_middle(void)
     struct talk t;
 
     talk_init(&t);
-    talk_ack(&t, 98, ACK, 499);                         /* of requests we never saw */
-    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* a message half over */
+    talk_ack(&t, 98, ACK, 499); /* acknowledges requests before the capture */
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* capture begins in this message */
     talk_send(&t, ROCE_OP_RC_SEND_LAST, 100, 30, 1);
     talk_ack(&t, 100, ACK, 500);
     for (unsigned i = 1; i <= 4; i++) {
@@ -414,7 +419,7 @@ static void connections_are_told_apart(void)
 {
     struct talk t;
 
-    /* Three QPs with the same PSNs, in step. */
+    /* Three QPs use the same PSNs at the same time. */
     talk_init(&t);
     for (unsigned i = 0; i < 4; i++) {
         for (unsigned qp = 0; qp < 3; qp++) {
@@ -430,7 +435,7 @@ static void connections_are_told_apart(void)
     }
     expect_verdict(&t, VERDICT_PASS, 3);
 
-    /* The QPN is used again, with another starting PSN. */
+    /* QP reuse: the responder QPN is used again with another starting PSN. */
     talk_init(&t);
     for (unsigned c = 0; c < 3; c++) {
         t.requester_qp = 0x11 + c;
@@ -476,7 +481,7 @@ static void a_gap_costs_what_it_hides(void)
     struct replay r;
     struct talk t;
 
-    /* PSN 8 was not captured, but acknowledged: what comes before and after is judged. */
+    /* PSN 8 was acknowledged but not captured: the packets before and after it are judged. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -501,7 +506,7 @@ static void a_write_that_was_missed_is_no_difference(void)
 {
     struct talk t;
 
-    /* Frame "WRITE PSN 8" is not there; the READ shows what it left. */
+    /* The WRITE with PSN 8 was not captured. The READ returns the data that it wrote. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -536,8 +541,8 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     talk_free(&t);
 }
 
-/* Of a busy link most frames are not captured: an answer to requests in a hole, before the next
- * request that was captured, is no difference, as long as its PSN and MSN agree. */
+/* The capture of a busy link lacks most frames. An answer to requests in a gap, before the next
+ * captured request, is no difference if its PSN and MSN agree. */
 static void an_answer_to_a_hole_is_no_difference(void)
 {
     static const struct {
@@ -551,10 +556,10 @@ static void an_answer_to_a_hole_is_no_difference(void)
         talk_init(&t);
         for (uint32_t psn = 5; psn < 8; psn++) {
             talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
-            talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* 1 after PSN 7 */
+            talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSN is 1 after PSN 7 */
         }
         talk_ack(&t, 9, ACK, rows[i].msn);
-        t.time -= 90000; /* so soon that its order against the answer says nothing */
+        t.time -= 90000; /* too early for the order of answer and request to count */
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
         expect_verdict(&t, rows[i].verdict, 1);
@@ -631,8 +636,8 @@ static void broken_files_are_refused(void)
     expect_fault(file, 300, "frame 2");
 }
 
-/* Every frame gets another source address and a UDP source port that its ICRC was not computed
- * over, as mirror ports do. */
+/* Mirror ports may rewrite headers: every frame has another source MAC address, and a UDP source
+ * port for which its ICRC was not computed. */
 static void a_mirror_port_is_looked_through(void)
 {
     struct replay r;
@@ -650,7 +655,7 @@ static void a_mirror_port_is_looked_through(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* Two routers: the answers come from another address than the requests go to. */
+/* Two routers: answers come from another MAC address than the one that requests are sent to. */
 static void two_routers_are_one_host(void)
 {
     struct talk t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of recorded requesters by our RNIC, in conversations made by hand: what must hold, where a
- * requester that breaks the rules differs from ours, and what is free. */
+/* Replay of recorded requesters by our RNIC, in conversations made by hand: requesters that hold,
+ * requesters that break rules and differ from ours, and permitted deviations. */
 #include <stdlib.h>
 #include <string.h>
 #include "support/suite.h"
@@ -21,7 +21,8 @@
 
 static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
 
-/* Replays the talk, which is freed, and leaves the result of its only connection in *res. */
+/* Replays the talk into *r and frees the talk. Fails the test and returns false unless the replay
+ * has this verdict and exactly one requester. */
 static bool play(struct talk *t, struct replay *r, enum verdict verdict)
 {
     struct error error = {""};
@@ -38,7 +39,8 @@ static bool play(struct talk *t, struct replay *r, enum verdict verdict)
     return ok;
 }
 
-/* It holds, with so many completions, errors among them, and goings back. */
+/* Expects a pass with these numbers of completions, completions in error, and restarts by go-
+ * back-N. */
 static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
 {
     struct replay r;
@@ -51,7 +53,7 @@ static void expect_holds(struct talk *t, unsigned completed, unsigned failed, un
     replay_free(&r);
 }
 
-/* The first difference is in this frame and field. */
+/* Expects that the replay fails and that the first difference is in this frame and field. */
 static void expect_differs(struct talk *t, uint32_t frame, const char *field)
 {
     struct replay r;
@@ -74,7 +76,7 @@ static void expect_skip(struct talk *t, const char *words)
     replay_free(&r);
 }
 
-/* A WRITE of three packets. */
+/* Appends a WRITE of three packets. */
 static void write3(struct talk *t, uint32_t psn)
 {
     talk_write(t, FIRST, psn, VA, RKEY, 2500, 1024, 1);
@@ -141,7 +143,7 @@ static void it_waits_out_an_rnr_nak_and_a_timeout(void)
     expect_holds(&t, 1, 0, 2);
 }
 
-/* R142: only what is missing of a READ is asked for again. */
+/* R142: the requester reads only the missing part of a READ again. */
 static void it_asks_again_for_the_missing_part_of_a_read(void)
 {
     struct talk t;
@@ -149,14 +151,15 @@ static void it_asks_again_for_the_missing_part_of_a_read(void)
     talk_init(&t);
     talk_read(&t, 0, VA, RKEY, 3072);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
-    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3); /* 1 is lost */
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3); /* PSN 1 is lost */
     talk_read(&t, 1, VA + 1024, RKEY, 2048);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 1, 1024, 2);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3);
     expect_holds(&t, 1, 0, 1);
 }
 
-/* An ACK was captured, but the requester sends again what it acknowledges: it never got there. */
+/* An ACK was captured, but the requester retransmits the acknowledged requests, so the ACK was lost
+ * after the capture point. */
 static void an_answer_lost_behind_the_capture_point_is_not_given(void)
 {
     struct talk t;
@@ -172,7 +175,7 @@ static void an_answer_lost_behind_the_capture_point_is_not_given(void)
     expect_holds(&t, 2, 0, 1);
 }
 
-/* What is sent again first may be lost before the capture point. */
+/* The first retransmitted packets may be lost before the capture point. */
 static void going_back_before_the_capture_point_holds(void)
 {
     struct talk t;
@@ -198,7 +201,7 @@ static void a_fatal_nak_fails_the_rest(void)
     expect_holds(&t, 3, 2, 0);
 }
 
-/* What the wire shows twice was sent once; what it shows late was sent in its turn. */
+/* A packet duplicated on the wire was sent once. A packet delayed on the wire was sent in order. */
 static void duplicates_and_late_packets_are_the_wires(void)
 {
     struct talk t;
@@ -240,7 +243,7 @@ static void going_on_after_a_fatal_nak_differs(void)
     expect_differs(&t, 3, "request");
 }
 
-/* R153: the same packet at the same PSN. */
+/* R153: a retransmission carries the same packet at the same PSN. */
 static void sending_other_bytes_again_differs(void)
 {
     struct talk t;
@@ -276,12 +279,12 @@ static void what_no_requester_sends_is_skipped(void)
 
     talk_init(&t);
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
-    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes too few */
+    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes short of the DMA length */
     talk_ack(&t, 1, 0x61, 0);
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
-/* Hardware has more packets in flight than our requester by default. */
+/* Hardware may have more packets in flight than the default of our requester. */
 static void a_wide_window_holds(void)
 {
     struct talk t;

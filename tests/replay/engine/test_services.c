@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of the services and operations beside SEND, WRITE, READ and atomics of RC: what must hold,
- * and what must fail and where. */
+/* Replay of the operations of RC other than SEND, WRITE, READ and atomics: conversations that must
+ * hold, and differences that must be found in a given frame. */
 #include <string.h>
 #include "support/suite.h"
 #include "replay/talk.h"
@@ -168,7 +168,7 @@ static void an_unaligned_atomic_write_served_differs(void)
     expect_differs(&t, 10, "bth.opcode");
 }
 
-/* The frame of a FLUSH as Linux 6.12 seals it (D15). */
+/* Replaces the ICRC of a FLUSH frame by the wrong one that Linux 6.12 computes (D15). */
 static void seal_as_linux(struct talk *t, size_t at)
 {
     struct capture_frame *frame = &t->capture.frame[at];
@@ -190,7 +190,8 @@ static void deviations_of_linux_hold_with_its_profile(void)
     whole(&t);
     seal_as_linux(&t, 2);
     seal_as_linux(&t, 4);
-    /* Far behind the first PSN, where a differing repetition is no reuse of the QPs. */
+    /* Move far from the first PSN, where a retransmission that differs is not taken for QP reuse.
+     */
     for (uint32_t psn = 4; psn < 70; psn++) {
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, 1);
         talk_ack(&t, psn, ACK, psn + 1);
@@ -198,16 +199,16 @@ static void deviations_of_linux_hold_with_its_profile(void)
     atomic_write(&t, 70, VA, bytes);
     done(&t, 70, 71);
     t.time += 100 * MS;
-    atomic_write(&t, 70, 0, bytes); /* D17 */
+    atomic_write(&t, 70, 0, bytes); /* D17: retransmitted with virtual address 0 */
     done(&t, 70, 71);
     if (talk_replay(&t, &r, NULL) == 0)
-        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 */
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 is a difference without a profile */
     replay_free(&r);
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
         EXPECT_EQ(r.responses.result[0].compared, 4 + 66 + 2);
     replay_free(&r);
     expect_holds(&t, "linux-rxe-6.12", 1);
-    /* Any other wrong ICRC is no known one. */
+    /* Any other wrong ICRC is not a known deviation, and the packet is dropped. */
     whole(&t);
     t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of the services without answers, UC and UD: what is delivered, what is sent, and that the
- * comparison sees what is wrong. */
+/* Replay of the services without answers, UC and UD: messages delivered, packets sent, and
+ * differences that the comparison must find. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 #define RKEY TALK_RKEY
 #define QKEY 0x11111111u
 
-/* The stream of a role that goes to, or comes from, this QP; of UC, to it. */
+/* Finds the datagram stream of a role by QPN: the source QPN of a UD sender, the destination QPN of
+ * all others. Fails the test and returns NULL if there is none. */
 static const struct dgram_stream *find(const struct replay *r, enum dgram_role role, uint32_t qpn)
 {
     for (size_t i = 0; i < r->dgrams.cnt; i++)
@@ -72,7 +73,7 @@ static void uc_messages_hold(void)
     talk_free(&t);
 }
 
-/* R163, R164. */
+/* R163, R164: a lost UC packet costs the message that it belongs to. */
 static void a_lost_uc_packet_costs_its_message(void)
 {
     const struct dgram_stream *s;
@@ -82,11 +83,11 @@ static void a_lost_uc_packet_costs_its_message(void)
     talk_init(&t);
     uc_send(&t, ROCE_OP_UC_SEND_FIRST, 0, 1024);
     uc_send(&t, ROCE_OP_UC_SEND_MIDDLE, 1, 1024);
-    uc_send(&t, ROCE_OP_UC_SEND_LAST, 3, 10); /* 2 is lost */
+    uc_send(&t, ROCE_OP_UC_SEND_LAST, 3, 10); /* PSN 2 is lost */
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 4, 100);
-    talk_write(&t, ROCE_OP_UC_WRITE_FIRST, 5, VA, RKEY, 2048, 1024, 1); /* its Last is lost */
+    talk_write(&t, ROCE_OP_UC_WRITE_FIRST, 5, VA, RKEY, 2048, 1024, 1); /* PSN 6 is lost */
     talk_write(&t, ROCE_OP_UC_WRITE_ONLY_IMM, 7, VA + 4096, RKEY, 8, 8, 3);
-    uc_send(&t, ROCE_OP_UC_SEND_LAST, 20, 10); /* 8 to 19 are */
+    uc_send(&t, ROCE_OP_UC_SEND_LAST, 20, 10); /* PSNs 8 to 19 are lost */
     uc_send(&t, ROCE_OP_UC_SEND_ONLY, 21, 11);
     if (talk_replay(&t, &r, NULL) == 0) {
         expect_holds(&r);
@@ -96,15 +97,15 @@ static void a_lost_uc_packet_costs_its_message(void)
         s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->messages, 5);
         EXPECT_EQ(s->compared, 7);
-        EXPECT_EQ(s->not_captured, 2); /* 2, 6 */
-        EXPECT_EQ(s->not_posted, 1);   /* 20: its beginning is missing */
-        EXPECT_EQ(s->resumed, 1);      /* at 21 */
+        EXPECT_EQ(s->not_captured, 2); /* PSNs 2 and 6 */
+        EXPECT_EQ(s->not_posted, 1);   /* PSN 20: the start of its message is missing */
+        EXPECT_EQ(s->resumed, 1);      /* at PSN 21 */
     }
     replay_free(&r);
     talk_free(&t);
 }
 
-/* R165: and nothing after it suffers. */
+/* R165: packets of wrong length are dropped, and later messages are not affected. */
 static void uc_packets_of_wrong_length_are_dropped(void)
 {
     const struct dgram_stream *s;
@@ -165,7 +166,7 @@ static void datagrams_hold(void)
         datagram(&t, ROCE_OP_UD_SEND_ONLY_IMM, 0, 0x31, QKEY, 0);
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 7, 0x32, QKEY, 4096);
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 1, 0x31, QKEY + 1, 9); /* R170 */
-        datagram(&t, ROCE_OP_UD_SEND_ONLY, 9, 0x32, QKEY, 9);     /* 8 is lost */
+        datagram(&t, ROCE_OP_UD_SEND_ONLY, 9, 0x32, QKEY, 9);     /* PSN 8 is lost */
         if (talk_replay(&t, &r, NULL) == 0) {
             expect_holds(&r);
             EXPECT_EQ(r.dgrams.cnt, 3);
@@ -185,7 +186,7 @@ static void datagrams_hold(void)
     }
 }
 
-/* Management that holds does not stand for data that was not replayed. */
+/* Management datagrams that pass do not make up for data that was not replayed. */
 static void datagrams_of_qp_1_are_aside(void)
 {
     struct talk t;
@@ -208,7 +209,7 @@ static void datagrams_of_qp_1_are_aside(void)
 /* ---- the comparison sees -----------------------------------------------------------------------
  */
 
-/* Differences name their rule. */
+/* Checks that the difference names the rule that it violates. */
 static void expect_rule(const struct dgram_streams *streams, const struct diff *d)
 {
     bool uc = streams->stream[d->dir].svc == ROCE_SVC_UC;
@@ -224,7 +225,9 @@ static void expect_rule(const struct dgram_streams *streams, const struct diff *
         suite_fail(__FILE__, __LINE__, "%s: rule %s, not %s", d->field, rule ? rule : "none", want);
 }
 
-/* Reads the capture, changes what is known of the packet at `at` but not its frame, and plays. */
+/* Replays the capture, changes the parsed packet `at` but not its frame, and compares again.
+ * Expects a difference in the field `received` of the receiver and `sent` of the sender, if not
+ * NULL. */
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
 {
@@ -267,19 +270,19 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
     talk_free(t);
 }
 
-/* The payload is taken to begin 4 bytes before it does. */
+/* Moves the start of the payload 4 bytes forward in the frame. */
 static void shift(struct trace_packet *p)
 {
     p->payload_off -= 4;
 }
 
-/* The packet is taken for damaged, so that it should leave no trace. */
+/* Marks the packet as damaged, so that the receiver expects no effect of it. */
 static void damage(struct trace_packet *p)
 {
     p->dropped = true;
 }
 
-/* The PSN of the packet is taken to be another. */
+/* Changes the PSN of the parsed packet. */
 static void renumber(struct trace_packet *p)
 {
     p->psn = 0x123;
@@ -324,7 +327,7 @@ static void a_delivery_too_many_is_seen(void)
 
     expect_seen(&t, 1, damage, "completion", NULL);
     t = of_uc();
-    expect_seen(&t, 3, damage, "data", NULL); /* it changes what the packet before it wrote */
+    expect_seen(&t, 3, damage, "data", NULL); /* its WRITE overwrites the previous one */
     t = of_ud();
     expect_seen(&t, 1, damage, "completion", NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A capture of our own devices replays strictly equal, and one packet more, fewer or otherwise does
- * not. */
+/* A capture of our own devices passes a strict replay. The capture fails if one packet is missing,
+ * added or changed. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,8 @@
 
 static struct qp_pair pair;
 
-/* A conversation of our devices, recorded. */
+/* Records a conversation of our own simulated devices. Returns false, and the test fails, if that
+ * cannot be done. */
 static bool record(struct capture *out, uint64_t seed)
 {
     char *path = capture_temp("", 0);
@@ -75,7 +76,7 @@ static void our_own_recording_is_strictly_equal(void)
     }
 }
 
-/* The frame with its AckReq bit the other way round. */
+/* Inverts the AckReq bit of a frame. */
 static void flip_ackreq(struct capture *c, size_t at)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -92,7 +93,7 @@ static void flip_ackreq(struct capture *c, size_t at)
     capture_put(c, at, buf, (size_t)len);
 }
 
-/* What is free otherwise is not with --strict. */
+/* Deviations that are otherwise permitted fail with --strict. */
 static void free_differences_fail(void)
 {
     struct capture all, c;

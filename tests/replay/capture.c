@@ -72,7 +72,8 @@ char *capture_temp(const void *bytes, size_t len)
     return path;
 }
 
-/* pcap with nanoseconds, native byte order, Ethernet. */
+/* Returns the capture as a pcap file in memory: nanosecond timestamps, host byte order, link type
+ * Ethernet. Sets *len to its length. */
 static uint8_t *to_file(const struct capture *c, size_t *len)
 {
     static const uint32_t head[6] = {0xA1B23C4D, 2 | 4u << 16, 0, 0, 262144, 1};

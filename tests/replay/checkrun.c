@@ -21,7 +21,7 @@ static void remove_folder(void)
         perror(folder);
 }
 
-/* Makes $T once, and sets what commands use. */
+/* Creates the folder $T at the first call and sets the environment variables that commands use. */
 static void prepare(void)
 {
     const char *dir = getenv("TMPDIR");

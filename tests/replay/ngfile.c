@@ -6,9 +6,9 @@
 #include <string.h>
 #include "wire/bytes.h"
 
-/* A block's body while it is made. */
+/* The body of the block under construction. */
 struct body {
-    uint8_t p[270000]; /* the longest record, and more */
+    uint8_t p[270000]; /* larger than the longest block */
     size_t len;
     bool big;
 };
@@ -45,7 +45,7 @@ static void put_option(uint16_t code, const void *p, uint16_t len)
 size_t ng_block(struct ngfile *f, uint32_t type, const void *data, size_t len)
 {
     size_t off = f->len;
-    static uint8_t keep[sizeof(body.p)]; /* `data` may be the body that is made anew */
+    static uint8_t keep[sizeof(body.p)]; /* copy of `data`, which may be in `body` */
 
     if (len > sizeof(keep))
         exit(2);

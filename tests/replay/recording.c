@@ -8,7 +8,7 @@
 
 static struct qp_pair pair;
 
-/* UC has the first four. */
+/* Returns a random opcode. UC supports the first four only. */
 static enum rnic_wr_opcode random_opcode(struct rng *rng, bool uc)
 {
     static const enum rnic_wr_opcode opcodes[] = {
@@ -40,9 +40,11 @@ bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opt
         bool atomic = opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
         uint32_t len = atomic ? 8 : rng_below(&rng, 6000);
         unsigned qp = rng_below(&rng, 2);
-        /* Each QP has memory of its own: what two do to the same at once depends on the wire. */
+        /* Each QP has its own memory: the result of two QPs accessing the same memory at once
+         * depends on the wire. */
         uint32_t roff = 8 * rng_below(&rng, 1000) + 20000 * qp;
-        /* What is fetched does not go where what is sent again comes from. */
+        /* READ data and atomic results are not stored in the memory that retransmissions are sent
+         * from. */
         uint32_t off = atomic || opcode == RNIC_WR_READ ? 200000 : 100000;
 
         qp_pair_send(&pair, rng_below(&rng, 2), qp, i, opcode, off, len, roff);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A file comes as the same bytes in order, read ahead and mapped, whatever is asked for at a time,
- * also when somebody writes on meanwhile.
+ * The read buffer delivers the same bytes in order for any request sizes: when reading on
+ * demand, reading ahead, from a mapped file, and from a file that grows.
  */
 #include "capture/read_buffer.h"
 
@@ -13,18 +13,18 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Some pieces, and a part of one. */
+/* Several pieces and a part of one. */
 #define FILE_LEN (9 * READ_CHUNK_LEN + 12345)
 
-/* Longer than a piece. */
+/* Largest request in bytes: longer than one piece. */
 #define ASK_MAX (2 * READ_CHUNK_LEN)
 
-/* How a file is shown. */
+/* Ways of reading a file. */
 enum way { IN_ORDER, AHEAD, MAPPED, WAY_CNT };
 
 static const char *const way_names[] = {"in order", "ahead", "mapped"};
 
-static uint8_t *bytes; /* of the file */
+static uint8_t *bytes; /* content of the file */
 
 static FILE *open_file(const char *path, size_t len)
 {
@@ -44,8 +44,8 @@ static FILE *open_file(const char *path, size_t len)
     return file;
 }
 
-/* Opens the chunks as a reader does: it looks at the head first. What is to be closed behind them
- * comes back. */
+/* Opens the read buffer as a reader does, which first looks at the file header. Returns the mapped
+ * file, to be closed after the buffer, or NULL if the way is not MAPPED. */
 static struct mmap_file *begin(struct read_buffer *c, FILE *file, enum way way, size_t len)
 {
     struct mmap_file *mapped;
@@ -73,8 +73,9 @@ static size_t ask(struct rng *rng)
     }
 }
 
-/* Reads to the end. What is kept is looked at again as long as it has to be there. Two threads take
- * turns in reading ahead, and once in a while neither has. */
+/* Reads to the end of the file and returns the number of bytes. Compares kept bytes again for as
+ * long as they must stay valid. Two read-ahead threads are simulated at random, and sometimes
+ * neither reads. */
 static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;
@@ -87,7 +88,7 @@ static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
                        kept_at);
             break;
         }
-        if (rng_below(rng, 8)) { /* and else nobody keeps it */
+        if (rng_below(rng, 8)) { /* sometimes no bytes are kept */
             read_buffer_keep(c);
             kept = p;
             kept_at = at;
@@ -128,7 +129,7 @@ static void the_same_bytes_every_way(void)
         }
 }
 
-/* Somebody writes on: all of it comes. */
+/* All bytes appended to the file while it is read are delivered. */
 static void a_file_that_grows(void)
 {
     struct rng rng = rng_seed();

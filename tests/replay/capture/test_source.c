@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * What the reader of captures gives, against libpcap's own reading of the same file, and files that
- * libpcap does not read.
+ * The capture reader, compared with libpcap reading the same file. Also files that libpcap does
+ * not read.
  */
 #include <glob.h>
 #include <pcap/pcap.h>
@@ -21,7 +21,7 @@
 
 #define S UINT64_C(1000000000)
 
-static struct capture sample; /* an Ethernet capture */
+static struct capture sample; /* an Ethernet capture, loaded once */
 
 static void load(void)
 {
@@ -29,8 +29,8 @@ static void load(void)
         CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
 }
 
-/* No time is before 1970 or beyond 64 bits of nanoseconds; a simple packet has none at all, where
- * libpcap has the interface's offset. */
+/* Compares timestamps. The reader gives 0 for times before 1970 or beyond 64 bits of nanoseconds,
+ * and for Simple Packet Blocks, where libpcap gives the interface's offset. */
 static bool same_time(const struct captured_frame *frame, const struct pcap_pkthdr *hdr)
 {
     bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
@@ -40,8 +40,8 @@ static bool same_time(const struct captured_frame *frame, const struct pcap_pkth
     return frame->time == (uint64_t)hdr->ts.tv_sec * S + (uint64_t)hdr->ts.tv_usec;
 }
 
-/* All frames that libpcap reads come in the same way; `ends`: and then both say the same. How many
- * frames there were. */
+/* Expects that the reader returns every frame that libpcap returns, with the same content. With
+ * `ends`, the result after the last frame must agree too. Returns the number of frames. */
 static unsigned expect_as_libpcap(const char *path, bool ends)
 {
     char errbuf[PCAP_ERRBUF_SIZE];
@@ -62,7 +62,7 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
                     same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
 
         cnt++;
-        if (strstr(error.text, "does not carry RoCE")) /* libpcap has no opinion of that */
+        if (strstr(error.text, "does not carry RoCE")) /* libpcap has no such check */
             break;
         if (!same) {
             suite_fail(__FILE__, __LINE__,
@@ -96,7 +96,8 @@ static void every_capture_as_libpcap_reads_it(void)
     globfree(&found);
 }
 
-/* A pcap file with any magic number, in either byte order, cut after `len` bytes. */
+/* Writes a pcap file with this magic number and byte order, truncated after `len` bytes. Returns
+ * its path. */
 static const char *write_pcap(uint32_t magic, bool big, uint32_t snaplen, size_t len)
 {
     const char *path = checkrun_path("s.pcap");
@@ -144,18 +145,18 @@ static void pcap_of_every_kind(void)
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B2C3D4, big, 65535, SIZE_MAX), true),
                   sample.cnt);
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 0, SIZE_MAX), true), sample.cnt);
-        /* Records longer than the snapshot length are cut to it. */
+        /* Records longer than the snaplen are truncated to the snaplen. */
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
     }
-    /* A format of old patches to libpcap, which libpcap reads for us: 24 bytes before each packet.
-     */
+    /* A format of old libpcap patches with 24-byte record headers, which the reader reads by way of
+     * libpcap. */
     expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
-    /* Cut anywhere. */
+    /* Files truncated at any byte. */
     for (size_t len = 24; len < 3000; len += 7)
         expect_as_libpcap(write_pcap(0xA1B2C3D4, len & 1, 65535, len), true);
 }
 
-/* A pcapng file with a little of everything, which libpcap reads too. */
+/* Builds a pcapng file with all kinds of blocks that libpcap can read too. */
 static void make_ng(struct ngfile *f, bool big, uint8_t tsresol, int64_t tsoffset)
 {
     static const uint8_t addr[4] = {10, 0, 0, 1};
@@ -196,7 +197,8 @@ static void pcapng_of_every_kind(void)
     }
 }
 
-/* Files with bytes changed, doubled and missing: what libpcap still reads is read the same way. */
+/* Files with bytes changed, duplicated and removed: the reader returns the same frames as libpcap,
+ * as far as libpcap reads. */
 static void spoilt_files_as_libpcap_reads_them(void)
 {
     struct rng rng = rng_seed();
@@ -222,8 +224,8 @@ static void spoilt_files_as_libpcap_reads_them(void)
     }
 }
 
-/* Interfaces with different link layers, byte orders and resolutions, in two sections; libpcap
- * refuses the file. */
+/* Two sections whose interfaces differ in link type, byte order and timestamp resolution. libpcap
+ * refuses such a file. */
 static void interfaces_of_different_links(void)
 {
     const char *path = checkrun_path("mixed.pcapng");
@@ -237,10 +239,10 @@ static void interfaces_of_different_links(void)
     load();
     for (int section = 0; section < 2; section++) {
         ng_section(&f, section, UINT64_MAX);
-        ng_interface(&f, 50, 0, 0, 0);    /* PPP: never RoCE */
+        ng_interface(&f, 50, 0, 0, 0);    /* PPP, which never carries RoCE */
         ng_interface(&f, 101, 0, 9, 0);   /* raw IP */
         ng_interface(&f, 1, 65535, 0, 0); /* Ethernet */
-        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes, then IP */
+        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes, then the IP header */
         for (size_t k = 0; k < 40; k++) {
             const struct capture_frame *fr = &sample.frame[k];
 
@@ -279,14 +281,14 @@ static void interfaces_of_different_links(void)
 
 #define FRAMES 3000u
 
-/* The bytes of each frame are its number, less 1: the first is, and each is as the one before. */
+/* Checks the frame's bytes: each one must equal the frame number minus 1. */
 static bool is_whole(const struct captured_frame *frame)
 {
     return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
-/* A thread that reads ahead all the time, for two. */
+/* A thread that reads ahead all the time, in place of both read-ahead threads. */
 struct ahead_thread {
     struct capture_reader *reader;
     atomic_bool stop;
@@ -304,8 +306,9 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-/* Batches of frames stay as long as reader_ready() promises, whether pieces of the file are read
- * ahead or not. How many frames there were, and *rc of the last reader_next(). */
+/* Expects that batches of frames stay valid for as long as reader_ready() promises, with and
+ * without reading ahead. Returns the number of frames. Sets *rc to the result of the last
+ * reader_next(). */
 static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
     struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
@@ -329,7 +332,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         cnt++;
         if (reader_ready(reader))
             continue;
-        /* The oldest batch that must still be there. */
+        /* first[] and piece[] now begin with the oldest batch that must still be valid */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
         first[READ_BUFFER_KEEP] = cnt;
         memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
@@ -356,7 +359,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
     return cnt;
 }
 
-/* Also across 2 MiB of blocks without a packet. */
+/* Batches also stay valid across 2 MiB of blocks without a packet. */
 static void frames_stay_while_batches_wait(void)
 {
     static uint8_t filler[65536];
@@ -383,9 +386,9 @@ static void frames_stay_while_batches_wait(void)
     }
 }
 
-/* Long files of every shape are the same read in order and read ahead: records that end where a
- * piece does, ones longer than what is kept before a piece or than a piece, stretches without a
- * packet, and an end anywhere. */
+/* Long files give the same frames with and without reading ahead. They have records that end at a
+ * piece boundary or exceed a piece or the bytes kept before a piece. They also have long stretches
+ * without a packet, or end anywhere. */
 static void what_is_read_ahead_is_the_same(void)
 {
     static uint8_t bytes[262144];
@@ -403,7 +406,7 @@ static void what_is_read_ahead_is_the_same(void)
         ng_interface(&f, 1, 0, 0, 0);
         for (unsigned i = 0; i < FRAMES; i++) {
             uint32_t len = i == odd   ? long_len
-                           : seed & 4 ? 4096 - 32 /* 64 blocks to the piece */
+                           : seed & 4 ? 4096 - 32 /* 64 blocks per piece */
                                       : 60 + rng_below(&rng, 9000);
 
             memset(bytes, (int)(i & 0xFF), len);
@@ -424,7 +427,7 @@ static void what_is_read_ahead_is_the_same(void)
     }
 }
 
-/* Reads a mapped file that is cut short meanwhile; does not come back. */
+/* Reads a mapped file while it is truncated. Ends the process and never returns. */
 static void read_cut_short(const char *path, int err)
 {
     struct error error;
@@ -436,11 +439,12 @@ static void read_cut_short(const char *path, int err)
         _exit(100);
     while (reader_next(reader, &frame, &error) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])
-            _exit(101); /* all bytes were zeros */
+            _exit(101); /* the file has only zero bytes here */
     _exit(0);
 }
 
-/* A file that somebody cuts short under the reader is unusable input, not a crash. */
+/* A mapped file that is truncated by another process is reported as unusable input (exit status 2),
+ * without a crash. */
 static void a_mapped_file_is_cut_short(void)
 {
     const char *path = checkrun_path("cut.pcapng");

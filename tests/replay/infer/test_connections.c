@@ -28,7 +28,7 @@ static const json_t *connection_of(const json_t *lines, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns whether check's side has this QPN. */
+/* Checks whether this side of the connection in check's JSON has this QPN. */
 static bool has_qpn(const json_t *conn, unsigned side, uint32_t qpn)
 {
     const json_t *s = json_object_get(conn, side ? "b" : "a");
@@ -50,9 +50,8 @@ static bool has_direction(const struct connections *connections, json_int_t conn
     return false;
 }
 
-/* Each side of a pair of check that sent requests and got responses is the requester of a
- * direction.
- */
+/* Expects a direction for each side of a paired RC or XRC connection that sent requests and
+ * received responses, as check counts them. */
 static void expect_all(const char *path, const json_t *lines, const struct connections *connections)
 {
     const json_t *conn;
@@ -75,10 +74,10 @@ static void expect_all(const char *path, const json_t *lines, const struct conne
     }
 }
 
-/* Each direction is of the connection that check prints with its number, and of its QPs. */
+/* Expects that each direction has the connection number and the QPNs that check prints. */
 static void expect_same(const char *path_arg)
 {
-    char *path = strdup(path_arg); /* checkrun() may overwrite it */
+    char *path = strdup(path_arg); /* copied, because checkrun_path() returns a static buffer */
     struct checkrun run = checkrun("check -q --json - '%s'", path);
     json_t *lines = checkrun_json(run.out);
     struct connections connections = {0};
@@ -118,8 +117,8 @@ static void every_capture_has_the_connections_that_check_prints(void)
     globfree(&found);
 }
 
-/* QPs that are used one after the other, all from one PSN: only their source ports and their times
- * tell which response flow belongs to which requests. */
+/* QPs are used one after the other, all with the same starting PSN. Only source ports and times
+ * show which response flow belongs to which requests. */
 static void qps_that_start_at_one_psn_pair_by_source_port(void)
 {
     struct talk t;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Setups written, changed and given back. */
+/* Setups that replay dumps, that the test edits, and that replay reads again. */
 #include <stdio.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
 #include "replay/talk.h"
 
-/* Dumps the setup of $C/CAPTURE, changes it with a line of Python (c: its first connection, r: the
- * first region of its first device, d: all of it), and replays with that. */
+/* Dumps the setup of $C/CAPTURE, edits it with a line of Python, and replays with the edited setup.
+ * In Python, d is the setup, c its first connection, and r the first region of its first device. */
 #define CHANGED                                                                                    \
     "$R replay -q --quirks linux-rxe-6.1 --dump-setup $T/s.json $C/%s && python3 -c 'import "      \
     "json,sys;"                                                                                    \
@@ -19,7 +19,7 @@ struct change {
     const char *capture;
     const char *python;
     int status;
-    const char *says; /* on standard output, or standard error if the status is 2 */
+    const char *says; /* text on standard output, or on standard error if the status is 2 */
 };
 
 static void expect_changes(const struct change *row, size_t cnt)
@@ -37,7 +37,8 @@ static void expect_changes(const struct change *row, size_t cnt)
 
 #define EXPECT_CHANGES(rows) expect_changes(rows, sizeof(rows) / sizeof(rows[0]))
 
-/* What was derived, given, is the same replay: the whole report, but for what explains memory. */
+/* A replay with the dumped setup gives the same report as one that infers the setup, except for the
+ * lines about memory. */
 static void what_was_dumped_gives_the_same_report(void)
 {
     CHECKRUN_EXPECT(
@@ -52,8 +53,8 @@ static void what_was_dumped_gives_the_same_report(void)
                     0, "PASS", "");
 }
 
-/* Two connections share memory, and the last READ shows what it was before the WRITE that was
- * captured earlier: what is put back after that READ is for no request. */
+/* Two connections share memory. The last READ returns the bytes from before a WRITE that was
+ * captured earlier. The bytes restored after that READ are for no request. */
 static void the_last_request_reads_what_was(void)
 {
     struct talk t;
@@ -121,28 +122,30 @@ static void a_changed_value_takes_effect(void)
     EXPECT_CHANGES(changes);
 }
 
-/* The requester's timers: of the connection manager, as seen, and as programs have them. */
+/* The requester's timers come from the CM exchange, from observed retransmissions, or from the
+ * usual defaults of programs. */
 static void timers_are_derived(void)
 {
     static const struct change changes[] = {
-        /* CM says 19 and 2; it waits 3.2 s, sends twice again and gives up. */
+        /* The CM exchange sets timeout 19 and retry count 2. The requester waits 3.2 s, retransmits
+         * twice and gives up. */
         {"cm-lost-peer.pcap",
          "q=c[\"requester\"];e=q[\"seen\"];assert (q[\"timeout\"],q[\"retry_count\"],q["
          "\"rnr_retry\"])==(19,2,7) and e[\"retries_exhausted\"] and e[\"timeout_least\"]<=19<=e["
          "\"timeout_most\"]",
          0, "verdict: PASS"},
-        /* Timeout 14, three times in a row, where the capture ends. */
+        /* Timeout 14 expires three times in a row, then the capture ends. */
         {"rc-retry-exhausted.pcap",
          "q=c[\"requester\"];e=q[\"seen\"];assert e[\"waits_sure\"] and e[\"timeout_most\"]==14 "
          "and "
          "e[\"retries\"]==3 and not e[\"retries_exhausted\"] and q[\"timeout\"]==14",
          0, "verdict: PASS"},
-        /* REQ and REP of this one ask for 0 after RNR NAKs. */
+        /* REQ and REP of this capture have RNR retry count 0. */
         {"ucmatose.pcap", "assert c[\"requester\"][\"rnr_retry\"]==0", 0, "verdict: PASS"},
         {"rc-rnr-then-success.pcap",
          "q=c[\"requester\"];assert q[\"seen\"][\"rnr_retries\"]==4 and q[\"rnr_retry\"]==7", 0,
          "verdict: PASS"},
-        /* Copies on the wire are no waits. */
+        /* Packets duplicated on the wire are not timeouts. */
         {"rc-duplicates.pcap", "assert c[\"requester\"][\"timeout\"]==14", 0, "verdict: PASS"},
         {"cm-lost-peer.pcap", "c[\"requester\"][\"seen\"]={}", 0, "verdict: PASS"},
     };

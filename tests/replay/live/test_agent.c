@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The agent's protocol (replay/docs/agent.md), over a device that is none. */
+/* Tests the agent's protocol (replay/docs/agent.md) with a fake verbs device. */
 #include <stdlib.h>
 #include <string.h>
 #include "agent/agent_rpc.h"
@@ -8,7 +8,7 @@
 
 static struct agent_device dev;
 
-/* The reply to a line; what it must have is looked at: the words of `has`, in its text. */
+/* Sends a request line to the agent and expects that the JSON text of the reply contains `has`. */
 static void say(const char *file, unsigned line, const char *request, const char *has)
 {
     json_t *out = agent_rpc_answer(&dev, request, strlen(request));
@@ -91,7 +91,7 @@ static void a_session_does_what_replay_needs(void)
     close_dev();
 }
 
-/* Every wrong request has its sentence, and changes nothing. */
+/* Every invalid request gets an error message of its own and changes nothing. */
 static void wrong_requests_are_refused(void)
 {
     static const struct {
@@ -138,7 +138,7 @@ static void wrong_requests_are_refused(void)
     close_dev();
 }
 
-/* An atomic has 8 bytes, whatever a client sends along with it. */
+/* An atomic always has 8 bytes; data that a client sends with the request is ignored. */
 static void an_atomic_takes_no_data(void)
 {
     char request[1024] = "{\"op\":\"send\",\"qp\":0,\"opcode\":\"fetch_add\",\"hex\":\"";
@@ -153,7 +153,8 @@ static void an_atomic_takes_no_data(void)
     close_dev();
 }
 
-/* An operation whose name ends in the middle of a letter where it is cut has its sentence too. */
+/* An error message is returned even if the unknown operation's name is cut inside a UTF-8
+ * character. */
 static void every_name_has_its_answer(void)
 {
     char request[256] = "{\"op\":\"";
@@ -168,7 +169,7 @@ static void every_name_has_its_answer(void)
     close_dev();
 }
 
-/* What the device does not do leaves nothing behind. */
+/* A request that fails in the device leaves no object allocated. */
 static void a_failing_device_leaves_nothing_behind(void)
 {
     static const char *const requests[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A live requester of which all comes, where the recorded one's packets were lost: its answers wait
- * until it has gone back as well. */
+/* Tracking of a live requester that delivers all packets where the recorded requester's packets
+ * were lost. The recorded answers wait until the live requester has gone back as well. */
 #include <stdlib.h>
 #include "live/request_tracker.h"
 #include "support/suite.h"
@@ -15,7 +15,7 @@
 #define MID   ROCE_OP_RC_WRITE_MIDDLE
 #define LAST  ROCE_OP_RC_WRITE_LAST
 
-/* The replay of a talk, and the ear of its only connection. Frame n is step n - 1. */
+/* The replay of a talk, and the request tracker of its only connection. Frame n is event n - 1. */
 struct heard {
     struct talk talk;
     struct replay replay;
@@ -39,7 +39,8 @@ static void heard_free(struct heard *h)
     talk_free(&h->talk);
 }
 
-/* The target sends what is in these frames, up to one that is 0. */
+/* Adds the packets in these frames (the list ends with 0) to the tracker, as sent by the live
+ * target. */
 static void comes(struct heard *h, const uint32_t *frame)
 {
     for (; *frame; frame++) {
@@ -51,7 +52,7 @@ static void comes(struct heard *h, const uint32_t *frame)
 }
 #define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* The recorded requester sent these frames. */
+/* Adds the frames from `from` to `to` to the tracker, as sent by the recorded requester. */
 static void recorded(struct heard *h, uint32_t from, uint32_t to)
 {
     for (uint32_t frame = from; frame <= to; frame++) {
@@ -71,7 +72,7 @@ static void answered(struct heard *h, uint32_t frame)
     request_tracker_add_response(&h->tracker, frame - 1);
 }
 
-/* A WRITE of four packets; a PSN of 0 was lost on the way. */
+/* Appends a WRITE of four packets. A PSN of 0 marks a packet that was lost on the way. */
 static void write4(struct talk *t, uint32_t first, uint32_t mid, uint32_t mid2, uint32_t last)
 {
     if (first)
@@ -98,7 +99,7 @@ static void what_was_refused_is_answered_when_it_came_again(void)
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 1, 5, 2);
     answered(&h, 4);
-    COMES(&h, 3); /* was on its way */
+    COMES(&h, 3); /* was in flight when the NAK was sent */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 8));
     COMES(&h, 5, 6);
@@ -116,13 +117,13 @@ static void a_timeout_is_waited_for_after_a_nak(void)
     write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
     talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
     write4(&h.talk, 0, 11, 12, 0);  /* 5-6 */
-    write4(&h.talk, 0, 11, 12, 13); /* 7-9: nobody answered */
+    write4(&h.talk, 0, 11, 12, 13); /* 7-9: after a timeout */
     talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
     listen_to(&h);
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
     answered(&h, 4);
-    COMES(&h, 5, 6, 3); /* all of it: it came as often as the recorded one sent it */
+    COMES(&h, 5, 6, 3); /* all packets, as often as the recorded requester sent them */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 7));
     COMES(&h, 5);
@@ -172,7 +173,7 @@ static void what_is_refused_twice_may_be_at_once(void)
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 1 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 2 */
     talk_ack(&h.talk, 10, RNR, 0);                      /* 3 */
-    talk_ack(&h.talk, 10, NAK, 0);                      /* 4: as Linux does, for PSN 11 */
+    talk_ack(&h.talk, 10, NAK, 0);                      /* 4: as Linux sends for PSN 11 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 5 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 6 */
     talk_ack(&h.talk, 10, ACK, 1);                      /* 7 */
@@ -192,7 +193,8 @@ static void what_is_refused_twice_may_be_at_once(void)
     heard_free(&h);
 }
 
-/* The target may repeat what has an answer: answers go on, and so does the recorded requester. */
+/* The live target may retransmit requests that are already answered: answers continue, and so does
+ * the recorded requester. */
 static void what_was_acknowledged_is_not_waited_for(void)
 {
     struct heard h;
@@ -205,13 +207,13 @@ static void what_was_acknowledged_is_not_waited_for(void)
     talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_LAST, 12, 2, 1024, 2);  /* 5 */
     listen_to(&h);
     recorded(&h, 1, 2);
-    COMES(&h, 1, 2, 1); /* it waits no longer for the ACK */
+    COMES(&h, 1, 2, 1); /* the requester no longer waits for the ACK */
     answered(&h, 3);
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 2);
     answered(&h, 4);
     COMES(&h, 1);
-    CU_ASSERT_TRUE(ready(&h, 3)); /* a copy of it */
+    CU_ASSERT_TRUE(ready(&h, 3)); /* a copy of the ACK */
     CU_ASSERT_FALSE(ready(&h, 5));
     COMES(&h, 2);
     answered(&h, 5);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The report of rocedrill replay for people. */
+/* Text report of `rocedrill replay`. */
 #include <stdio.h>
 #include <string.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-/* A recording in which one atomic's answer was altered on its way to our requester. */
+/* Records a closed loop in which an atomic's answer was altered on its way to our requester. */
 #define ALTER                                                                                      \
     "$R replay -q --side requester --impair set=atomicacketh.orig=9@psn=+10,dir=response "         \
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
-/* Around the first difference: both directions, frame numbers, relative PSNs, what was expected of
- * which field and what came, the rule, and the command that shows it again. */
+/* The report explains the first difference. It shows the frames of both directions with numbers and
+ * relative PSNs, the field with expected and actual value, the rule, and the command that shows the
+ * difference again. */
 static void a_difference_is_told_whole(void)
 {
     static const char *const parts[] = {
@@ -33,12 +34,12 @@ static void a_difference_is_told_whole(void)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (!strstr(run.out, parts[i]))
             suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", parts[i], run.out);
-    /* Frames that have nothing to do with it are not in the way. */
+    /* Unrelated frames are not shown. */
     CU_ASSERT_PTR_NULL(strstr(run.out, "        1  0.000000 ├─"));
     checkrun_free(&run);
 }
 
-/* That command shows it again, with the whole conversation. */
+/* The command from the report shows the difference with all frames of the conversation. */
 static void the_command_shows_it_again(void)
 {
     CHECKRUN_EXPECT(ALTER
@@ -46,7 +47,7 @@ static void the_command_shows_it_again(void)
                     1, "        1  0.000000 ├─", "");
 }
 
-/* JSON has the same for programs. */
+/* The JSON report has the same facts. */
 static void json_tells_the_same(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
@@ -56,13 +57,14 @@ static void json_tells_the_same(void)
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
-/* A name with a line's end, an escape, bytes that are no UTF-8, and a quote. */
+/* A file name with a line feed, an escape character, invalid UTF-8 and a quote. */
 #define ODD                                                                                        \
     "n=$(printf \"two\\nlines\\033[31m\\377it's.pcapng\") && cp $T/a.pcapng \"$T/$n\" && cd $T "   \
     "&& "
 #define ODD_SHOWN "two\\nlines\\x1b[31m\\xffit's.pcapng"
 
-/* No name breaks a line or steers the terminal, and the command still finds the file. */
+/* No file name breaks a line or controls the terminal, and the printed command still finds the
+ * file. */
 static void an_odd_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
@@ -76,13 +78,14 @@ static void an_odd_name_is_escaped(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(again.out, ODD_SHOWN));
     checkrun_free(&run);
     checkrun_free(&again);
-    /* A quote alone is for any shell. */
+    /* A single quote works in any POSIX shell. */
     CHECKRUN_EXPECT(ALTER "cp $T/a.pcapng \"$T/it's.pcapng\" && sh -c \"$($R replay "
                           "\"$T/it's.pcapng\" | sed -n 's|^again with: rocedrill|$R|p')\"",
                     1, "        1  0.000000 ├─", "");
 }
 
-/* Nor does it make the replay break off, several at a time or in JSON, which has to be UTF-8. */
+/* Nor does the name stop a replay of several files, or one with JSON output, which must be UTF-8.
+ */
 static void an_odd_name_is_replayed(void)
 {
     CHECKRUN_EXPECT(ALTER ODD "$R replay -q --json - \"$n\" \"$n\" | python3 -c 'import json,sys; "
@@ -97,7 +100,7 @@ static void an_odd_name_is_replayed(void)
                     0, "1", "");
 }
 
-/* However long the path, the reason stands behind it. */
+/* The reason is printed completely after a path of any length. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
     static const char *const programs[] = {"check", "replay", "decode"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops: our RNIC at both ends of the recorded connections, edits between them. */
+/* Closed loops: our RNIC plays both ends of recorded connections, with impairments between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void every_capture_holds_without_edits(void)
     CHECKRUN_EXPECT("$R replay --closed-loop " TRACES_DIR, 0, "all as expected", "");
 }
 
-/* What every link may do, the transport survives or gives up on as it must. */
+/* The transport recovers from any fault of a link, or gives up when it must. */
 static void every_capture_holds_on_bad_links(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
@@ -55,7 +55,7 @@ static void one_loss_is_one_repetition(void)
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
 }
 
-/* UC and UD: what a receiver of ours has to make of what is left is known exactly. */
+/* For UC and UD, the exact result at our receiver is known from the frames that arrive. */
 static void streams_are_played(void)
 {
     CHECKRUN_EXPECT(
@@ -82,7 +82,7 @@ static void streams_are_played(void)
                     "--strict cannot be used with --closed-loop");
 }
 
-/* Where everything is lost, giving up is right. */
+/* If everything is lost, giving up is correct. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0, "given up as they had to", "");
@@ -112,9 +112,9 @@ static void equal_seeds_give_equal_plays(void)
     checkrun_free(&a);
 }
 
-/* What a play recorded is a capture like any: it is judged without an ERROR, and replays. (Requests
- * lost without a NAK leave too little for that in some: which copy was executed, only MSNs tell.)
- */
+/* A recording of a closed loop is a normal capture: check finds no ERROR, and the recording
+ * replays. (Lost requests are not tried: without a NAK only MSNs show which copy was executed, and
+ * some recordings have too few of them.) */
 static void a_recording_replays(void)
 {
     static const char *const edits[] = {"", "--impair drop@p=0.1,dir=response",
@@ -146,7 +146,7 @@ static void reports_name_the_seed(void)
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
-/* What derive found, for people and programs. */
+/* The dumped setup has the inferred values, for people and programs. */
 static void the_setup_is_dumped(void)
 {
     CHECKRUN_EXPECT(
@@ -166,7 +166,8 @@ static void the_setup_is_dumped(void)
     CHECKRUN_EXPECT("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
 }
 
-/* The recording at one end: what our end does with it is judged, whatever happens on the way. */
+/* One end is the recording. The behavior of our end is judged, whatever impairments occur on the
+ * way. */
 static void recorded_ends_hold_with_edits(void)
 {
     static const char *const sides[] = {"responder", "requester"};
@@ -192,7 +193,8 @@ static void recorded_ends_hold_with_edits(void)
         }
 }
 
-/* Our end answers what comes, not what was recorded, and the record shows it. */
+/* Our end answers the packets that arrive, not those that were recorded. The new recording shows
+ * this. */
 static void a_recorded_end_reacts_to_nothing(void)
 {
     CHECKRUN_EXPECT(
@@ -204,7 +206,7 @@ static void a_recorded_end_reacts_to_nothing(void)
     CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
                     0, "our RNIC asks the recorded responders", "");
-    /* Sent, and seven times again. */
+    /* One transmission and seven retransmissions. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
                     "");
     CHECKRUN_EXPECT(
@@ -214,7 +216,8 @@ static void a_recorded_end_reacts_to_nothing(void)
         0, "requester", "");
 }
 
-/* Connection managers with edits between them: they try again, or say that nobody answered. */
+/* CM exchanges with impairments between the ends: the managers retry, or report that the peer did
+ * not answer. */
 static void managers_survive_their_link(void)
 {
     static const char *const edits[] = {"drop@p=0.2",           "dup@p=0.5",      "corrupt@p=0.2",
@@ -236,7 +239,7 @@ static void managers_survive_their_link(void)
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
                     "PASS, 5 messages", "");
-    /* PSNs are of connections. */
+    /* psn= selects packets of connections, not CM messages. */
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
                     "edit drop@psn=+0: 0 frames (it fits none)", "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops of every service, on random recordings of our own devices: nothing is skipped, and
- * all holds, whatever the link between the two ends does. */
+/* Closed loops of every service, on random recordings of our own devices. Nothing is skipped, and
+ * all conversations hold on every impaired link. */
 #include <stdio.h>
 #include <string.h>
 #include "replay/recording.h"
@@ -10,7 +10,7 @@
 
 #define ROUNDS 6u
 
-/* What becomes of frames on the way; NULL: nothing. */
+/* Impairments of the link; NULL is a perfect link. */
 static const char *const links[] = {NULL,
                                     "drop@p=0.05",
                                     "dup=2@p=0.1",
@@ -26,7 +26,7 @@ static const char *const links[] = {NULL,
 
 #define LINK_CNT (sizeof(links) / sizeof(links[0]))
 
-/* Connections, exchanges and streams that are. */
+/* Returns the number of skipped connections, CM exchanges and datagram streams. */
 static size_t skipped(const struct loop_summary *sum)
 {
     size_t cnt = 0;
@@ -104,7 +104,7 @@ static void uc_loops_hold(void)
     expect_loops_hold("UC", &(struct qp_pair_opts){.type = RNIC_QPT_UC});
 }
 
-/* FLUSH and ATOMIC WRITE (annex A19). */
+/* Closed loops with FLUSH and ATOMIC WRITE (annex A19) hold. */
 static void a19_loops_hold(void)
 {
     static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Captures added to a folder: trimmed, without what tells whose they are, and still the same test.
- */
+/* Import of captures into a folder: captures are trimmed, made anonymous on request, and still
+ * replay with the same result. */
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-/* Every capture of the corpus, with the peer of its manifest, into a new folder. */
+/* Imports every capture of the corpus into a new folder, with the peer from its manifest, and
+ * replays the folder. */
 #define ADD_ALL(folder, options)                                                                   \
     "rm -rf $T/" folder "; for c in $C/*.pcap*; do "                                               \
     "p=$(awk -F'\\t' -v f=${c##*/} '$1==f{print $2}' $C/../manifest.tsv); "                        \
@@ -17,7 +18,7 @@ static void every_capture_is_the_same_test_in_its_folder(void)
     CHECKRUN_EXPECT(ADD_ALL("plain", ""), 0, "all as expected\nall there", "");
     CHECKRUN_EXPECT(ADD_ALL("anonymous", "--anonymize addresses,payload"), 0,
                     "all as expected\nall there", "");
-    /* What was added is what was captured, and what the judge says of it too. */
+    /* The imported capture has the packets of the original, and check finds the same verdict. */
     CHECKRUN_EXPECT("for c in $C/*.pcap; do n=${c##*/}; n=${n%.pcap}; "
                     "$R decode $c >$T/a; $R decode $T/plain/captures/$n.pcap >$T/b; "
                     "grep -v '[0-9] frames' $T/a >$T/a1; grep -v '[0-9] frames' $T/b >$T/b1; "
@@ -27,7 +28,7 @@ static void every_capture_is_the_same_test_in_its_folder(void)
                     0, "done", "");
 }
 
-/* A connection of many, and the connection manager's part of it. */
+/* Imports one of several connections, or a connection with its CM exchange. */
 static void a_connection_is_cut_out(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
@@ -42,7 +43,8 @@ static void a_connection_is_cut_out(void)
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
 
-/* One that differs is what is interesting, and goes on differing, payload masked or not. */
+/* A capture with a difference is still imported, and still differs there, whether the payload is
+ * masked or not. */
 static void a_difference_stays_one(void)
 {
     CHECKRUN_EXPECT(
@@ -56,7 +58,8 @@ static void a_difference_stays_one(void)
                     "");
 }
 
-/* A READ that shows other bytes than were written differs after masking, and only there. */
+/* A READ that returns other bytes than were written still differs after masking, and nothing else
+ * does. */
 static void bytes_read_are_still_those_written(void)
 {
     static const char alter[] =
@@ -86,7 +89,7 @@ static void bytes_read_are_still_those_written(void)
                     "");
 }
 
-/* Nothing of the old addresses and bytes is left, and every ICRC and checksum is right. */
+/* No old address or payload byte is left, and every ICRC and checksum is valid. */
 static void nothing_of_whom_it_was_is_left(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R import "
@@ -96,7 +99,7 @@ static void nothing_of_whom_it_was_is_left(void)
                     1, "0", "");
     CHECKRUN_EXPECT("$R check -v $T/i/captures/rping.pcap | grep -ci 'icrc\\|checksum'", 1, "0",
                     "");
-    /* rping's payload is text. */
+    /* rping's payload is readable text. */
     CHECKRUN_EXPECT("grep -c -a rdma-ping- $C/rping.pcap", 0, "5", "");
     CHECKRUN_EXPECT("grep -c -a rdma-ping- $T/i/captures/rping.pcap", 1, "0", "");
 }
@@ -119,11 +122,11 @@ static void what_is_there_is_not_replaced(void)
                     "only one capture can be imported");
     CHECKRUN_EXPECT("$R import", 2, "", "no capture given");
     CHECKRUN_EXPECT("$R import -", 2, "", "standard input cannot be read twice");
-    /* Nothing is left behind by a failure. */
+    /* A failed import leaves no files behind. */
     CHECKRUN_EXPECT("ls -a $T/j $T/j/captures | grep -c 'add-\\|cut\\|none'", 1, "0", "");
 }
 
-/* The columns of a manifest that is there decide. */
+/* An existing manifest determines the columns of a new row. */
 static void a_row_has_the_columns_of_its_manifest(void)
 {
     CHECKRUN_EXPECT(

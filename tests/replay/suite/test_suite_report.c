@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill replay: arguments, folders with a manifest, several at a time, JSON and JUnit. */
+/* rocedrill replay: arguments, folders with a manifest, several captures in parallel, JSON and
+ * JUnit reports. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
 #include "suite/capture_set.h"
 #include "support/suite.h"
 
-/* Captures that hold, that differ unless the peer is known, and with nothing to replay: a file
- * without a packet. */
+/* Three captures: one that holds, one that differs unless the peer is known, and one without
+ * packets, so nothing can be replayed. */
 #define HOLDS   "$C/rc-send-sizes.pcap"
 #define DIFFERS "$C/rc-loss-both.pcap"
 #define EMPTY   "head -c 24 " HOLDS
 
-/* A new folder $T/NAME with a capture that holds, one that differs, and one without a packet. */
+/* Creates the folder $T/NAME with a capture that holds, one that differs, and one without packets.
+ */
 static void make_folder(const char *name)
 {
     struct checkrun r = checkrun_shell("mkdir -p $T/%s/deep && cp " HOLDS " $T/%s/holds.pcap && "
@@ -41,7 +43,7 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
 }
 
-/* No command writes into a capture that it reads, whatever it is called, or two things into one
+/* No command overwrites a capture that it reads, by any name for it, or writes two outputs to one
  * file. */
 #define INTO_ITSELF(command)                                                                       \
     "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
@@ -58,7 +60,7 @@ static void outputs_are_files_of_their_own(void)
     CHECKRUN_EXPECT("$R replay --json $T/x --record $T/x " HOLDS, 2, "", "for two outputs");
 }
 
-/* One line says so, however many captures there are and reports that go there. */
+/* A full disk is reported in one line, for any number of captures and reports. */
 static void a_full_disk_is_named_once(void)
 {
     static const char *const wrong[] = {"replay --json", "replay --junit", "check --json",
@@ -91,7 +93,7 @@ static void files_give_three_kinds_of_status(void)
     CHECKRUN_EXPECT("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
 }
 
-/* Reports come in the order of the arguments, however many are at work. */
+/* Reports come in the order of the arguments, with any number of workers. */
 static void files_are_reported_in_order(void)
 {
     struct checkrun one = checkrun("replay -J 1 $C/rc-*.pcap");
@@ -125,7 +127,7 @@ static void a_manifest_says_what_is_expected(void)
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
                     0, "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
-    /* What is better than expected is unexpected too. */
+    /* A better result than expected is reported as unexpected. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
@@ -193,7 +195,7 @@ static void json_has_a_summary_and_each_report(void)
     checkrun_free(&r);
 }
 
-/* Python's parser reads it, and the counts at the top are those of the elements. */
+/* Python's XML parser accepts the report, and the totals at its top match its elements. */
 static void junit_is_well_formed_and_counts_right(void)
 {
     make_folder("junit");

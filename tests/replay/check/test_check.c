@@ -11,10 +11,11 @@
 #include "replay/ngfile.h"
 #include "support/suite.h"
 
-/* A capture that holds, one that breaks a rule, and one with a QP that fails by the rules. */
+/* Three captures: one that holds, one that violates a rule, and one with a QP that fails but
+ * violates no rule. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
 #define VIOLATES "$C/rc-loss-atomic-write.pcap"
-#define VNI_OFF  48u /* last byte of a VXLAN network's number, behind Ethernet, IPv4 and UDP */
+#define VNI_OFF  48u /* last byte of the VXLAN VNI, after Ethernet, IPv4, UDP */
 #define FAILS    "$C/rc-retry-exhausted.pcap"
 
 static void expect_status(int status, const char *arguments)
@@ -39,7 +40,7 @@ static void expect_complaint(const char *arguments, const char *text)
     checkrun_free(&r);
 }
 
-/* A file that has nothing to judge is unusable, and its report says no more. */
+/* Expects exit status 2 and `text` in the report of a capture that has nothing to judge. */
 static void expect_no_verdict(const char *arguments, const char *text)
 {
     struct checkrun r = checkrun("%s", arguments);
@@ -72,12 +73,12 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check --json $T/no/such/folder " HOLDS, "such/folder");
     expect_complaint("check --json $T/x --junit $T/x " HOLDS, "x is given for two outputs");
     expect_complaint("check --annotate $T/no/such/folder " HOLDS, "such/folder");
-    /* A name cannot make two lines of it, nor move the cursor. */
+    /* A file name cannot split the error message into two lines or move the cursor. */
     expect_complaint("check \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J: No such file");
     expect_complaint("replay \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J");
 }
 
-/* They are accepted for one release, with one line that says the present name. */
+/* Former option names are accepted for one release, with one line that names the new option. */
 static void former_option_names_are_accepted(void)
 {
     CHECKRUN_EXPECT("$R check -q --peer linux-rxe-6.12 " VIOLATES, 0, "",
@@ -146,7 +147,7 @@ static void does_not_overwrite_its_input(void)
     expect_status(0, "check -q $T/in.pcap");
 }
 
-/* Not even one that is not there yet, under another name. */
+/* Two outputs cannot share a file, even one that does not exist yet and has two names. */
 static void does_not_mix_its_outputs(void)
 {
     struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
@@ -177,7 +178,7 @@ static void lists_and_explains_rules(void)
     for (; *line; line = strchr(line, '\n') + 1)
         rules++;
     EXPECT_EQ(rules, ROCE_RULE_CNT);
-    /* Each rule that a capture can break is explained. */
+    /* Every rule that a capture can violate is explained. */
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
 
@@ -191,7 +192,7 @@ static void lists_and_explains_rules(void)
         checkrun_free(&one);
     }
     checkrun_free(&all);
-    one = checkrun("check --explain rc-rsp-112"); /* as people type it */
+    one = checkrun("check --explain rc-rsp-112"); /* lowercase, as people type it */
     EXPECT_EQ(one.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "RC-RSP-112"));
     checkrun_free(&one);
@@ -225,7 +226,7 @@ static void explains_by_number(void)
     expect_complaint("check --explain RC-REQ-", "unknown rule 'RC-REQ-'");
     expect_complaint("check --explain 99999999999999999999999", "unknown rule");
     expect_complaint("check --explain ''", "unknown rule ''");
-    /* A number is one rule's. */
+    /* A rule number belongs to one rule only. */
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
         for (unsigned j = 0; j < i; j++)
             CU_ASSERT_NOT_EQUAL(number_of(roce_rule_info((enum roce_rule)i)),
@@ -235,7 +236,8 @@ static void explains_by_number(void)
 /* ---- inputs ------------------------------------------------------------------------------------
  */
 
-/* The findings of an input without what depends on its name: they must be those of VIOLATES. */
+/* Returns the findings of an input without the parts that depend on its name. They must equal those
+ * of VIOLATES. */
 static char *findings_of(const char *input)
 {
     struct checkrun r = checkrun("check --json - %s", input);
@@ -260,8 +262,7 @@ static char *findings_of(const char *input)
     return text;
 }
 
-/* What was counted on each connection and of each rule, but nothing that the network layer has a
- * part in. */
+/* Returns the counters of each connection side that do not depend on the network layer. */
 static char *counts_of(const char *input)
 {
     static const char *const kept[] = {
@@ -333,7 +334,7 @@ static void reads_compressed_captures(void)
         return;
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "$T/z.pcap.gz");
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "- <$T/z.pcap.gz");
-    /* Members one after another, as gzip may be used on parts, and zeros of a tape block behind. */
+    /* Several gzip members one after another, and trailing zeros as on a tape block. */
     expect_same("{ head -c 5000 " VIOLATES " | gzip -c; tail -c +5001 " VIOLATES
                 " | gzip -c; head -c 512 /dev/zero; } >$T/parts.gz",
                 "$T/parts.gz");
@@ -353,7 +354,7 @@ static void reads_compressed_captures(void)
     }
 }
 
-/* Puts `head` in place of the Ethernet header of every frame. */
+/* Replaces the Ethernet header of every frame by `head`. */
 static void rewrap(const char *name, uint32_t linktype, const uint8_t *head, size_t head_len)
 {
     struct capture capture;
@@ -388,7 +389,7 @@ static void reads_every_link_layer(void)
     expect_same("true", "$T/raw.pcap");
     rewrap("ip4.pcap", 228, NULL, 0);
     expect_same("true", "$T/ip4.pcap");
-    rewrap("serial.pcap", 50, sll, sizeof(sll)); /* PPP over a serial line: never RoCE */
+    rewrap("serial.pcap", 50, sll, sizeof(sll)); /* serial PPP: never carries RoCE */
     expect_complaint("check $T/serial.pcap", "does not carry RoCE");
 }
 
@@ -403,8 +404,8 @@ static void wrap_erf(const char *name, unsigned ext)
         size_t off = 16 + 8 * ext + 2, len = (off + f->len + 7) & ~(size_t)7;
         uint8_t *data = calloc(1, len);
 
-        data[8] = (uint8_t)(2 | (ext ? 0x80 : 0)); /* Ethernet */
-        data[9] = 4;                               /* variable length */
+        data[8] = (uint8_t)(2 | (ext ? 0x80 : 0)); /* ERF record type Ethernet */
+        data[9] = 4;                               /* ERF flag for variable length */
         data[10] = (uint8_t)(len >> 8);
         data[11] = (uint8_t)len;
         data[14] = (uint8_t)(f->len >> 8);
@@ -442,7 +443,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     pkt.present &=
         ~(ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP));
     pkt.present |= ROCE_HDR_BIT(ROCE_HDR_LRH) | ROCE_HDR_BIT(ROCE_HDR_GRH);
-    /* Without source ports small PSNs do not show early what belongs together. */
+    /* Raises the PSNs: small PSNs do not show early which flows belong together if there are no
+     * source ports. */
     pkt.bth.psn += 0x400000;
     pkt.lrh.lnh = 3;
     pkt.lrh.slid = src[15];
@@ -457,7 +459,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     return (size_t)len;
 }
 
-/* Each frame in an ERF record of this type, or none (0). */
+/* Writes the frames as InfiniBand packets or, with `as_ip`, as IP packets. Each one is in an ERF
+ * record of this type, or in none if the type is 0. */
 static void write_native(const char *name, uint32_t linktype, uint8_t erf_type, bool as_ip)
 {
     static uint8_t data[ROCE_FRAME_MAX + 16];
@@ -496,7 +499,8 @@ static void reads_infiniband_links(void)
     write_native("erf-ib.pcap", 197, 21, false);
     write_native("erf-ip.pcap", 197, 22, true);
     expect_same("true", "$T/erf-ip.pcap");
-    /* Without IP and UDP its identification and port tell nothing: what was counted is the same. */
+    /* InfiniBand has no IP identification and no UDP port, so findings may differ. The counters
+     * must be equal. */
     expected = counts_of(VIOLATES);
     actual = counts_of("$T/ib.pcap");
     CU_ASSERT_STRING_EQUAL(actual, expected);
@@ -507,7 +511,7 @@ static void reads_infiniband_links(void)
     free(expected);
 }
 
-/* Half of the packets from an Ethernet interface, half from one of Linux cooked captures. */
+/* Half of the packets come from an Ethernet interface, half from a Linux cooked capture. */
 static void reads_interfaces_of_different_links(void)
 {
     static const uint8_t sll[16] = {0, 0, 0, 1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1, 0, 0, 8, 0};
@@ -538,8 +542,8 @@ static void reads_interfaces_of_different_links(void)
         expect_same("gzip -c $T/mixed.pcapng >$T/mixed.gz", "$T/mixed.gz");
 }
 
-/* What was written to a terminal, up to an erased line; the kernel hands it over in its own time.
- */
+/* Reads terminal output up to an erased line or until `wait_ms` pass without output. Returns the
+ * number of bytes. */
 static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
 {
     struct pollfd poller = {.fd = master, .events = POLLIN};
@@ -559,8 +563,8 @@ static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
     return len;
 }
 
-/* A slow input makes a line on a terminal, which is gone at the end; -q and no terminal make none.
- */
+/* A slow input shows a progress line on a terminal and erases it at the end. With -q, or without a
+ * terminal, there is no such line. */
 static void shows_progress_on_a_terminal(void)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK), slave;
@@ -568,7 +572,7 @@ static void shows_progress_on_a_terminal(void)
     size_t len;
 
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
-        /* A bare chroot has no /dev/pts; everything else in this suite does without. */
+        /* A bare chroot has no /dev/pts. Only this test needs a terminal. */
         printf("no pseudo-terminal here, so nothing was tested ... ");
         CU_PASS("no pseudo-terminal");
         if (master >= 0)
@@ -576,7 +580,7 @@ static void shows_progress_on_a_terminal(void)
         return;
     }
     setenv("TTY", ptsname(master), 1);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* what is written stays to be read */
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* an open slave keeps the output readable */
     CU_ASSERT_TRUE_FATAL(slave >= 0);
     for (int quiet = 0; quiet < 2; quiet++) {
         struct checkrun r = checkrun_shell(
@@ -599,8 +603,8 @@ static void shows_progress_on_a_terminal(void)
     close(master);
 }
 
-/* Puts `head` before every frame: Ethernet and IPv4 of the tunnel. So many copies, which are in
- * networks of their own, by the number in `head`. */
+/* Puts `head`, which begins with the tunnel's Ethernet and IPv4 headers, before every frame. Writes
+ * `networks` copies of each frame, with the VNI of `head` plus 0, 1, 2... */
 static void put_in_tunnel(const char *name, const uint8_t *head, size_t head_len, uint8_t networks)
 {
     struct capture capture, out = {0};
@@ -644,7 +648,7 @@ static void looks_into_tunnels(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, " VXLAN\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", VNI 42,"));
     checkrun_free(&r);
-    r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs */
+    r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs in three networks */
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", 3 connections\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the same packet"));
     checkrun_free(&r);
@@ -652,7 +656,7 @@ static void looks_into_tunnels(void)
     expect_no_verdict("check --json - $T/ipsec.pcap", "\"tunnels_closed\":{\"IPsec\":");
 }
 
-/* Several captures: each is told of, also one that cannot be used, and all in a last line. */
+/* Each of several captures is reported, even an unusable one, and a last line counts them all. */
 static void sums_up_several_captures(void)
 {
     struct checkrun r = checkrun("check " HOLDS " $T/none.pcap " VIOLATES);
@@ -674,7 +678,7 @@ static void refuses_what_is_no_capture(void)
     struct checkrun r = checkrun_shell(
         ": >$T/empty; printf 'hello, this is no capture at all' >$T/text; "
         "head -c 24 " HOLDS " >$T/head; "
-        /* and one frame of zeros */
+        /* a file header and one frame of zeros */
         "{ cat $T/head; printf '\\1\\0\\0\\0\\0\\0\\0\\0\\74\\0\\0\\0\\74\\0\\0\\0'; "
         "head -c 60 /dev/zero; } >$T/foreign");
 
@@ -688,7 +692,7 @@ static void refuses_what_is_no_capture(void)
     r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
     checkrun_free(&r);
     expect_complaint("check -q $T/joined", "another capture begins here");
-    /* An output that was there before is kept. */
+    /* An existing output file is kept if the input is unusable. */
     expect_complaint("check --annotate $T/old - <$T/text", "standard input: not a capture file");
     expect_complaint("check --annotate $T/old $T/text", "text: not a capture file");
     expect_complaint("check --annotate $T/old $T/none", "none: No such file");
@@ -698,7 +702,7 @@ static void refuses_what_is_no_capture(void)
     if (!have("gzip"))
         return;
     r = checkrun_shell("gzip -c $T/text >$T/text.gz; gzip -c " HOLDS " | head -c 3000 >$T/cut.gz; "
-                       /* the checksum of the last member is wrong */
+                       /* the last gzip member has a wrong checksum */
                        "{ gzip -c " HOLDS " | head -c -8; head -c 8 /dev/zero; } >$T/bad.gz; "
                        "printf '\\3757zXZ\\0abcdefgh' >$T/bad.xz");
     checkrun_free(&r);
@@ -717,8 +721,8 @@ static void refuses_what_is_no_capture(void)
     }
 }
 
-/* Half of a capture comes through a pipe, and the rest when its first finding was told: not before
- * 256 KiB, or the end, would be too late. */
+/* Half of a capture comes through a pipe. The rest follows only after the first finding is
+ * reported: waiting for 256 KiB or the end would be too late. */
 static void tells_while_a_capture_is_under_way(void)
 {
     static const char *const packings[] = {"cat", "gzip -c"};
@@ -738,8 +742,9 @@ static void tells_while_a_capture_is_under_way(void)
     }
 }
 
-/* Ctrl-C ends what is read from a pipe, and what came is reported: whole, whether the last frame is
- * or not, and though the program before it goes on. A plain file was not read to its end then. */
+/* Ctrl-C ends reading from a pipe, and everything received is reported. That holds if the last
+ * frame is incomplete, and if the writing program continues. For a plain file, Ctrl-C means that
+ * the file was not read to its end. */
 static void reports_what_came_before_an_interrupt(void)
 {
     static const char *const signals[] = {"INT", "TERM"};
@@ -757,7 +762,7 @@ static void reports_what_came_before_an_interrupt(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds ("));
         checkrun_free(&r);
     }
-    /* The annotated copy has what came, too. */
+    /* The annotated copy has all frames received before the interrupt. */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { cat " FAILS "; exec sleep 20; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check -q --annotate $T/a.pcapng - "
                        "<$T/on; s=$?; kill $!; $R check --fail-on failed -q $T/a.pcapng; "
@@ -765,7 +770,8 @@ static void reports_what_came_before_an_interrupt(void)
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_STRING_EQUAL(r.out, "then 1\n");
     checkrun_free(&r);
-    /* Who writes ends by the same key, a moment later. */
+    /* The same Ctrl-C ends the writing program too, a moment later; its last output is still read.
+     */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { sleep 1.3; cat " FAILS "; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check - <$T/on");
     EXPECT_EQ(r.status, 0);
@@ -773,7 +779,7 @@ static void reports_what_came_before_an_interrupt(void)
     checkrun_free(&r);
 }
 
-/* A capture that breaks off: what came before is reported, and the exit status says it. */
+/* If a capture breaks off, the frames before are reported, and the exit status is 2. */
 static void reports_a_capture_that_breaks_off(void)
 {
     struct checkrun r = checkrun_shell("head -c 40000 $C/rc-loss-both.pcap >$T/broken.pcap; "
@@ -791,7 +797,7 @@ static void reports_a_capture_that_breaks_off(void)
     checkrun_free(&r);
 }
 
-/* Whatever bytes come: an exit status, and one line if it is 2. */
+/* Any input bytes give a valid exit status, and one error line if it is 2. */
 static void survives_any_bytes(void)
 {
     struct checkrun r = checkrun_shell("cp " VIOLATES " $T/any.pcap");
@@ -808,7 +814,7 @@ static void survives_any_bytes(void)
     }
 }
 
-/* Ten times the packets need no more memory. */
+/* Ten times as many packets need no more memory. */
 static void memory_does_not_grow_with_the_capture(void)
 {
     const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";

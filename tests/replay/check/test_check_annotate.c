@@ -52,7 +52,7 @@ static uint32_t get32(const uint8_t *p)
     return v;
 }
 
-/* Every finding is a comment at its frame, and nothing else is. */
+/* Expects that every finding is a comment at its frame, and that there are no other comments. */
 static void annotated_copy_has_the_findings(void)
 {
     struct checkrun r = checkrun("check --json - --annotate $T/notes.pcapng " LOSS);
@@ -98,7 +98,8 @@ static void annotated_copy_has_the_findings(void)
     checkrun_free(&r);
 }
 
-/* The findings wait in a temporary file: a full disk does not make a copy without them. */
+/* Findings wait in a temporary file. If the disk is full, the copy must not lack findings without
+ * an error. */
 static void annotated_copy_lacks_nothing_silently(void)
 {
     struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 1; $R check -q --annotate - "
@@ -119,8 +120,8 @@ static uint32_t get32_of(bool big, const uint8_t *p)
     return big ? __builtin_bswap32(v) : v;
 }
 
-/* A pcapng file with what captures have beside packets: two sections, interfaces with options,
- * names, a block of nobody's, statistics, comments that were there. */
+/* Writes a pcapng file with blocks besides packets. It has two sections, interfaces with options,
+ * names, a block of unknown type, statistics and comments. */
 static void make_rich(const char *path, bool big)
 {
     static const uint8_t addr[4] = {10, 0, 0, 1}, stats[12] = {0};
@@ -156,8 +157,8 @@ static void make_rich(const char *path, bool big)
     capture_free(&c);
 }
 
-/* Walks both files block by block: what got no comment is the same, byte for byte; what got one has
- * all it had, and then ours. How many comments are new. */
+/* Compares both files block by block. Blocks without a new comment are equal byte for byte; the
+ * others keep all their data and options. Returns the number of blocks with new comments. */
 static unsigned expect_copy(const char *path, const char *copy)
 {
     static uint8_t a[1 << 20], b[1 << 20];
@@ -175,7 +176,7 @@ static unsigned expect_copy(const char *path, const char *copy)
 
         if (get32(a + oa) == 0x0A0D0D0A) {
             big = get32_of(true, a + oa + 8) == 0x1A2B3C4D;
-            memset(a + oa + 16, 0xFF, 8); /* the section's length is not known any more */
+            memset(a + oa + 16, 0xFF, 8); /* the copy has unspecified section lengths */
         }
         na = get32_of(big, a + oa + 4);
         nb = get32_of(big, b + ob + 4);
@@ -184,7 +185,7 @@ static unsigned expect_copy(const char *path, const char *copy)
         EXPECT_EQ(get32_of(big, b + ob + nb - 4), nb);
         if (na == nb && type == get32_of(big, b + ob)) {
             EXPECT_EQ(memcmp(a + oa, b + ob, na), 0);
-        } else if (type == 3) { /* it became an enhanced one */
+        } else if (type == 3) { /* a Simple Packet Block became an Enhanced Packet Block */
             uint32_t len = get32_of(big, a + oa + 8);
 
             EXPECT_EQ(get32_of(big, b + ob), 6);
@@ -194,7 +195,7 @@ static unsigned expect_copy(const char *path, const char *copy)
         } else {
             EXPECT_EQ(get32_of(big, b + ob), type);
             head = 28 + ((get32_of(big, a + oa + 20) + 3) & ~3u);
-            if (na > head + 4) /* its options but for the one that ends them */
+            if (na > head + 4) /* compare all options but opt_endofopt */
                 head = na - 8;
             EXPECT_EQ(memcmp(a + oa + 8, b + ob + 8, head - 8), 0);
             EXPECT_EQ(get32_of(big, b + ob + head) >> (big ? 16 : 0) & 0xFFFF, 1);
@@ -225,14 +226,15 @@ static void annotated_pcapng_keeps_what_it_had(void)
             snprintf(path, sizeof(path), "%s", checkrun_path("rich.pcapng"));
             CU_ASSERT_TRUE(expect_copy(path, checkrun_path("rich-out.pcapng")) > 10);
         }
-        /* A copy of the copy has each comment twice, and nothing else changed: it was read back. */
+        /* Checking the copy gives the same findings as checking the original, so the copy is read
+         * back unchanged. */
         r = checkrun_shell(
             "$R check --json - $T/rich.pcapng | grep -v summary | sed 's/rich//' >$T/a; "
             "$R check --json - $T/rich-out.pcapng | grep -v summary | "
             "sed 's/rich-out//' >$T/b; cmp $T/a $T/b");
         EXPECT_EQ(r.status, 0);
         checkrun_free(&r);
-        /* Wireshark's tools read it, with both kinds of comments, if they are here. */
+        /* Wireshark's tools, if installed, read old and new comments in the copy. */
         r = checkrun_shell("command -v tshark >/dev/null || exit 0; test $(tshark -n -r "
                            "$T/rich-out.pcapng -Y 'frame.comment contains \"was there before\"' "
                            "2>/dev/null | wc -l) -gt 60 && test $(tshark -n -r $T/rich-out.pcapng "

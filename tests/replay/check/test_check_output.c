@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill check: what it writes, parsed back. */
+/* rocedrill check: its output as text, JSON and JUnit, parsed by the test. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -47,7 +47,7 @@ static unsigned lines_of(const char *text)
     return cnt;
 }
 
-/* Names of captures: nothing in them steers the terminal. */
+/* Control bytes in file names never reach the terminal. */
 static void control_bytes_are_escaped(void)
 {
     static const struct {
@@ -58,13 +58,13 @@ static void control_bytes_are_escaped(void)
         {"a\nb\rc\td", "a\\nb\\rc\\td"},
         {"\x1b[2J\x7f", "\\x1b[2J\\x7f"},
         {"\303\251 \342\206\222 \360\237\230\200", "\303\251 \342\206\222 \360\237\230\200"},
-        {"\302\233m", "\\xc2\\x9bm"},                 /* CSI of C1 */
-        {"\377\233", "\\xff\\x9b"},                   /* no UTF-8 */
-        {"\303", "\\xc3"},                            /* cut */
-        {"\342\206", "\\xe2\\x86"},                   /* cut later */
-        {"\300\233", "\\xc0\\x9b"},                   /* ESC in a form that is too long */
+        {"\302\233m", "\\xc2\\x9bm"},                 /* C1 control CSI */
+        {"\377\233", "\\xff\\x9b"},                   /* invalid UTF-8 */
+        {"\303", "\\xc3"},                            /* truncated after one byte */
+        {"\342\206", "\\xe2\\x86"},                   /* truncated after two bytes */
+        {"\300\233", "\\xc0\\x9b"},                   /* ESC in overlong encoding */
         {"\355\240\200", "\\xed\\xa0\\x80"},          /* half of a surrogate pair */
-        {"\364\220\200\200", "\\xf4\\x90\\x80\\x80"}, /* past the last */
+        {"\364\220\200\200", "\\xf4\\x90\\x80\\x80"}, /* beyond U+10FFFF */
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -104,7 +104,7 @@ static json_int_t get(const json_t *o, const char *key)
     return json_integer_value(v);
 }
 
-/* The lines agree with each other: the summary counts the findings and the connections. */
+/* The JSON lines are consistent: the summary's totals match the findings and connections. */
 static void json_lines_add_up(void)
 {
     struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");
@@ -192,7 +192,7 @@ static void json_marks_what_is_known(void)
 /* ---- congestion --------------------------------------------------------------------------------
  */
 
-/* Packets of 1024 bytes for so many us, one each `step`. */
+/* Sends 1024-byte packets for `us` microseconds, one every `step` microseconds. */
 static void stream(struct flowgen *g, unsigned us, unsigned step)
 {
     for (unsigned t = 0; t < us; t += step) {
@@ -216,7 +216,8 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
-/* `cnt` transmissions of a request, each with an answer of this syndrome or, for 0, without. */
+/* Checks a capture with `cnt` transmissions of a request. Each one is answered with this syndrome,
+ * or not at all if it is 0. */
 static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
@@ -240,7 +241,8 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
 }
 
-/* RNR NAKs to what needs no receive: page faults, which more receives do not end. */
+/* RNR NAKs for requests that need no receive WQE come from page faults. More receive WQEs do not
+ * help. */
 static void text_tells_of_page_faults(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
@@ -261,12 +263,13 @@ static void text_tells_of_page_faults(void)
         }
 }
 
-/* How a requester ends that got an answer to its first SEND, and what is told of it. */
+/* Checks the report on how a requester ends whose first SEND was answered, but whose next request
+ * fails. */
 static void text_tells_how_it_ends(void)
 {
     static const struct {
-        unsigned before, after; /* transmissions up to the answer, and later ones */
-        uint8_t syndrome;       /* of the answer to each of the former; 0 none */
+        unsigned before, after; /* transmissions up to the last answer, and later ones */
+        uint8_t syndrome;       /* syndrome of these answers; 0 if there are none */
         bool damaged;
         const char *words[3], *absent;
     } rows[] = {
@@ -331,7 +334,7 @@ static void text_tells_how_it_ends(void)
     }
 }
 
-/* What may be no failure is told, too, and not as one. */
+/* A problem that may not be a failure is reported as stuck, not as failed. */
 static void text_tells_what_got_stuck(void)
 {
     struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
@@ -362,11 +365,11 @@ static void text_tells_what_got_stuck(void)
     checkrun_free(&r);
 }
 
-/* Why a flow is slow that did not fail: which of the ways it is, and on which side to look. */
+/* Reports why a flow was slow that did not fail, and on which side to look. */
 static void text_tells_what_slowed_it(void)
 {
     static const struct {
-        const char *capture, *words[4]; /* NULL: nothing slowed it */
+        const char *capture, *words[4]; /* words is {NULL} if nothing slowed the flow */
     } cases[] = {
         {"rc-loss-requests",
          {"packets were lost: 192.0.2.2 sent", "never reached", "look for drops"}},
@@ -375,7 +378,7 @@ static void text_tells_what_slowed_it(void)
         {"rc-rnr-then-success", {"had no receive WQE", "post receives"}},
         {"rc-loss-acks", {"no response arrived in time", "detects that only by its timeout"}},
         {"rc-atomics", {NULL}},
-        {"rc-retry-exhausted", {NULL}}, /* that is a failure */
+        {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow flow */
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -442,7 +445,7 @@ static void rates_around_cnps_are_told(void)
 /* ---- JUnit -------------------------------------------------------------------------------------
  */
 
-/* How often `word` begins in the text. */
+/* Returns the number of occurrences of `word` in the text. */
 static unsigned occurrences(const char *text, const char *word)
 {
     unsigned cnt = 0;
@@ -452,7 +455,8 @@ static unsigned occurrences(const char *text, const char *word)
     return cnt;
 }
 
-/* Well-formed as far as JUnit uses XML: tags nest, quotes pair, '<' and '&' stand alone nowhere. */
+/* Checks well-formedness as far as JUnit uses XML: nested tags, paired quotes, no bare '<' or '&'.
+ */
 static bool well_formed(const char *xml)
 {
     char stack[16][32];
@@ -512,10 +516,11 @@ static void junit_is_well_formed(void)
     checkrun_free(&r);
 }
 
-/* Who asks for a connection and gets no answer has no packets but these. */
+/* An unanswered CM REQ is reported, although the connection has no other packets. */
 static void text_tells_what_nobody_answered(void)
 {
-    /* Two REQs, 6 s apart; the answers that follow in the capture; the first one twice. */
+    /* Captures: two REQs sent 6 s apart without an answer, the REQs with the answers after them,
+     * and a copy of the first REQ. */
     static const struct {
         const char *make;
         unsigned vain;
@@ -545,7 +550,7 @@ static void text_tells_what_nobody_answered(void)
     }
 }
 
-/* A REP that is sent again and again: no RTU came, and nothing else of the active side. */
+/* A REP that is retransmitted without an RTU or any other packet from the active side. */
 static void text_tells_of_no_rtu(void)
 {
     enum { NOTHING, RTU, REQUESTS, HOWS };
@@ -583,8 +588,8 @@ static void text_tells_of_no_rtu(void)
     }
 }
 
-/* All that a requester sends has a wrong ICRC: of three there is no connection yet, of more there
- * is one, for the capture may be the cause. */
+/* All packets of a requester have a wrong ICRC. Up to three packets make no connection. More do,
+ * because the capture may have caused the wrong ICRCs. */
 static void text_tells_of_wrong_icrcs_only(void)
 {
     for (unsigned cnt = 1; cnt < 10; cnt += 2) {
@@ -611,7 +616,7 @@ static void text_tells_of_wrong_icrcs_only(void)
     }
 }
 
-/* What is so of many connections, for it is of the capture, is said once. */
+/* A finding that many connections share, because the capture causes it, is printed once. */
 static void text_says_once_what_all_have(void)
 {
     struct flowgen g;

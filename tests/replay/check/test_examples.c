@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The examples of --explain: for each rule, the packets of the conversation that breaks it
- * (tests/flow/cases_*.c) and what the observer says of them. They are kept in
- * replay/check/explain_examples.def, so that the program has them; here they are made again and
- * must be the same. After a change of the cases or the words:
+ * The examples of --explain: for each rule, the packets of a conversation that violates it
+ * (tests/flow/cases_*.c) and the finding of the observer. The program includes them from
+ * replay/check/explain_examples.def. This test generates the examples again and expects the text of
+ * that file. After a change of the cases or of the finding texts, write the file by:
  *
  *   ROCEDRILL_WRITE=replay/check/explain_examples.def build/bin/test_replay_examples
  */
@@ -14,11 +14,11 @@
 #include "capture/packet_text.h"
 #include "support/suite.h"
 
-#define BEFORE     3u /* frames shown before the one that is found */
+#define BEFORE     3u /* frames shown before the frame of the finding */
 #define TEXT_MAX   4096u
 #define LINE_WORDS 400u
 
-/* The first finding of the rule. */
+/* The first finding of a rule. */
 struct first {
     enum roce_rule rule;
     struct roce_finding finding;
@@ -70,7 +70,8 @@ static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t numbe
                 (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
 }
 
-/* The first frame, the one that the finding names besides its own, its own and those before it. */
+/* Checks whether the example shows a frame: the first one, the frame of the finding, up to BEFORE
+ * frames before that, and the other frame that the finding names. */
 static bool is_shown(const struct roce_finding *f, uint32_t number)
 {
     return number == 1 || number == f->other_frame ||

@@ -16,7 +16,7 @@ dir=$(mktemp -d)
 fails=0
 trap 'rm -rf "$dir"' EXIT
 
-# In the far namespace, which lives as long as the sleeper in it.
+# Runs a command in the far namespace, which exists as long as its sleep process.
 there() { nsenter --target "$far" --net "$@"; }
 
 unshare -n sleep 600 &
@@ -36,7 +36,7 @@ there ip addr add 192.0.2.2/24 dev vb
 there ip addr add 2001:db8::2/64 dev vb nodad
 there ip link set vb up
 
-# What a replay that has written $dir/out and $dir/err must have come to.
+# Checks the result of a replay that has written $dir/out and $dir/err.
 verdict() { # WHAT STATUS WANTED [PATTERN]
     if [ "$2" = "$3" ] && { [ -z "${4:-}" ] || grep -qE "$4" "$dir/out" "$dir/err"; }; then
         echo "ok: $1"

@@ -39,8 +39,8 @@ static bool play(struct talk *t, struct replay *r, enum verdict verdict)
     return ok;
 }
 
-/* Expects a pass with these numbers of completions, completions in error, and restarts by go-
- * back-N. */
+/* Expects a pass with these numbers of completions, completions in error, and restarts
+ * by go-back-N. */
 static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
 {
     struct replay r;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The input of the targets that read whole captures: a pcap file, as one is in traces/. Its frames
- * are taken from it, and what does not make a record is put right, so that what is strange is so
- * inside of the frames. The includer defines _GNU_SOURCE.
+ * The input of the targets that read whole captures: a pcap file, as those in traces/.
+ * fuzz_capture() copies the frames of the input into a well-formed pcap file and repairs the
+ * record headers. So the reader accepts the file, and anything unusual is inside the frames.
+ *
+ * The file that includes this one must define _GNU_SOURCE.
  */
 #ifndef FUZZ_CAPTURE_H
 #define FUZZ_CAPTURE_H
@@ -18,7 +20,8 @@
 #define FUZZ_CAPTURE_HEAD   24u
 #define FUZZ_CAPTURE_RECORD 16u
 
-/* Of the frames that are damaged, one in four stays so. */
+/* Corrects the ICRC of a complete frame if it is wrong, except in one of four such frames (by
+ * `dice`). */
 static inline void fuzz_capture_mend(uint8_t *frame, uint32_t cap_len, uint32_t wire_len,
                                      uint32_t dice)
 {
@@ -31,7 +34,8 @@ static inline void fuzz_capture_mend(uint8_t *frame, uint32_t cap_len, uint32_t 
         roce_le32_put(frame + pkt.icrc_off, icrc);
 }
 
-/* A file that is no more when it is closed; its descriptor, and the path to open it by. */
+/* Creates a file in memory that disappears when it is closed. Returns its descriptor, and in `path`
+ * the path to open it by. */
 static inline int fuzz_memfile(const char *name, char path[64])
 {
     int fd = memfd_create(name, 0);
@@ -41,8 +45,9 @@ static inline int fuzz_memfile(const char *name, char path[64])
     return fd;
 }
 
-/* The input, at least head and record long, as a pcap file of so many bytes a frame at most; the
- * same. */
+/* Writes the input as a pcap file in memory, with at most `snaplen` bytes captured of each frame.
+ * The input must be at least one file header and one record header long. Returns the descriptor,
+ * and in `path` the path to open the file by. */
 static inline int fuzz_capture(const uint8_t *data, size_t size, uint32_t snaplen, char path[64])
 {
     static const uint8_t head[FUZZ_CAPTURE_HEAD] = {0xD4, 0xC3, 0xB2, 0xA1,     2,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs one fuzz target without libFuzzer: every file of the given folders, then a bounded number of
- * mutations of them. The seed is printed and reproduces the run; when a check fails the input is
- * printed in hex.
+ * Runs one fuzz target without libFuzzer: first with every file of the given folders, then with a
+ * bounded number of mutations of them. The driver prints the seed, which reproduces the run. If a
+ * check fails, it prints the input in hex.
  *
  *   fuzz_x [-runs=N] [-seed=N] [FOLDER|FILE]...
  */
@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "support/rng.h"
 
-#define INPUT_MAX  8192 /* longer files are cut: no frame is */
+#define INPUT_MAX  8192 /* length in bytes to which longer files are cut; no frame is longer */
 #define CORPUS_MAX 20000
 
 struct input {
@@ -23,7 +23,7 @@ struct input {
 
 static struct input corpus[CORPUS_MAX];
 static size_t corpus_cnt;
-static struct input current; /* what the target is being given, for the report */
+static struct input current; /* input of the current call, printed if a check fails */
 
 static void report(int sig)
 {
@@ -35,7 +35,8 @@ static void report(int sig)
     raise(sig);
 }
 
-/* In a block of exactly its size, so that AddressSanitizer sees a read past the end. */
+/* Runs the target on a copy of exactly `len` bytes, so that AddressSanitizer detects a read past
+ * the end. */
 static void run(const uint8_t *p, size_t len)
 {
     current.p = malloc(len ? len : 1);
@@ -69,7 +70,7 @@ static void load(const char *path)
     DIR *dir;
 
     if (stat(path, &st) != 0)
-        return; /* no corpus is a small corpus */
+        return; /* a missing folder leaves the corpus smaller */
     if (!S_ISDIR(st.st_mode)) {
         FILE *file = fopen(path, "rb");
 
@@ -92,23 +93,24 @@ static void load(const char *path)
         closedir(dir);
 }
 
-/* One small change; what the change is follows from the random numbers alone. */
+/* Makes one small change to the input. Only the random numbers determine the change. Returns the
+ * new length. */
 static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
 {
     static const uint16_t edges[] = {0, 1, 4, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFF};
     size_t at = len ? rng_below(rng, (uint32_t)len) : 0;
 
     switch (rng_below(rng, 7)) {
-    case 0: /* cut */ return at;
-    case 1: /* grow */
+    case 0: /* cut the end off */ return at;
+    case 1: /* append random bytes */
         while (len < INPUT_MAX && rng_below(rng, 8))
             p[len++] = (uint8_t)rng_u64(rng);
         return len;
-    case 2: /* a random byte */
+    case 2: /* replace a byte by a random one */
         if (len)
             p[at] = (uint8_t)rng_u64(rng);
         return len;
-    case 3: /* an edge of a 16-bit number */
+    case 3: /* store an edge value of a 16-bit number */
         if (len - at >= 2 && len >= 2) {
             uint16_t v = edges[rng_below(rng, sizeof(edges) / sizeof(*edges))];
 
@@ -116,11 +118,11 @@ static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
             p[at + 1] = (uint8_t)v;
         }
         return len;
-    case 4: /* a byte a little off */
+    case 4: /* add -4 to 4 to a byte */
         if (len)
             p[at] = (uint8_t)(p[at] + rng_below(rng, 9) - 4);
         return len;
-    case 5: { /* the rest of another input */
+    case 5: { /* replace the rest by that of another input */
         const struct input *other = &corpus[rng_below(rng, (uint32_t)corpus_cnt)];
 
         if (other->len <= at)
@@ -128,7 +130,7 @@ static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
         memcpy(p + at, other->p + at, other->len - at);
         return other->len;
     }
-    default: /* a bit */
+    default: /* flip a bit */
         if (len)
             p[at] ^= (uint8_t)(1u << rng_below(rng, 8));
         return len;

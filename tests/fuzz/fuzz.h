@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz targets: each is one function that takes any bytes and checks what must hold for all bytes.
- * Built by clang with ROCEDRILL_FUZZ it is a libFuzzer program; otherwise it is linked with
- * driver.c, which runs a corpus and a bounded number of mutations of it, so that every build runs
- * the checks.
+ * Fuzz targets: each is one function that accepts any bytes as input and checks conditions that
+ * must hold for every input.
+ *
+ * If clang builds a target with ROCEDRILL_FUZZ, the target is a libFuzzer program. Otherwise it
+ * is linked with driver.c, which runs a corpus and a bounded number of mutations of it. So every
+ * build runs the checks.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -15,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An assertion that no build type removes. */
+/* An assertion that is compiled into every build type. */
 #define FUZZ_CHECK(cond)                                                                           \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

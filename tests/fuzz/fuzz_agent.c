@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: sessions of the agent over a device that is none (support/fakeverbs.h). An even
- * first byte: the rest are lines as they are. An odd one: the rest is a script of requests whose
- * members mostly fit.
+ * Fuzz target: sessions of the agent on a fake device (support/fakeverbs.h). If the first byte
+ * is even, the rest of the input are raw lines. If it is odd, the rest is a script of requests
+ * whose members are mostly valid.
  *
- * Invariants: every line has a reply, an object that says whether it was done; what is held stays
- * within the limits; after the session nothing exists.
+ * Invariants: every line gets a reply, an object whose member `ok` is true or that has an error.
+ * Memory, regions and QPs stay within their limits. After the session no verbs object is left.
  */
 #include <string.h>
 #include "agent/agent_rpc.h"
@@ -15,7 +15,7 @@
 
 #define LINES_MAX 200u
 
-/* A number: mostly small, at times near a limit or of 64 bits. */
+/* Returns a number: mostly small, sometimes near a limit or 64 bits wide. */
 static json_int_t number(struct script *s)
 {
     static const json_int_t limits[] = {-1,       INT64_MIN, INT64_MAX,  UINT32_MAX,

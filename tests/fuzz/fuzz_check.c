@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: whole captures through the judge and through decode, with every output there is. The
- * input is that of capture.h.
+ * Fuzz target: whole captures through check and decode, with every kind of output. The input is
+ * that of capture.h.
  *
- * Invariants: JSON can be read, and has a line for each finding and connection; no text or XML has
- * bytes that a terminal obeys or that are no UTF-8; the annotated copy has the same frames and is
- * judged the same, and so is the capture without any of the outputs; where nothing was wrong,
- * nothing is wrong with what is left of frames that are cut.
+ * Invariants: the JSON output parses, and has a line for each finding and each connection. Text
+ * and XML output is valid UTF-8 without control characters that a terminal obeys.
+ *
+ * The annotated copy has the same frames and yields the same findings. So does a run without any
+ * output. A capture without errors has none either if its frames are cut.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -19,7 +20,7 @@
 
 #define CONNS 64u
 
-/* What a capture comes to. */
+/* The result of a run of check on one capture. */
 struct outcome {
     int rc;
     uint32_t frames;
@@ -45,7 +46,7 @@ static void output_end(struct output *o)
     free(o->p);
 }
 
-/* For people or XML readers: lines of UTF-8. */
+/* Checks text or XML output: lines of UTF-8 without control characters. */
 static void check_clean(struct output *o)
 {
     FUZZ_CHECK(fclose(o->file) == 0);
@@ -61,7 +62,8 @@ static void check_clean(struct output *o)
     }
 }
 
-/* One object a line; how many of this type, or of any if NULL. */
+/* Checks that each line of the output is a JSON object. Returns the number of objects of this type,
+ * or of all objects if `type` is NULL. */
 static uint64_t check_json(struct output *o, const char *type)
 {
     uint64_t cnt = 0;
@@ -118,7 +120,7 @@ static struct outcome outcome_of(const struct check_report *report, int rc)
     return outcome;
 }
 
-/* With all outputs. */
+/* Runs check on a capture with all outputs, and checks each output. */
 static struct outcome check_loud(const char *path, const char *annotated)
 {
     struct output json;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Any MAD: read or refused, never more; a CM message that is read is written again byte for byte,
- * its RDMA-IP header too, and a cut one is called cut.
+ * Fuzz target: the parser of MADs and CM messages.
+ *
+ * Invariants: any MAD is parsed or refused, without a read past its end. A parsed CM message,
+ * and its RDMA-IP header, is built again byte for byte. The parser reports a cut message as cut.
  */
 #include "fuzz.h"
 #include "support/sample.h"
@@ -43,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     error = roce_cm_msg_parse(&msg, data, size, size);
     FUZZ_CHECK(error == ROCE_OK || error == ROCE_ERR_NOT_ROCE || error == ROCE_ERR_MALFORMED);
     FUZZ_CHECK(error == ROCE_ERR_MALFORMED || size == ROCE_MAD_SIZE);
-    if (size < ROCE_MAD_SIZE) { /* the same bytes as the start of a longer MAD */
+    if (size < ROCE_MAD_SIZE) { /* parse the input as the captured start of a longer MAD */
         error = roce_cm_msg_parse(&cut, data, size, ROCE_MAD_SIZE);
         FUZZ_CHECK(error == ROCE_ERR_CUT || error == ROCE_ERR_NOT_ROCE ||
                    error == ROCE_ERR_MALFORMED);
@@ -61,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_texts(roce_cm_info(msg.kind), data + ROCE_MAD_LEN);
     check_rdmaip(&msg);
     FUZZ_CHECK(*roce_cm_name(msg.kind));
-    /* Cut anywhere behind its header it is still known for what it is, and cut. */
+    /* The parser still recognizes the kind of a message that is cut anywhere behind its MAD header.
+     */
     len = ROCE_MAD_LEN + data[ROCE_MAD_SIZE - 1] % (ROCE_MAD_SIZE - ROCE_MAD_LEN);
     FUZZ_CHECK(roce_cm_msg_parse(&cut, data, len, size) == ROCE_ERR_CUT);
     FUZZ_CHECK(cut.kind == msg.kind && cut.mad.tid == msg.mad.tid);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * MADs, some of them what the engine itself or its peer said with bytes changed, between calls and
- * time, in any order: two engines stay whole, and say only messages that can be read. An input is a
- * list of steps: one byte says what, the next ones with what.
+ * Fuzz target: two CM engines, which receive calls, MADs and the passing of time in any order.
+ * Some MADs are the last message of an engine with bytes changed.
+ *
+ * Invariants: both engines stay consistent, and send only messages that can be parsed.
+ *
+ * The input is a list of steps. One byte selects the step, and the next bytes are its
+ * parameters.
  */
 #include <string.h>
 #include "cm/conn.h"
@@ -30,7 +34,8 @@ static uint8_t next(struct input *in)
     return *in->p++;
 }
 
-/* An id that the program lets go of may come again in an event only for another. */
+/* Processes the events of one side and stores the ids of new requests. After the program deleted an
+ * id, an event may name its address again only for another id. */
 static void take_events(struct side *side, rnic_time now)
 {
     struct rnic_cm_event event;
@@ -113,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 0:
         case 1: call(&side[me], me, &in, now); break;
         case 2: now += (uint64_t)next(&in) << (next(&in) % 32); break;
-        case 3: { /* what was said last, changed */
+        case 3: { /* deliver the last message, with up to three bytes changed */
             unsigned changes = next(&in) % 4;
 
             for (unsigned i = 0; i < changes; i++) {
@@ -124,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             rnic_cm_input(side[me].cm, mad, sizeof(mad), &addr_of[me], now);
             break;
         }
-        default: { /* what comes out goes to the other side, or is lost */
+        default: { /* deliver the output of one engine to the other, or lose it */
             struct rnic_cm_addr addr;
             struct roce_cm_msg msg;
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a device with two UD QPs and the GSI QP, all in a multicast group or two, against
- * hostile peers and a careless user. The input is a script: datagrams with chosen fields, arbitrary
- * bytes behind a good envelope (given a right ICRC), posts with good and bad memory, address
- * handles that come and go, groups joined and left, states, and output taken now and then.
+ * Fuzz target: a device with two UD QPs and the GSI QP, which join and leave two multicast
+ * groups, against hostile peers and a careless user.
  *
- * Invariants: no byte outside the registered memory changes; a datagram never answers (R178): what
- * comes out is what was posted, no more, each a right frame; every request and every receive
- * completes at most once, in order; a packet from outside never moves a QP to another state unless
- * its receive buffer was bad (R056).
+ * The input is a script: datagrams with chosen fields, arbitrary bytes behind a valid envelope
+ * (with the ICRC corrected), work requests with valid and invalid memory, address handles
+ * created and destroyed, groups joined and left, QP state changes, and output fetched at some
+ * points.
+ *
+ * Invariants: no byte outside the registered memory changes. A datagram never causes a response
+ * (R178): the device sends only datagrams that were posted, each at most once and as a valid
+ * frame. Every work request completes at most once, in order. A packet from outside changes the
+ * state of a QP only if its receive buffer was invalid (R056).
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -19,15 +22,15 @@
 #define GUARD 512u
 #define MEM   16384u
 #define KEY   1u
-#define QPS   3u /* two UD, and GSI */
+#define QPS   3u /* two UD QPs and the GSI QP */
 #define DEPTH 4u
 #define AHS   4u
 
 struct queue {
     struct rnic_qp *qp;
-    uint64_t posted, done;           /* sends */
-    uint64_t recv_posted, recv_done; /* wr_id counts up */
-    bool bad_buffer;                 /* a receive was posted that may not be written */
+    uint64_t posted, done;           /* counts of send work requests */
+    uint64_t recv_posted, recv_done; /* counts of receive work requests; wr_id is the count */
+    bool bad_buffer;                 /* a posted receive names memory that may not be written */
 };
 
 struct fuzz {
@@ -36,8 +39,8 @@ struct fuzz {
     struct rnic_cq *cq;
     struct queue q[QPS];
     struct rnic_ah *ah[AHS];
-    uint8_t *block; /* guard, memory, guard */
-    uint64_t owed;  /* datagrams posted and not taken */
+    uint8_t *block; /* guard, registered memory, guard */
+    uint64_t owed;  /* datagrams posted and not sent yet */
 };
 
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
@@ -57,7 +60,7 @@ static void modify(struct queue *q, enum rnic_qp_state state)
 
     rnic_qp_modify(q->qp, &attr, 0);
     rnic_qp_view(q->qp, &view);
-    if (view.state == RNIC_QPS_RESET) { /* R190: without completions */
+    if (view.state == RNIC_QPS_RESET) { /* R190: RESET discards work requests without completions */
         q->done = q->posted;
         q->recv_done = q->recv_posted;
         q->bad_buffer = false;
@@ -251,7 +254,8 @@ static void datagram(struct fuzz *fuzz, struct script *script)
     seal_and_input(fuzz, buf, (size_t)len);
 }
 
-/* Bytes of the script from the BTH on, or as a whole frame. */
+/* Sends bytes of the script to the device: as a whole frame, or from the BTH on behind a valid
+ * envelope. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -315,7 +319,7 @@ static void reap(struct fuzz *fuzz)
         struct queue *q = &fuzz->q[wc.qpn == 1 ? 2 : wc.qpn - 0x10];
 
         if (wc.wr_id >> 63) {
-            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) == q->done++); /* R198 */
+            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) == q->done++); /* R198: in order */
             FUZZ_CHECK(q->done <= q->posted);
         } else {
             FUZZ_CHECK(wc.wr_id == q->recv_done++);
@@ -344,7 +348,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 4: rnic_mcast_detach(pick(&fuzz, &script)->qp, group[op >> 4 & 1]); break;
         case 5: take(&fuzz, u8(&script)); break;
         case 6:
-            reap(&fuzz); /* what RESET discards is not to come later */
+            reap(&fuzz); /* poll now, as RESET discards the completions that remain */
             modify(pick(&fuzz, &script), (enum rnic_qp_state)(op >> 4 & 7));
             break;
         case 7:

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: the observer under a stream of packets. The input is a script: packets of a few
- * connections with chosen fields, CM messages, arbitrary bytes as a frame, cut frames, time that
- * jumps, and an allocator that refuses now and then.
+ * Fuzz target: the flow observer, which sees a stream of packets. The input is a script: packets
+ * of a few connections with chosen fields, CM messages, arbitrary bytes as a frame, cut frames,
+ * jumps of time, and an allocator that sometimes fails.
  *
- * Invariants: memory stays under the ceiling and is given back, streams and sides are in range,
- * findings name rules that exist, every connection gets one last word.
+ * Invariants: memory use stays below the ceiling, and all memory is freed. Stream and side
+ * indexes are in range. Findings name existing rules. on_conn() is called exactly once for each
+ * connection.
  */
 #include <string.h>
 #include "flow/flow.h"
 #include "fuzz.h"
 #include "script.h"
 
-#define MEM_SMALL ((size_t)1 << 17) /* next to nothing: everything has to be forgotten in time */
+#define MEM_SMALL ((size_t)1 << 17) /* so little that the observer has to discard state in time */
 #define MEM_LARGE ((size_t)1 << 24)
 #define PACKETS   4096
 
 struct watch {
     size_t now, max;
-    uint32_t refuse; /* every so manieth allocation fails; 0 none does */
+    uint32_t refuse; /* every `refuse`-th allocation fails; 0: none fails */
     uint32_t calls;
     uint64_t last_words;
 };
@@ -36,7 +37,7 @@ static void *get(void *ctx, size_t size)
 {
     struct watch *w = ctx;
 
-    /* The first is the flow itself. */
+    /* The first allocation is that of the flow itself. */
     if (w->refuse && w->calls++ % w->refuse == w->refuse - 1)
         return NULL;
     w->now += size;
@@ -76,7 +77,7 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     }
 }
 
-/* A CM message with the ids and QPNs of one of four exchanges. */
+/* Makes a CM message with the ids and QPNs of one of four exchanges. */
 static void make_cm(struct script *s, struct roce_pkt *pkt, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg m;
@@ -118,7 +119,7 @@ static void make_cm(struct script *s, struct roce_pkt *pkt, uint8_t mad[ROCE_MAD
     pkt->payload_len = ROCE_MAD_SIZE;
 }
 
-/* The next frame of the script; its length. */
+/* Makes the next frame of the script. Returns its length. */
 static size_t make_frame(struct script *s, uint8_t frame[ROCE_FRAME_MAX], uint32_t psn[4])
 {
     static const uint8_t payload[4096] = {1, 2, 3};
@@ -129,7 +130,7 @@ static size_t make_frame(struct script *s, uint8_t frame[ROCE_FRAME_MAX], uint32
     uint32_t conn = what & 3;
     int len;
 
-    if (what >> 5 == 7) { /* any bytes */
+    if (what >> 5 == 7) { /* arbitrary bytes */
         size_t n = u8(s);
 
         for (size_t i = 0; i < n; i++)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The CRC back ends agree with each other and with a shift register on any bytes split anywhere;
- * the ICRC agrees with the second implementation on any packet; and a packet with one bit flipped
- * is accepted only if that bit is one that may change on the way (R024).
+ * Fuzz target: CRC and ICRC.
+ *
+ * Invariants: on any bytes, split anywhere, the CRC back ends agree with each other and with a
+ * shift register. On any packet, the ICRC agrees with the second implementation. A packet with
+ * one bit flipped is accepted only if that bit may change in transit (R024).
  */
 #include "frame.h"
 #include "support/refcrc.h"
@@ -19,7 +21,8 @@ static void check_back_ends(const uint8_t *p, size_t len, size_t cut)
     FUZZ_CHECK(roce_crc32_portable(roce_crc32(0, p, cut), p + cut, len - cut) == want);
 }
 
-/* `frame` is a parsed packet with its right ICRC, ours to change. */
+/* Flips one bit of a packet and checks whether the ICRC detects it. `frame` is a parsed packet with
+ * the right ICRC, and may be modified. */
 static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
 {
     bool covered = bit / 8 >= pkt->net_off && bit / 8 < pkt->icrc_off + ROCE_ICRC_LEN;
@@ -32,7 +35,8 @@ static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
     good = !error && roce_pkt_icrc_check(&other, NULL) == ROCE_ICRC_GOOD;
     if (!covered)
         return;
-    if (!ref_masked(pkt, bit)) /* a flip that moves the ICRC compares other bytes */
+    /* A flip that moves the ICRC makes the check compare other bytes. */
+    if (!ref_masked(pkt, bit))
         FUZZ_CHECK(!good || roce_pkt_dropped(&other) || other.icrc_off != pkt->icrc_off);
     else if (!ref_leads(pkt, bit))
         FUZZ_CHECK(good);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: two whole devices with an RC, a UC and an XRC link between them, and the network in
- * the hands of the input: work requests of every kind on either side, receives, frames delivered,
- * dropped, repeated, kept for later, and altered anywhere behind the envelope with a right ICRC;
- * regions deregistered and registered while packets are in flight, QPs moved to any state, time
- * that passes.
+ * Fuzz target: two whole devices with an RC, a UC and an XRC link between them. The input
+ * controls both users and the network. Its actions are work requests of every kind on either
+ * side and posted receives. Frames are delivered, dropped, duplicated, delayed, and altered
+ * anywhere behind the envelope with a corrected ICRC. Regions are deregistered and registered
+ * while packets are in flight, QPs move to any state, and time passes.
  *
- * Invariants (R189, R190, R198, R208, R247, R250): no byte outside of what is registered at that
- * time changes; each request completes at most once, in order, and none after an error but with
- * WR_FLUSH_ERR; what one input makes a device send is bounded; a timer that fired does not stay
- * due; and when it is over, QPs that are brought up anew carry a WRITE, whatever happened before.
+ * Invariants (R189, R190, R198, R208, R247, R250): no byte outside the currently registered
+ * memory changes. Each request completes at most once and in order; after an error only with
+ * WR_FLUSH_ERR. The number of frames that a device sends for one input is bounded. A timer that
+ * fired does not stay due. At the end, QPs that pass through RESET to RTS again carry a WRITE,
+ * whatever happened before.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -18,13 +19,13 @@
 #include "wire/pkt.h"
 
 #define GUARD  256u
-#define PART   4096u /* of the memory: two regions */
+#define PART   4096u /* bytes of one region; the memory has two */
 #define MEM    (2 * PART)
 #define LINKS  3u
 #define DEPTH  8u
 #define MTU    256u
 #define FLIGHT 32u
-#define BURST  600u /* frames that one input can ask for: a READ of PART for each request, twice */
+#define BURST  600u /* limit of frames after one input: a READ of PART per request, twice */
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
 
@@ -90,11 +91,11 @@ static void reg(struct side *side, unsigned i)
         FUZZ_CHECK(rnic_mr_reg(side->pd, &attr, &side->mr[i]) == RNIC_OK);
 }
 
-/* What is not registered keeps the bytes it had when it was taken away. */
+/* Deregisters a region and saves its bytes, which must not change until it is registered again. */
 static void dereg(struct side *side, unsigned i)
 {
     if (!side->mr[i] || rnic_mr_dereg(side->mr[i]) != RNIC_OK)
-        return; /* a window is bound to it */
+        return; /* fails while a window is bound to the region */
     side->mr[i] = NULL;
     memcpy(side->was + i * PART, mem_of(side) + i * PART, PART);
 }
@@ -138,7 +139,7 @@ static void modify(unsigned s, unsigned link, bool target, enum rnic_qp_state st
     gid_of(!s, attr.av.dgid);
     rnic_qp_modify(target ? end->target : end->qp, &attr, fuzz.now);
     rnic_qp_view(end->qp, &view);
-    if (view.state == RNIC_QPS_RESET) { /* R190: without completions */
+    if (view.state == RNIC_QPS_RESET) { /* R190: RESET discards work requests without completions */
         end->done = end->posted;
         end->failed = false;
     }
@@ -265,7 +266,8 @@ static void post_recv(unsigned s, struct script *script)
         rnic_post_recv(side->end[what % LINKS].qp, &wr);
 }
 
-/* R189, R198: in order, once, and after one in error only flushed ones. */
+/* Polls all completions (R189, R198). Each request completes once and in order, and after an error
+ * only with WR_FLUSH_ERR. */
 static void reap(unsigned s)
 {
     struct side *side = &fuzz.side[s];
@@ -288,7 +290,8 @@ static void reap(unsigned s)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Takes what the device has to send, all of it; what finds no room is lost. */
+/* Moves all frames that the device has to send into the network. Frames that do not fit there are
+ * lost. */
 static void take(unsigned s)
 {
     unsigned cnt = 0;
@@ -316,7 +319,8 @@ static void settle(unsigned s)
     check_memory(&fuzz.side[s]);
 }
 
-/* The way from SQE, which UC enters (R192), back to RTS: then a request may succeed again. */
+/* Clears `failed` if the QP is in RTS: a UC QP can return there from SQE (R192), and its requests
+ * may succeed again. */
 static void forgive(struct end *end)
 {
     struct rnic_qp_view view;
@@ -344,7 +348,7 @@ static void alter(struct flight *f, struct script *script)
         roce_le32_put(f->bytes + pkt.icrc_off, icrc);
 }
 
-/* Gives a frame to its device, and drops it unless it is kept. */
+/* Delivers a frame to its device. Removes the frame from the network unless `keep` is set. */
 static void deliver(unsigned i, bool keep)
 {
     struct flight f;
@@ -359,7 +363,7 @@ static void deliver(unsigned i, bool keep)
     settle(f.to);
 }
 
-/* Time goes to the next deadline of a device: that timer fires, once. */
+/* Advances the time to the next deadline of a device, so that its timer fires once. */
 static void next_timer(unsigned s)
 {
     struct side *side = &fuzz.side[s];
@@ -376,10 +380,11 @@ static void next_timer(unsigned s)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Whatever happened: QPs brought up anew carry a WRITE over a network that loses nothing. */
+/* Checks that QPs which were reset and brought up again carry a WRITE over a lossless network,
+ * whatever happened before. */
 static void check_alive(unsigned link)
 {
-    struct script ask = {(const uint8_t[]){(uint8_t)link, 0, 64}, 3}; /* 1024 bytes */
+    struct script ask = {(const uint8_t[]){(uint8_t)link, 0, 64}, 3}; /* a WRITE of 1024 bytes */
     struct end *end = &fuzz.side[0].end[link];
 
     fuzz.flight_cnt = 0;
@@ -389,7 +394,7 @@ static void check_alive(unsigned link)
         bring_up(s, link);
         take(s);
     }
-    fuzz.flight_cnt = 0; /* of the other links */
+    fuzz.flight_cnt = 0; /* drop frames of the other links */
     end->failed = false;
     post_send(0, &ask);
     FUZZ_CHECK(end->posted == end->done + 1);
@@ -426,7 +431,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 0:
         case 1: post_send(s, &script); break;
         case 2: post_recv(s, &script); break;
-        case 3: deliver(op >> 4, true); break; /* and once more later */
+        case 3: deliver(op >> 4, true); break; /* the frame stays for a second delivery */
         case 4:
             if (fuzz.flight_cnt)
                 alter(&fuzz.flight[u8(&script) % fuzz.flight_cnt], &script);
@@ -439,7 +444,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 7: dereg(&fuzz.side[s], op >> 6 & 1); break;
         case 8: reg(&fuzz.side[s], op >> 6 & 1); break;
         case 9:
-            settle(s); /* what RESET discards is not to come later */
+            settle(s); /* poll now, as RESET discards the completions that remain */
             modify(s, link, op & 16, (enum rnic_qp_state)(u8(&script) % 7));
             settle(s);
             forgive(&fuzz.side[s].end[link]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: two communication managers, their users careless, the network between them in the
- * hands of the input: any call on any id in any state, MADs delivered, dropped, repeated, altered,
- * or made of arbitrary bytes, time that passes.
+ * Fuzz target: two communication managers with careless users. The input controls the calls and
+ * the network between the managers: any call on any id in any state, passing time, and MADs
+ * delivered, dropped, duplicated, altered, or made of arbitrary bytes.
  *
- * Invariants (R229, R233, R246, R250): an event names an id that its user has, or hands out a new
- * one; an id is handed out once; states are states; a timer that fired does not stay due; what one
- * MAD or one timer makes a manager send is bounded; and when the users have given up all their ids
- * and time passes, every manager comes to rest: nothing is repeated for ever.
+ * Invariants (R229, R233, R246, R250): an event names an id that its user has, or hands out a
+ * new one. An id is handed out once. State values are valid. A timer that fired does not stay
+ * due. The number of MADs that a manager sends after one MAD or one timer is bounded. After the
+ * users have deleted all their ids and time has passed, no manager retransmits any more.
  */
 #include <string.h>
 #include "cm/cm.h"
@@ -18,11 +18,11 @@
 #define IDS    24u
 #define FLIGHT 24u
 #define SID    (UINT64_C(0x0000000001060000) | 7000u)
-#define REST   4000u /* timers at the end: 16 tries of every exchange, several times over */
+#define REST   4000u /* limit of timers that fire at the end: 16 tries per exchange, repeated */
 
 struct side {
     struct rnic_cm *cm;
-    struct rnic_cm_id *id[IDS]; /* the user's */
+    struct rnic_cm_id *id[IDS]; /* ids that the user has, NULL in unused slots */
 };
 
 struct flight {
@@ -48,7 +48,7 @@ static struct rnic_cm_addr addr_of(unsigned s)
     return addr;
 }
 
-/* The place of an id among its user's, or IDS. */
+/* Returns the index of an id in side->id, or IDS if the id is not there. */
 static unsigned place_of(const struct side *side, const struct rnic_cm_id *id)
 {
     unsigned i = 0;
@@ -141,7 +141,8 @@ static void alter(struct flight *f, struct script *script)
         f->len = u8(script);
 }
 
-/* A message of any kind with the ids of a real exchange, or with others. */
+/* Makes a message of any kind, with the ids of a real exchange or others, and delivers it to a
+ * manager. */
 static void forge(unsigned s, struct script *script)
 {
     struct side *side = &fuzz.side[s];
@@ -153,7 +154,7 @@ static void forge(unsigned s, struct script *script)
 
     roce_cm_msg_init(&msg, (enum roce_cm)(kind % ROCE_CM_MSG_CNT), which >> 5);
     FUZZ_CHECK(roce_cm_msg_build(&msg, mad, sizeof(mad)) == ROCE_MAD_SIZE);
-    if (id) { /* the two communication ids begin nearly all messages */
+    if (id) { /* nearly all messages begin with the two communication ids */
         roce_bits_put(mad, 24, 0, 32, rnic_cm_id_remote(id));
         roce_bits_put(mad, 28, 0, 32, rnic_cm_id_local(id));
     }
@@ -189,7 +190,7 @@ static struct roce_cm_req make_req(unsigned s, struct script *script)
     return req;
 }
 
-/* Any call on any id. */
+/* Makes any call on any id. */
 static void call(unsigned s, struct script *script)
 {
     static const uint8_t data[16] = {1, 2, 3};
@@ -247,7 +248,8 @@ static void next_timer(unsigned s)
     FUZZ_CHECK(rnic_cm_deadline(side->cm) > fuzz.now);
 }
 
-/* Nobody wants anything any more. */
+/* Deletes all ids of the users and lets all timers fire. Checks that the managers then have no
+ * timer and no event left. */
 static void come_to_rest(void)
 {
     unsigned fired = 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Any frame, captured whole or cut: what roce_pkt_parse() says about it hangs together, nothing it
- * points at lies outside, and a shorter capture of the same frame never says more than a longer
- * one. Of what roce_tunnel_parse() finds inside of it the same holds.
+ * Fuzz target: the packet parser, on any frame, captured whole or cut.
+ *
+ * Invariants: the results of roce_pkt_parse() are consistent, and all its pointers lie inside
+ * the captured bytes. A shorter capture of a frame never yields more information than a longer
+ * one. The result of roce_tunnel_parse() for the packet inside meets these conditions too.
  */
 #include "frame.h"
 #include "support/sample.h"
@@ -19,7 +21,8 @@ static uint32_t walk_defects(void)
     return set;
 }
 
-/* Where a header stands there are its bytes, and its member says what they say. */
+/* Checks that every header that the parser found lies within the captured bytes, and that its
+ * member has the values of those bytes. */
 static void check_headers(const struct roce_pkt *pkt)
 {
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
@@ -68,7 +71,7 @@ static void check_parsed(const struct roce_pkt *pkt, int error)
         FUZZ_CHECK(pkt->payload_off + pkt->payload_len + pkt->bth.padcnt == pkt->icrc_off);
 }
 
-/* The same frame with fewer of its bytes captured. */
+/* Checks the parse of a capture of the frame that has fewer bytes. */
 static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 {
     uint8_t *exact = sample_exact(whole->frame, cap_len);
@@ -77,7 +80,7 @@ static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 
     check_parsed(&pkt, cut_error);
     FUZZ_CHECK((pkt.present & ~whole->present) == 0);
-    if (error != ROCE_ERR_NOT_ROCE) /* of another protocol's bytes nothing was said */
+    if (error != ROCE_ERR_NOT_ROCE) /* the parser reports no defects of another protocol's frame */
         FUZZ_CHECK((pkt.defects & ~whole->defects & ~(UINT32_C(1) << ROCE_DEFECT_CUT)) == 0);
     FUZZ_CHECK(cut_error == error || cut_error == ROCE_ERR_CUT);
     if (!cut_error) {
@@ -88,7 +91,8 @@ static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
     free(exact);
 }
 
-/* What is inside of tunnels lies inside the frame; what is in none is read as ever. */
+/* Checks that the packet inside a tunnel lies inside the frame, and that a packet in no tunnel is
+ * parsed as by roce_pkt_parse_captured(). */
 static void check_tunnel(const struct fuzz_frame *f)
 {
     struct roce_pkt plain, pkt;

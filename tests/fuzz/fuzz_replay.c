@@ -2,10 +2,12 @@
 /*
  * Fuzz target: whole captures through replay. The input is that of capture.h.
  *
- * Invariants: replay comes to a verdict or an error, both ends, with bounded memory (the libFuzzer
- * run has a limit); the setup that it dumps is one that it reads, and given that it comes to the
- * same verdict of each connection; a closed loop of it comes to an end; without addresses and
- * payload a frame is of the same form, and its ICRC as right as it was.
+ * Invariants: replay ends with a verdict or an error, in bounded memory (the libFuzzer run has a
+ * limit). Replay can read the setup that it dumped, and with this setup it has the same verdict
+ * for each connection. A closed loop of the session ends.
+ *
+ * An anonymized frame, without addresses and payload, has the same form, and its ICRC is right
+ * if it was right before.
  */
 #define _GNU_SOURCE
 #include "suite/anonymize.h"
@@ -16,7 +18,8 @@
 #include "infer/setup_dump.h"
 #include "report/verdict.h"
 
-/* Gives the setup back: nothing of the verdict changes. */
+/* Checks that replay can read the setup that it dumped, and that a replay with this setup has the
+ * same verdicts. */
 static void check_setup(const struct replay *replay, const char *path)
 {
     struct replay_options options = {0};
@@ -51,7 +54,8 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     struct loop_summary sum;
     struct error error;
 
-    /* READs of megabytes by a capture of bytes end too, but not soon. */
+    /* A small capture can ask for READs of megabytes. Their loop ends too, but only after a long
+     * time. */
     for (size_t i = 0; i < replay->session.dir_cnt; i++)
         if (replay->session.dir[i].setup.bytes_out > 1u << 20)
             return;

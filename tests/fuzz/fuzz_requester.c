@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Fuzz target: a requester and its completer against a hostile responder. The input is a script:
- * work requests of every kind, responses with any PSN, opcode, syndrome and length, packets taken,
- * time that passes, keys that come and go.
+ * work requests of every kind, responses with any PSN, opcode, syndrome and length, packets
+ * fetched for sending, passing time, and keys that become invalid and valid again.
  *
- * Invariants (R247, R250): each work request completes exactly once, in order; no byte outside what
- * the requests name is written; READs and PSNs outstanding stay in their bounds; and the queue is
- * never stuck: what is not complete can be sent, or a timer runs, or an answer is awaited for which
- * there is no timer.
+ * Invariants (R247, R250): each work request completes exactly once, in order. No byte outside
+ * the memory that the requests name is written. Outstanding READs and PSNs stay within their
+ * limits.
+ *
+ * The queue is never stuck. If work requests are incomplete, one can be sent, or a timer runs,
+ * or a response is outstanding for which there is no timer.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -28,7 +30,7 @@ static struct fuzz {
     uint8_t mem[GUARD + MEM_LEN + GUARD];
     uint8_t scratch[MTU];
     uint64_t now;
-    uint64_t posted; /* work requests, numbered from 0 */
+    uint64_t posted; /* number of posted work requests; wr_id counts from 0 */
     uint64_t done;
     bool failed;
     bool key_gone;
@@ -101,7 +103,7 @@ static void start(struct fuzz *f, struct script *script)
     };
 
     f->failed = false;
-    f->done = f->posted; /* RESET tells of nothing (R190) */
+    f->done = f->posted; /* RESET discards work requests without completions (R190) */
     rnic_requester_reset(&f->req);
     rnic_requester_start(&f->req, &attr);
 }
@@ -128,7 +130,7 @@ static void post(struct fuzz *f, struct script *script)
     wr.flush.type = 1 + u8(script) % 4;
     wr.flush.level = u8(script) % 2 ? RNIC_FLUSH_MR : RNIC_FLUSH_RANGE;
     wr.mw.mr_key = u8(script) % 8 ? KEY : 0;
-    f->posted++; /* it may complete at once */
+    f->posted++; /* counted first, as the request may complete within the call */
     if (f->failed || rnic_requester_post(&f->req, &wr) != RNIC_SQ_POSTED) {
         FUZZ_CHECK(f->done < f->posted || f->failed);
         f->posted--;
@@ -152,10 +154,10 @@ static void respond(struct fuzz *f, struct script *script)
     int32_t ahead = (int8_t)u8(script);
 
     if (f->req.attr.svc == ROCE_SVC_UC)
-        return; /* has no responses */
+        return; /* UC has no responses */
     roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4,
                   roce_opcode_in(opcodes[choice % 8], f->req.attr.svc)->value);
-    if (ahead > 100) /* far away */
+    if (ahead > 100) /* a PSN far ahead */
         ahead <<= 16;
     else if (ahead > 0)
         ahead = ahead / 4;
@@ -188,9 +190,9 @@ static void check(const struct fuzz *f)
         FUZZ_CHECK(!waits && rnic_sq_empty(&req->sq));
         return;
     }
-    if (req->una < req->nxt) /* outstanding: a timer, unless there is none (R149, R151) */
+    if (req->una < req->nxt) /* PSNs outstanding: a timer, if any (R149, R151) */
         FUZZ_CHECK(waits || req->attr.timeout == 0);
-    else if (!rnic_sq_empty(&req->sq)) /* nothing outstanding: something can be sent */
+    else if (!rnic_sq_empty(&req->sq)) /* no PSN is outstanding: the next request can be sent */
         FUZZ_CHECK(gate == RNIC_REQ_OPEN || gate == RNIC_REQ_RNR_WAIT);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a device with one QP of RC, UC or XRC, with or without SRQ, against a hostile peer.
- * The first byte says which; the rest is a script: requests with
- * chosen fields, arbitrary bytes in place of a frame (given a right ICRC, so that they get deep),
- * posted receives, regions that come and go, states, and output taken now and then.
+ * Fuzz target: a device with one QP of RC, UC or XRC, with or without SRQ, against a hostile
+ * peer. The first byte selects the kind of QP. The rest is a script: requests with chosen
+ * fields, posted receives, regions deregistered and registered, QP state changes, and output
+ * fetched at some points. Arbitrary bytes in place of a frame have their ICRC corrected, so that
+ * they pass the first checks.
  *
- * Invariants (R250): no byte outside the registered memory changes, none of the region that grants
- * only reads changes, what comes out is bounded by what the QP may owe, and every frame that comes
- * out is a right response.
+ * Invariants (R250): no byte outside the registered memory changes, and none in the region that
+ * grants only reads. The number of frames that the device sends is bounded by the responses that
+ * the QP may owe. Every frame that it sends is a valid response.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -27,17 +28,18 @@
 #define MTU     256u
 #define READS   4u
 #define SRQN    3u
-/* READ answers of all resources, each of at most the larger region, one ACK or NAK beside each. */
+/* Limit of the frames that the QP may owe: a READ response of the larger region for each responder
+ * resource, with an ACK or NAK besides each. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
 
 struct fuzz {
     struct rnic *rnic;
     struct rnic_pd *pd;
-    struct rnic_mr *rw; /* NULL while it is deregistered */
+    struct rnic_mr *rw; /* NULL while the region is deregistered */
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    struct rnic_srq *srq;   /* or NULL */
-    struct rnic_xrcd *xrcd; /* XRC */
+    struct rnic_srq *srq;   /* NULL if the QP has no SRQ */
+    struct rnic_xrcd *xrcd; /* NULL unless the QP is XRC */
     enum roce_svc svc;
     struct rnic_qp_attr attr;
     uint8_t *block;
@@ -57,7 +59,7 @@ static uint32_t u32(struct script *script)
     return v;
 }
 
-/* Lengths and addresses are near the edges that matter, or anything. */
+/* Returns a length near a limit, or any length. pick_va() does so for addresses. */
 static uint32_t pick_len(struct script *script)
 {
     static const uint32_t lens[] = {
@@ -205,8 +207,8 @@ static void request(struct fuzz *fuzz, struct script *script)
         rnic_input(fuzz->rnic, buf, (size_t)len, 0);
 }
 
-/* Bytes of the script as a frame, or behind a good envelope; with a right ICRC where there can be.
- */
+/* Sends bytes of the script to the device, as a whole frame or from the BTH on behind a valid
+ * envelope. Corrects the ICRC if the frame has one. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -229,7 +231,7 @@ static void raw(struct fuzz *fuzz, struct script *script)
         pkt.payload_len = (uint32_t)len;
         built = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
         FUZZ_CHECK(built > 0);
-        /* The transport part is the script's bytes now; their length stays. */
+        /* Replace the transport part by bytes of the script, without a change of its length. */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, (size_t)built, (size_t)built) ==
                    0);
         if (len)
@@ -265,7 +267,7 @@ static void post(struct fuzz *fuzz, struct script *script)
         rnic_post_recv(fuzz->qp, &wr);
 }
 
-/* Another size or limit; an XRC SRQ goes and comes. */
+/* Changes the size or the limit of the SRQ. An XRC SRQ may also be deleted or made again. */
 static void change_srq(struct fuzz *fuzz, struct script *script)
 {
     uint8_t choice = u8(script);
@@ -294,7 +296,7 @@ static void take(struct fuzz *fuzz, unsigned max)
         if (len == 0)
             return;
         FUZZ_CHECK(i < OWED_MAX);
-        FUZZ_CHECK(fuzz->svc != ROCE_SVC_UC); /* R162 */
+        FUZZ_CHECK(fuzz->svc != ROCE_SVC_UC); /* R162: UC has no responses */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0);
         FUZZ_CHECK(pkt.defects == 0 && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD);
         FUZZ_CHECK(roce_opcode_is_response(pkt.op) && pkt.bth.dest_qp == 0x22 &&

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * parse, then build: the frame again, byte for byte. build, then parse: the model again.
+ * Fuzz target: parser and builder as inverses. A frame that is parsed and then built is the same
+ * byte for byte. A model that is built and then parsed is the same model.
  */
 #include "frame.h"
 #include "support/sample.h"
 
 #define BIT(defect) (UINT32_C(1) << ROCE_DEFECT_##defect)
 
-/* With these the model does not hold the whole packet, so that it cannot be written again. */
+/* With one of these defects the model lacks a part of the packet, so that the builder cannot
+ * reproduce the frame. */
 #define LOSSY                                                                                      \
     (BIT(CUT) | BIT(IP6_EXT) | BIT(UDP_LEN) | BIT(HDR_SHORT) | BIT(PAD_COUNT) | BIT(LRH_LEN))
 
@@ -18,20 +20,20 @@ static uint8_t out[70000];
 
 static void check_rebuild(const struct roce_pkt *pkt, unsigned flags)
 {
-    /* A cooked header is no part of the model. */
+    /* The model does not include a cooked header. */
     size_t start = roce_pkt_has(pkt, ROCE_HDR_ETH) ? pkt->off[ROCE_HDR_ETH] : pkt->net_off;
     size_t end = pkt->end_off;
     int len = roce_pkt_build(pkt, flags, out, sizeof(out));
 
     if (pkt->link == ROCE_LINK_IB && end == pkt->icrc_off + ROCE_ICRC_LEN)
-        len -= (int)ROCE_VCRC_LEN; /* the capture left it out, the builder does not */
+        len -= (int)ROCE_VCRC_LEN; /* the builder appends a VCRC, which the capture lacks */
     FUZZ_CHECK(len >= 0 && (size_t)len == end - start);
     FUZZ_CHECK(memcmp(out, pkt->frame + start, end - start) == 0);
 }
 
-/* What the builder computes is what a frame without defects has, but for what no defect speaks of:
- * a wrong ICRC, pad bytes that are not zero, and FFFF for the IPv4 checksum, which is another way
- * to write 0000 (RFC 1071). */
+/* Returns the flags that the builder needs to reproduce a frame without defects. No defect covers
+ * these properties: a wrong ICRC, pad bytes that are not zero, and FFFF as the IPv4 checksum, which
+ * is another way to write 0000 (RFC 1071). */
 static unsigned needed_flags(const struct roce_pkt *pkt)
 {
     unsigned flags = 0;
@@ -39,7 +41,7 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
     if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD)
         flags |= ROCE_BUILD_KEEP_ICRC;
     if (pkt->link == ROCE_LINK_IB)
-        flags |= ROCE_BUILD_KEEP_ICRC; /* nobody has looked at the VCRC */
+        flags |= ROCE_BUILD_KEEP_ICRC; /* no check covers the VCRC */
     if (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])
         flags |= ROCE_BUILD_KEEP_PAD;
     if (-pkt->payload_len % 4 != pkt->bth.padcnt)
@@ -51,7 +53,7 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
 
 static void check_model(const uint8_t *data, size_t size)
 {
-    uint64_t seed = 14695981039346656037u; /* FNV-1a: every input is another model */
+    uint64_t seed = 14695981039346656037u; /* FNV-1a: each input yields another model */
     struct roce_pkt model, back;
     enum roce_encap encap;
     uint32_t payload_len;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: --setup files. An even first byte: the rest is the file. An odd one: the rest is a
- * script for one whose members mostly fit.
+ * Fuzz target: --setup files. If the first byte is even, the rest of the input is the file. If
+ * it is odd, the rest is a script that builds a file whose members are mostly valid.
  *
- * Invariants: the file is taken, or refused with words that name it; all that was taken lies in its
- * region and in the order in which it is used; what is given is freed.
+ * Invariants: the reader accepts the file, or refuses it with an error that begins with its
+ * name. All accepted bytes lie in their region, and are sorted in the order of their use. All
+ * memory is freed.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -18,7 +19,7 @@
 
 static json_t *build(struct script *s, unsigned depth);
 
-/* A list of objects, or what is none. */
+/* Returns a list of objects, or of plain values below the deepest level of objects. */
 static json_t *list(struct script *s, unsigned depth)
 {
     json_t *json = json_array();
@@ -44,7 +45,8 @@ static json_t *value(struct script *s)
     return kind & 1 ? json_boolean(kind & 2) : json_null();
 }
 
-/* An object with some of the members that stand at this depth. */
+/* Returns an object with some of the members that are valid at this depth, or a plain value below
+ * the deepest level. */
 static json_t *build(struct script *s, unsigned depth)
 {
     static const char *const names[][12] = {

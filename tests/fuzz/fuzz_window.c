@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Windows and regions that come, go, change and are bound, between packets of a peer: whatever the
- * order, a byte is only ever written through a key that is good at that moment, inside the range
- * and with the right that it has then (R207-R213, R250). The truth is a model of few lines: what
- * each key opens, updated only from what the device said that it did. The first byte also says
- * whether windows of type 2 are 2A or 2B: whether they hold their QP or end with it.
+ * Fuzz target: memory windows and regions, which are made, changed, bound and removed between
+ * packets of a peer.
+ *
+ * Invariants (R207-R213, R250): whatever the order, a byte is written only through a key that is
+ * valid at that moment, inside the range of that key and with its access right. The reference is
+ * a model of a few lines: the range that each key opens, updated only from the completions of
+ * the device.
+ *
+ * The first byte also selects whether windows of type 2 are 2A or 2B. A QP cannot be deleted
+ * while a 2A window is bound to it. A 2B window becomes invalid with its QP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +26,10 @@
 #define WINDOWS 3u
 #define WRITES  (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* What a key opens, by the model. */
+/* The range that a key opens, as the model has it. */
 struct opened {
-    uint32_t key; /* 0: nothing */
-    uint32_t off; /* into mem */
+    uint32_t key; /* 0: the key opens no range */
+    uint32_t off; /* offset into `mem`, in bytes */
     uint32_t len;
     unsigned access;
 };
@@ -36,12 +41,12 @@ struct fuzz {
     struct rnic_qp *qp;
     struct rnic_qp_attr attr;
     struct rnic_mr *mr[REGIONS];
-    struct opened region[REGIONS]; /* key 0 while its PD is not the QP's */
+    struct opened region[REGIONS]; /* key 0 while the region's PD differs from the QP's */
     struct rnic_mw *mw[WINDOWS];
     struct opened window[WINDOWS];
     unsigned bound_to[WINDOWS];
     bool is_2a;
-    uint32_t wr_rkey; /* of the WRITE that is arriving */
+    uint32_t wr_rkey; /* R_Key of the WRITE that is arriving */
     uint8_t mem[MEM];
     uint8_t before[MEM];
 };
@@ -53,7 +58,7 @@ static void bring_up(struct fuzz *f)
 {
     struct rnic_wc wc;
 
-    while (rnic_cq_poll(f->cq, &wc, 1)) { /* what the error flushed */
+    while (rnic_cq_poll(f->cq, &wc, 1)) { /* discard the flushed requests */
     }
     for (int state = RNIC_QPS_RESET; state <= RNIC_QPS_RTS; state++) {
         f->attr.state = (enum rnic_qp_state)state;
@@ -61,7 +66,7 @@ static void bring_up(struct fuzz *f)
     }
 }
 
-/* A range of the memory, or one that leaves it. */
+/* Picks a range inside the memory. */
 static void pick(struct script *script, uint32_t *off, uint32_t *len)
 {
     *off = u8(script) * 8u;
@@ -116,7 +121,7 @@ static void change_region(struct fuzz *f, struct script *script)
     f->region[r] = (struct opened){foreign ? 0 : rnic_mr_key(f->mr[r]), off, len, access};
 }
 
-/* Makes or frees a window. */
+/* Creates or frees a window. */
 static void change_window(struct fuzz *f, struct script *script)
 {
     unsigned w = u8(script) % WINDOWS;
@@ -131,7 +136,8 @@ static void change_window(struct fuzz *f, struct script *script)
     }
 }
 
-/* The completion of a local operation, which nothing can delay here. */
+/* Polls the completion of a local operation, which completes at once here. Returns true if its
+ * status is success. */
 static bool succeeded(struct fuzz *f)
 {
     struct rnic_wc wc;
@@ -172,7 +178,7 @@ static void bind(struct fuzz *f, struct script *script)
     f->bound_to[w] = r;
 }
 
-/* A key that is, was, or never was. */
+/* Returns a key that is valid, was valid, or never was. */
 static uint32_t pick_key(struct fuzz *f, struct script *script)
 {
     uint8_t choice = u8(script);
@@ -183,7 +189,7 @@ static uint32_t pick_key(struct fuzz *f, struct script *script)
     return f->mr[i] ? rnic_mr_key(f->mr[i]) : choice;
 }
 
-/* The model's key goes: a region's or a type 2 window's. */
+/* Removes an invalidated key from the model: that of a region or of a type 2 window. */
 static void forget(struct fuzz *f, uint32_t key)
 {
     for (unsigned i = 0; i < REGIONS; i++)
@@ -229,7 +235,7 @@ static void new_qp(struct fuzz *f)
     FUZZ_CHECK(rnic_qp_new(f->pd[0], &init, &f->qp) == RNIC_OK);
 }
 
-/* R213: another QP of the same number, if 2A windows let the old one go. */
+/* R213: deletes the QP and makes another with the same number, unless 2A windows prevent that. */
 static void change_qp(struct fuzz *f)
 {
     bool bound = false;
@@ -259,7 +265,8 @@ static bool may_change(const struct fuzz *f, uint32_t key, unsigned right, uint3
     return false;
 }
 
-/* Mostly a key that is good, and its last bytes or a few more. */
+/* Mostly changes a request to a valid key and the last bytes of its range, or 8 bytes behind them.
+ */
 static void edge(const struct fuzz *f, struct script *script, struct roce_reth *reth, uint32_t *len)
 {
     uint8_t choice = u8(script);
@@ -274,7 +281,7 @@ static void edge(const struct fuzz *f, struct script *script, struct roce_reth *
     reth->dma_len = *len;
 }
 
-/* A request of the peer; whatever it changed must have been open to its key. */
+/* Sends a request of the peer. Checks that its key opens every byte that it changed. */
 static void request(struct fuzz *f, struct script *script)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_WRITE_ONLY,   ROCE_OP_RC_WRITE_FIRST,

@@ -4,11 +4,13 @@
  *
  *   make_corpus OUT CAPTURES
  *
- * CAPTURES is a folder of .pcap files. OUT/replay receives them as they are, OUT/pkt frames in the
- * form of frame.h, OUT/cm the MADs of packets to QP1. Of frames that differ only in numbers, one a
- * kind is enough: kinds are opcode, encapsulation, payload length and whether the ICRC is right.
- * The first of a kind comes once more, inside of a tunnel. File names are checksums of what is in
- * them, so that making a corpus again changes nothing.
+ * CAPTURES is a folder of .pcap files. The program writes copies of these files to OUT/replay,
+ * single frames in the form of frame.h to OUT/pkt, and the MADs of packets to QP1 to OUT/cm.
+ *
+ * A few frames of each kind are enough, as they differ only in numbers. A kind is the opcode, the
+ * encapsulation, the payload length and whether the ICRC is right. The first frame of a kind is
+ * also written inside a tunnel. The name of a file is the checksum of its contents, so that a
+ * second run changes nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,10 +22,10 @@
 #include "frame.h"
 #include "wire/crc32.h"
 
-#define KIND_MAX    4 /* frames kept of a kind in one capture */
+#define KIND_MAX    4 /* frames of one kind that are kept from one capture */
 #define CAPTURE_MAX ((size_t)1 << 20)
 
-static uint8_t seen[1 << 16]; /* by hash of the kind */
+static uint8_t seen[1 << 16]; /* frames kept from this capture, by hash of the kind */
 
 static void write_input(const char *out, const char *corpus, const uint8_t *p, size_t len)
 {
@@ -46,12 +48,14 @@ static unsigned kind_of(const struct roce_pkt *pkt, int error)
     return roce_crc32(0, (const uint8_t *)key, sizeof(key)) & 0xFFFF;
 }
 
-/* The packet inside of a tunnel over IPv4, whose length of 0 says nothing. */
+/* Writes the packet inside a tunnel over IPv4. The IP header has length 0, which stands for an
+ * unknown length. */
 static void wrap(const char *out, unsigned which, const struct pcap_pkthdr *hdr, const uint8_t *p)
 {
     static const struct {
         uint8_t proto, len;
-        uint8_t head[20]; /* what follows the IP header; the frame inside begins with Ethernet */
+        uint8_t head[20]; /* bytes between the IP header and the frame inside, which begins with
+                           * Ethernet */
     } heads[] = {
         {17, 16, {0xC3, 0x50, 0x12, 0xB5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42}},       /* VXLAN */
         {17, 16, {0xC3, 0x50, 0x17, 0xC1, 0, 0, 0, 0, 0, 0, 0x65, 0x58, 0, 0, 42}}, /* GENEVE */

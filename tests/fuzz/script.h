@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* script.h - a target's input read as a script: what is to be done, byte by byte. */
+/* script.h - reads the input of a target as a script: a list of actions, one byte after the other.
+ */
 #ifndef FUZZ_SCRIPT_H
 #define FUZZ_SCRIPT_H
 
@@ -11,7 +12,7 @@ struct script {
     size_t left;
 };
 
-/* The next byte; zeros follow the last. */
+/* Returns the next byte of the script, or 0 at its end. */
 static inline uint8_t u8(struct script *script)
 {
     if (script->left == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rocedrill replay --live --topspeed --loop against a bare libpcap loop that sends the same frames
- * of a capture onto the same veth, by turns in one run.
+ * Compares the rate of rocedrill replay --live --topspeed --loop with that of a bare libpcap
+ * loop. Both send the same frames of a capture onto the same veth, in turns in one run.
  *
  *   bench_live [--quick] CAPTURE
  */
@@ -24,7 +24,8 @@ static void need(bool fine, const char *what)
     }
 }
 
-/* The other end: a kernel that answers ARP, and lets the datagrams go. */
+/* Makes the far end of the link: a network namespace whose kernel answers ARP and drops the
+ * datagrams. */
 static void make_link(void)
 {
     int go[2];
@@ -40,7 +41,7 @@ static void make_link(void)
                  netns_sh("ip addr add 192.0.2.2/24 dev vb && ip link set vb up"),
              "the far end");
         for (;;)
-            pause(); /* until the parent's end kills it */
+            pause(); /* the end of the parent kills this process */
     }
     need(netns_sh("ip link add va mtu 5000 type veth peer name vb mtu 5000 && "
                   "ip link set vb netns %d && ip addr add 192.0.2.1/24 dev va && "
@@ -52,7 +53,7 @@ static void make_link(void)
         usleep(50000);
 }
 
-/* Packets a second of the harness. */
+/* Returns the packets per second of the harness. */
 static double harness(const char *capture, uint64_t loop)
 {
     struct live_args args = {
@@ -73,7 +74,7 @@ static double harness(const char *capture, uint64_t loop)
     return value;
 }
 
-/* ... and of pcap_inject() in a loop over the same frames. */
+/* Returns the packets per second of pcap_inject() in a loop over the same frames. */
 static double bare(const char *capture, uint64_t loop)
 {
     static uint8_t frame[65536][ROCE_FRAME_MAX];
@@ -88,7 +89,7 @@ static double bare(const char *capture, uint64_t loop)
     size_t cnt = 0;
     pcap_t *pcap;
 
-    /* For the MAC addresses. */
+    /* Open the port once to find out the MAC addresses. */
     need(live_port_open(&port, "va", path.target, NULL, &error) == 0, error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);

@@ -9,13 +9,13 @@
 #include "wire/pkt.h"
 
 struct bench_pair bench_pair;
-static struct rnic_qp **order; /* QPs of end 0 in the order in which they are used */
+static struct rnic_qp **order; /* QPs of end 0 in the order of their use */
 
 double bench_now(void)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* others may use the machine too */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* others may use the machine */
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -44,7 +44,7 @@ static void make_end(unsigned s)
     mr.addr = end->mem;
     bench_must(rnic_pd_new(end->rnic, &end->pd));
     bench_must(rnic_mr_reg(end->pd, &mr, &end->mr));
-    /* No more than a batch waits at a time. */
+    /* At most one batch is in flight at a time. */
     bench_must(rnic_cq_new(end->rnic, 4 * BENCH_BATCH, &end->cq));
 }
 
@@ -116,7 +116,7 @@ void bench_pair_free(void)
     free(order);
 }
 
-static double since; /* the last lap */
+static double since; /* bench_now() at the end of the last stage */
 
 static void lap(enum bench_stage stage)
 {
@@ -142,7 +142,7 @@ static void take_completions(void)
             }
 }
 
-/* The same in bursts, as a port that reads a ring does. */
+/* Moves frames in bursts until neither side has one, as a port that reads a ring does. */
 static void move_bursts(rnic_time now)
 {
     static uint8_t buf[RNIC_BURST][ROCE_FRAME_MAX];
@@ -174,7 +174,7 @@ static void move_bursts(rnic_time now)
     lap(BENCH_POLL);
 }
 
-/* Moves frames until neither side has one. */
+/* Moves frames one by one until neither side has one. */
 static void move(rnic_time now)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
@@ -195,7 +195,8 @@ static void move(rnic_time now)
     take_completions();
 }
 
-/* The requests of a batch: as programs do, made once and changed from message to message. */
+/* The requests of a batch. As in most programs, they are made once and changed from message to
+ * message. */
 static struct request {
     struct rnic_send_wr wr;
     struct rnic_sge sge;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair: two devices in this process with QPs that are connected to each other, and RC WRITEs from
- * the first to the second, as many as its user wants timed. There is one.
+ * Pair: two devices in this process with QPs that are connected to each other. The first device
+ * sends RC WRITEs to the second, as many as the caller asks for and times. A process has only
+ * one pair.
  */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
 #include "device/rnic.h"
 
-#define BENCH_DEPTH 128u /* WQEs of the send queue of a single stream */
+#define BENCH_DEPTH 128u /* length of the send queue of a single stream, in WQEs */
 #define BENCH_BATCH 64u  /* messages posted before frames are moved */
 #define BENCH_MEM   (1u << 20)
 #define BENCH_KEY   0x1234u
 
-/* Where the time of a stream over many QPs goes. */
+/* The stages of a stream, for an account of its time. */
 enum bench_stage {
     BENCH_POST,
     BENCH_OUTPUT_DATA,
@@ -36,21 +37,23 @@ struct bench_end {
 extern struct bench_pair {
     struct bench_end end[2];
     unsigned qp_cnt;
-    unsigned active; /* of them, how many are used; its user's to change */
-    uint64_t frames; /* moved, both ways; its user's to clear */
-    bool bursts;     /* posts and frames are given in bursts */
-    bool profiling;  /* with bursts: the clock is read between the stages */
+    unsigned active; /* number of QPs in use, of qp_cnt; set by the caller */
+    uint64_t frames; /* frames moved in both directions; cleared by the caller */
+    bool bursts;     /* post requests and pass frames on in bursts */
+    bool profiling;  /* with bursts: measure the time of each stage */
     double spent[BENCH_STAGE_CNT];
 } bench_pair;
 
-/* `cnt` QPs at each end, with send queues of `depth`. What fails ends the program. */
+/* Makes two ends with `cnt` QPs each and send queues of `depth` WQEs. Ends the program on failure.
+ */
 void bench_pair_init(unsigned cnt, uint32_t depth);
 void bench_pair_free(void);
 
-/* `cnt` WRITEs of `len` bytes, a batch at a time, each on the next QP in a random order. */
+/* Sends `cnt` WRITEs of `len` bytes in batches. Each WRITE uses the next QP of a random order. */
 void bench_pair_stream(uint64_t cnt, uint32_t len);
 
-/* Seconds of CPU time of this process: others may use the machine too. */
+/* Returns the CPU time of this process in seconds. CPU time is used, as other processes may use the
+ * machine too. */
 double bench_now(void);
 
 /* Ends the program with a message unless `rc` is RNIC_OK. */

@@ -18,10 +18,10 @@ static struct {
     size_t room;
     uint32_t len;
     struct roce_header_template env;
-    struct roce_pkt pkt; /* as built; its payload comes and goes */
-    struct roce_pkt got; /* as parsed */
+    struct roce_pkt pkt; /* the packet to build; its payload changes from call to call */
+    struct roce_pkt got; /* the packet as parsed */
     uint8_t frame[ROCE_FRAME_MAX];
-    uint8_t header[ROCE_FRAME_MAX]; /* a frame without payload */
+    uint8_t header[ROCE_FRAME_MAX]; /* room for a frame without payload */
     size_t frame_len;
 } it;
 

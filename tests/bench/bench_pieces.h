@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pieces: what a WRITE Only of one packet costs beside its QPs: its headers and its payload on
- * their way from memory to memory, each measured alone, as often as its user asks for.
+ * Pieces: the costs of a WRITE Only of one packet apart from the work of its QPs. The pieces are
+ * its headers and its payload on their way from memory to memory. Each piece is measured alone,
+ * as often as the caller asks for.
  */
 #ifndef BENCH_PIECES_H
 #define BENCH_PIECES_H
@@ -10,21 +11,21 @@
 #include <stdint.h>
 
 enum bench_piece {
-    BENCH_BUILD, /* headers and their share of the ICRC */
-    BENCH_OUT,   /* payload: copied into a frame and under the CRC */
-    BENCH_PARSE, /* headers */
-    BENCH_CHECK, /* the ICRC over all of the frame */
-    BENCH_IN,    /* payload: copied out of the frame */
+    BENCH_BUILD, /* build the headers, with their part of the ICRC */
+    BENCH_OUT,   /* copy the payload into a frame and compute its CRC */
+    BENCH_PARSE, /* parse the headers */
+    BENCH_CHECK, /* check the ICRC of the whole frame */
+    BENCH_IN,    /* copy the payload out of the frame */
     BENCH_PIECE_CNT
 };
 
 extern const char *const bench_piece_names[BENCH_PIECE_CNT];
 
-/* Prepares packets of `len` payload bytes that go from `from` to `to`, `room` bytes each, which
- * they walk through. */
+/* Prepares packets of `len` payload bytes. `from` and `to` have `room` bytes each, and successive
+ * packets use successive parts of them. */
 void bench_pieces_init(const uint8_t *from, uint8_t *to, size_t room, uint32_t len);
 
-/* Does the piece `cnt` times. */
+/* Runs a piece `cnt` times. */
 void bench_piece_run(enum bench_piece piece, uint64_t cnt);
 
 #endif

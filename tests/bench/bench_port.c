@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The live port against bare libpcap on the same veth pair, in one run: packets a second one way
- * with WRITEs of one packet each, and the round trip of an 8-byte WRITE answered by another, both
- * sides spinning. All in namespaces of this program. Ratios, not times, are what counts.
+ * Compares the live port with bare libpcap on the same veth pair in one run. The first figure is
+ * the packet rate in one direction, with WRITEs of one packet each. The second is the round trip
+ * of an 8-byte WRITE that the peer answers with another one, with both sides spinning.
+ * Everything runs in network namespaces of this program. Compare the ratios, not the times.
  *
- * Frames of RoCEv2 cost more than others of the same size: the kernel's IP looks at them too, and
- * its firewall, before the guard of UDP port 4791 drops them. What the port is held against sends
- * and takes the same frames; the pair with an Ethernet type that nobody knows stands beside it.
+ * RoCEv2 frames cost more than other frames of the same size. The kernel's IP layer and its
+ * firewall process them too, before the guard of UDP port 4791 drops them. So the reference
+ * sends and receives the same frames. A second figure is for frames with an Ethernet type that
+ * the kernel does not know.
  *
- * A round trip of the device has four frames, not two, if each WRITE is acknowledged by itself.
- * What the same four cost a bare pair stands beside the ratio; nobody waits for the
- * acknowledgements there, so that their sending is hidden where the other side is slower: 1.0
- * to 1.55 times the pair of two. The device lets one acknowledgement stand for several WRITEs where
- * the peer goes on without (live.c): how many frames it sent is printed.
+ * A round trip of the device has four frames instead of two if each WRITE is acknowledged by
+ * itself. The time of the same four frames on bare libpcap is printed beside the ratio. There
+ * neither side waits for the acknowledgements, so that their sending is hidden if the other side
+ * is slower. The time is 1.0 to 1.55 times that of two frames. The device coalesces the
+ * acknowledgements of several WRITEs if the peer continues without them (live.c). So the number
+ * of frames that it sent is printed.
  *
- * Then an account of where the time of a 4096-byte packet goes, and of what other ways from process
- * to process would save (bench_ways.h).
+ * The last output is an account of the time of a 4096-byte packet, and of the savings by other
+ * ways from process to process (bench_ways.h).
  */
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -32,17 +35,19 @@
 #include "wire/gid.h"
 
 #define RUNS_MAX 5
-#define PIECES   3u  /* of the round trips of a run, by turns: the bare pair's speed changes */
-#define REAP     64u /* every so many round trips a completion */
+/* The round trips of a run are measured in parts, in turns, as the speed of the bare pair changes.
+ */
+#define PIECES 3u
+#define REAP   64u /* round trips per signaled WRITE */
 
 struct conf {
     uint32_t size;   /* payload bytes */
-    unsigned frames; /* one way */
-    unsigned trips;  /* in a piece */
-    unsigned runs;   /* the median of so many */
+    unsigned frames; /* frames in one direction */
+    unsigned trips;  /* round trips in one piece */
+    unsigned runs;   /* number of runs, of which the median is printed */
 };
 
-/* What the sides tell each other. */
+/* The parameters that the two sides exchange. */
 struct hello {
     uint32_t qpn;
     uint8_t gid[16];
@@ -78,8 +83,9 @@ static void need(int error, const char *what)
     }
 }
 
-/* A side spins on a CPU of its own. Two that share one, because a third process has the other, go
- * on sharing it, and each waits a slice of milliseconds for the other's answer. */
+/* Each side spins on a CPU of its own. Two sides that share a CPU, because a third process has the
+ * other one, continue to share it. Each then waits a time slice of milliseconds for the other's
+ * answer. */
 static cpu_set_t all_cpus, own_cpu;
 
 static void choose_cpu(bool client)
@@ -112,16 +118,16 @@ static pcap_t *bare_open(const char *iface)
     return pcap;
 }
 
-/* A frame of the bare pair: an Ethernet type of its own and a number. */
+/* Makes a frame of the bare pair, with an experimental Ethernet type. */
 static void bare_frame(uint8_t *buf, size_t len)
 {
     memset(buf, 0, len);
     memset(buf, 0xff, 6);
     buf[12] = 0x88;
-    buf[13] = 0xb5; /* for local experiments */
+    buf[13] = 0xb5; /* Ethernet type for local experiments */
 }
 
-/* The next frame of ours. */
+/* Waits for the next frame of the bare pair. */
 static void bare_take(pcap_t *pcap)
 {
     struct pcap_pkthdr *head;
@@ -189,7 +195,8 @@ static void end_open(struct end *end, const char *iface, int fd)
     struct error why;
     struct rnic *rnic;
 
-    need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity"); /* its threads */
+    /* The threads of the port may use all CPUs. */
+    need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity");
     if (rnic_live_open(&attr, &end->live, &why) != 0) {
         fprintf(stderr, "bench_port: %s\n", why.text);
         _exit(1);
@@ -242,7 +249,7 @@ static void end_write(struct end *end, uint32_t len, uint64_t to, bool signaled)
     need(rnic_post_send(end->qp, &wr), "post");
 }
 
-/* As ibv_poll_cq() does: how many completions. */
+/* Polls for completions as ibv_poll_cq() does. Returns their number. */
 static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
 {
     size_t cnt;
@@ -302,7 +309,8 @@ static double rnic_flood(const char *iface, bool client, int fd, const struct co
     return conf->frames / seconds;
 }
 
-/* `frames`: how many this side sent for each round trip. */
+/* Returns the seconds of a round trip. Sets *frames to the number of frames that this side sent for
+ * each round trip. */
 static double rnic_trips(const char *iface, bool client, int fd, const struct conf *conf,
                          double *frames)
 {
@@ -315,7 +323,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     end_open(&end, iface, fd);
     sync_with(fd);
     start = rnic_live_now();
-    /* Byte 0 is written from, byte 8 is where the peer's WRITE lands. */
+    /* A WRITE reads byte 0 of the memory. The peer's WRITE stores byte 8. */
     for (unsigned i = 1; i <= conf->trips; i++) {
         const volatile uint8_t *seen = end.mem + 8;
 
@@ -358,7 +366,7 @@ static double median(double *values, unsigned cnt)
     return values[cnt / 2];
 }
 
-static void *shared; /* memory of both sides */
+static void *shared; /* memory that both sides share, for WAY_SHARED */
 
 static void account(const char *iface, bool client, int fd, const struct conf *conf, double live)
 {
@@ -374,7 +382,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
         return;
     for (unsigned way = 0; way < WAY_CNT; way++)
         ns[way] = 1e9 / median(value[way], conf->runs);
-    /* Both sides work at the same time: what is left of a packet may be hidden behind the way. */
+    /* Both sides work at the same time. The remaining time of a packet may be hidden behind the
+     * transfer. */
     own = 1e9 / live > ns[WAY_MMSG] ? 1e9 / live - ns[WAY_MMSG] : 0;
     printf("account of %u bytes: the live port takes %.0f ns a packet (%.0f MB/s) on the slower "
            "side;\n"
@@ -383,7 +392,7 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     for (unsigned way = 0; way < WAY_CNT; way++) {
         double all = own + ns[way];
 
-        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0) /* copy and CRC are the device's */
+        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0) /* include copy and CRC */
             all = own > ns[way] ? own : ns[way];
         printf("     %-28s bare %6.0f ns, %6.0f MB/s; the port would have about %6.0f MB/s\n",
                way_names[way], ns[way], conf->size * 1e3 / ns[way], conf->size * 1e3 / all);
@@ -391,12 +400,12 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     fflush(stdout);
 }
 
-/* What a round trip is held against. Ratios are those of neighbours. */
+/* The times of round trips. A ratio is made from neighboring measurements. */
 struct trips {
     unsigned cnt;
     double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];
     double of_bare[RUNS_MAX * PIECES], of_twice[RUNS_MAX * PIECES];
-    double frames[RUNS_MAX * PIECES]; /* of one side of the live port */
+    double frames[RUNS_MAX * PIECES]; /* sent by one side of the live port */
 };
 
 static void time_trips(struct trips *trips, const char *iface, bool client, int fd,
@@ -413,7 +422,7 @@ static void time_trips(struct trips *trips, const char *iface, bool client, int 
     }
 }
 
-/* Sorts the figures. */
+/* Prints the medians. Sorts the figures. */
 static void print_trips(struct trips *trips)
 {
     double of_bare = median(trips->of_bare, trips->cnt);
@@ -430,7 +439,7 @@ static void print_trips(struct trips *trips)
     fflush(stdout);
 }
 
-/* Round trips alone. On a busy machine with chrt -f 5: it takes a second. */
+/* Measures round trips alone, which needs a second. On a busy machine run it with chrt -f 5. */
 static void run_trips(const char *iface, bool client, int fd, const struct conf *conf)
 {
     struct trips trips = {.cnt = 0};
@@ -473,8 +482,8 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[argc - 1], "--quick") == 0;
-    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* round trips alone */
-    /* Packets of 4096 bytes alone, for bench_verbs.py. */
+    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measure round trips alone */
+    /* Measure packets of 4096 bytes alone, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
     const struct conf confs[] = {
         {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},

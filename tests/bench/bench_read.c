@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * What any program that looks at a file has to do at least: reads it, and with -c computes a CRC-32
- * over all of it, with as many threads as -t says (default 1). Each reads pieces that stay in its
- * core's caches; with -m the file is mapped instead, a word of each page is looked at (or all with
- * -c), and what was looked at is given back. bench_check.py takes its time as a bound.
+ * Does the minimum that any program must do to process a file. It reads the file, and with -c
+ * computes a CRC-32 over all of it, with -t threads (default 1). Each thread reads pieces that
+ * stay in the caches of its core.
+ *
+ * With -m the program maps the file instead. It reads a word of each page (with -c all of it)
+ * and then discards the pages. bench_check.py uses the time of this program as a bound.
  *
  *   bench_read [-t THREADS] [-c] [-m] FILE
  */
@@ -22,16 +24,16 @@
 #include "wire/crc32.h"
 
 #define PIECE       ((size_t)128 << 10)
-#define WINDOW      ((size_t)4 << 20) /* of a mapped file */
+#define WINDOW      ((size_t)4 << 20) /* bytes of a mapped file that a thread processes at a time */
 #define PAGE        4096u
 #define THREADS_MAX 64
 
 static int fd;
 static bool with_crc;
-static uint8_t *mapped; /* with -m */
+static uint8_t *mapped; /* the file with -m */
 static size_t file_len;
 static atomic_size_t next;
-static atomic_uint sum; /* so that nothing is left out */
+static atomic_uint sum; /* keeps the compiler from removing the work */
 static atomic_bool failed;
 
 static void *run(void *unused)
@@ -69,7 +71,7 @@ static void *run_mapped(void *unused)
     return NULL;
 }
 
-/* 0; -1 where the file cannot be mapped. */
+/* Maps the file. Returns 0, or -1 if that fails. */
 static int map_file(void)
 {
     struct stat st;

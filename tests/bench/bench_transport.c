@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Speed of the whole device: RC WRITEs from one device to another in the same process, frame by
- * frame through one buffer, on one core, next to the least that any software RNIC must do with the
- * same bytes: each side copies the payload once and runs one CRC over the frame.
+ * Measures the speed of the whole device. One device sends RC WRITEs to another in the same
+ * process, frame by frame through one buffer, on one core. The reference is the minimum that any
+ * software RNIC must do with the same bytes: each side copies the payload once and runs one CRC
+ * over the frame.
  *
  *   bench_transport [--quick] [--qps N] [--len N]
  *
- * The rows of many QPs give posts and frames in bursts (rnic_post_send_burst, rnic_input_burst),
- * for 64 QPs and for all of them alike; the single streams frame by frame. Time is that of the
- * process, but caches are shared: on a busy machine the row "in all of them" suffers most.
+ * The rows of many QPs post requests and pass frames on in bursts (rnic_post_send_burst,
+ * rnic_input_burst), for 64 QPs as for all QPs. The single streams work frame by frame. Times
+ * are CPU times of the process. But caches are shared: on a busy machine the row "in all of
+ * them" suffers most.
  *
- * What all of 100,000 QPs must pay: a WRITE and its ACK touch 9 lines of the QP that sends with a
- * WQE and an SGE, 9 of the QP that receives, and a place in either map of QPNs: 22 lines that are
- * in no cache (the QPs are 800 MB), 11 a frame, where 64 QPs have all in the nearest. With huge
- * pages that is some 90 ns a frame, whatever its length; most of it for addresses, not for bytes.
+ * The minimal cost of 100,000 QPs: a WRITE and its ACK touch 9 cache lines of the QP that sends,
+ * with a WQE and an SGE. They touch 9 lines of the QP that receives, and a place in each map of
+ * QPNs. These 22 lines, 11 per frame, are in no cache, as the QPs have 800 MB. With 64 QPs, all
+ * lines are in the nearest cache. With huge pages this cost is some 90 ns per frame, whatever
+ * its length; most of it is for addresses, not for bytes.
  *
- * Below each row stands where its time goes: for the single streams what a packet's pieces take
- * alone, and how long the stages are when frames move in bursts, with the clock read between them.
+ * Below each row is an account of its time. For the single streams it is the time that the
+ * pieces of a packet need alone. It also has the times of the stages if frames move in bursts,
+ * with the clock read between the stages.
  *
- * What is compared runs alternately, round by round, and each figure is the median. --quick
- * measures next to nothing: it shows that the program works. Targets: 4096-byte WRITEs at 60 % or
- * more of the bare loop; 3 million 64-byte WRITEs a second; with 100,000 QPs at most 1.5 times the
- * cost of a packet with one; at most 4 KiB an idle QP.
+ * Measurements that are compared run alternately, round by round, and each figure is the median.
+ * --quick measures too little for useful figures and only shows that the program works.
+ *
+ * Targets: 4096-byte WRITEs at 60 % or more of the bare loop; 3 million 64-byte WRITEs per
+ * second; with 100,000 QPs at most 1.5 times the cost of a packet with one QP; at most 4 KiB per
+ * idle QP.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -34,14 +40,15 @@
 #include "wire/pkt.h"
 
 #define ROUNDS_MAX 15
-#define DEPTH_MANY 16u /* of each of many QPs */
-#define HEADERS    58u /* of a WRITE Only over IPv4, with ICRC and without Ethernet */
+#define DEPTH_MANY 16u /* queue length of each of many QPs, in WQEs */
+#define HEADERS    58u /* bytes of headers of a WRITE Only over IPv4, ICRC included, no Ethernet */
 
 static unsigned rounds = ROUNDS_MAX;
 static double round_s = 0.05;
 static volatile uint32_t sink;
 
-/* What cannot be saved: copy and CRC on the way out, CRC and copy on the way in. */
+/* Does the work that no device can avoid: copy and CRC on the way out, CRC and copy on the way in.
+ */
 static void bare(uint64_t cnt, uint32_t len)
 {
     static uint8_t frame[ROCE_FRAME_MAX];
@@ -73,7 +80,7 @@ static double median(double *v, unsigned cnt)
     return v[cnt / 2];
 }
 
-/* Seconds for one message: `run` with so many that a round lasts round_s. */
+/* Returns the seconds for one message: runs `cnt` messages once. */
 static double once(void (*run)(uint64_t, uint32_t), uint32_t len, uint64_t cnt)
 {
     double start = bench_now();
@@ -86,12 +93,12 @@ static uint64_t messages_for(void (*run)(uint64_t, uint32_t), uint32_t len)
 {
     double each;
 
-    run(16 * BENCH_BATCH, len); /* caches and branch predictors have seen it */
+    run(16 * BENCH_BATCH, len); /* warm up caches and branch predictors */
     each = once(run, len, 16 * BENCH_BATCH);
     return ((uint64_t)(round_s / each) / BENCH_BATCH + 1) * BENCH_BATCH;
 }
 
-/* Once more with the clock read between stages. */
+/* Runs the stream once more, reads the clock between the stages, and prints their times. */
 static void print_profile(const char *which, uint32_t len)
 {
     static const char *const names[BENCH_STAGE_CNT] = {"post",       "output data", "input data",
@@ -110,8 +117,9 @@ static void print_profile(const char *which, uint32_t len)
                i + 1 < BENCH_STAGE_CNT ? "," : " ns a message\n");
 }
 
-/* What of a message's time its packet takes, each piece alone: in a row they overlap, so that what
- * is left for posts, QPs, keys, completions and ACKs may look like less than it is. */
+/* Prints the part of a message's time that each piece of its packet needs alone. In a stream the
+ * pieces overlap. So the rest for posts, QPs, keys, completions and ACKs may seem smaller than it
+ * is. */
 static void print_pieces(uint32_t len, double each)
 {
     uint64_t cnt = (uint64_t)(round_s / each) + 1;
@@ -164,15 +172,15 @@ static void one_stream(uint32_t len)
     bench_pair_free();
 }
 
-/* Nanoseconds a frame, requests and acknowledgements alike. */
+/* Returns the nanoseconds per frame; requests and acknowledgements count as one frame each. */
 static double frame_cost(uint32_t len)
 {
     double cost[ROUNDS_MAX];
     uint64_t cnt = messages_for(bench_pair_stream, len);
 
     if (cnt < bench_pair.active)
-        cnt =
-            ((uint64_t)bench_pair.active / BENCH_BATCH + 1) * BENCH_BATCH; /* every QP takes part */
+        /* so that every QP sends */
+        cnt = ((uint64_t)bench_pair.active / BENCH_BATCH + 1) * BENCH_BATCH;
     for (unsigned r = 0; r < rounds; r++) {
         double start = bench_now();
 
@@ -183,7 +191,7 @@ static double frame_cost(uint32_t len)
     return median(cost, rounds);
 }
 
-/* Bytes of memory that the process really has. */
+/* Returns the resident memory of this process in bytes. */
 static size_t resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -203,7 +211,8 @@ static void many_qps(unsigned cnt)
     double one[3];
     size_t before;
 
-    /* As many QPs in use as messages in a batch, so that all have an ACK for every message. */
+    /* Use as many QPs as a batch has messages, so that every message has an ACK of its own in all
+     * rows. */
     bench_pair.bursts = true;
     bench_pair_init(BENCH_BATCH, DEPTH_MANY);
     for (unsigned i = 0; i < 3; i++) {
@@ -231,8 +240,8 @@ static void many_qps(unsigned cnt)
     bench_pair_free();
 }
 
-/* Registering a region costs the same however large it is: no page is touched. The design's limit
- * for 1 GiB is a millisecond. */
+/* Measures the registration of regions. Its time does not depend on the length, as it touches no
+ * page. The design's limit for 1 GiB is a millisecond. */
 static void registration(void)
 {
     static const uint64_t lens[] = {UINT64_C(4096), UINT64_C(1) << 30, UINT64_C(1) << 40};
@@ -275,7 +284,7 @@ int main(int argc, char **argv)
         }
     }
     printf("CRC-32 by %s, with a copy by %s\n", roce_crc32_name(), roce_crc32_copy_name());
-    if (only) { /* this stream alone, for a profile */
+    if (only) { /* run this stream alone, for a profiler */
         one_stream(only > 4096 ? 4096 : only);
         return 0;
     }

@@ -19,8 +19,8 @@
 
 #define BATCH       64u
 #define WINDOW      512u
-#define HEADERS     70u /* Ethernet, IPv4, UDP, BTH, RETH */
-#define ACK_SHORTER 12u /* an AETH instead of a RETH */
+#define HEADERS     70u /* bytes of Ethernet, IPv4, UDP, BTH and RETH */
+#define ACK_SHORTER 12u /* bytes by which an ACK is shorter: an AETH instead of a RETH */
 #define SLOT        8192u
 #define SLOTS       256u
 #define FRAME_MAX   4352u
@@ -44,7 +44,7 @@ static void meet(int fd)
     need(write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1, "the other side");
 }
 
-/* Tells the other side this one's MAC address, and asks for its. */
+/* Sends the MAC address of this side to the other side, and receives the other's. */
 static void swap_macs(const char *iface, int fd, uint8_t peer[6])
 {
     struct rnic_iface own;
@@ -54,14 +54,15 @@ static void swap_macs(const char *iface, int fd, uint8_t peer[6])
     need(write(fd, own.mac, 6) == 6 && read(fd, peer, 6) == 6, "the other side");
 }
 
-/* A frame for the other side; byte 46 (the destination QPN's last) says which way it goes. */
+/* Makes a frame for the other side. Byte 46, the last of the destination QPN, marks its direction.
+ * Returns its length. */
 static size_t make(uint8_t *frame, uint32_t size, bool roce, bool client)
 {
     size_t len = size + HEADERS + 4;
 
     memset(frame + 6, 0, len - 6);
     frame[12] = roce ? 0x08 : 0x88;
-    frame[13] = roce ? 0x00 : 0xb5; /* for local experiments */
+    frame[13] = roce ? 0x00 : 0xb5; /* Ethernet types: IPv4, or 88b5 for local experiments */
     frame[14] = 0x45;
     frame[16] = (uint8_t)((len - 14) >> 8);
     frame[17] = (uint8_t)(len - 14);
@@ -73,7 +74,7 @@ static size_t make(uint8_t *frame, uint32_t size, bool roce, bool client)
     frame[37] = 4791 & 0xff;
     frame[38] = (uint8_t)((len - 34) >> 8);
     frame[39] = (uint8_t)(len - 34);
-    for (unsigned i = 14; i < 34; i += 2) { /* the IP checksum */
+    for (unsigned i = 14; i < 34; i += 2) { /* IP header checksum */
         unsigned sum = frame[24] * 256u + frame[25] + frame[i] * 256u + frame[i + 1];
 
         if (i == 24)
@@ -120,9 +121,10 @@ static void take(pcap_t *pcap)
         ;
 }
 
-static volatile uint32_t sink; /* no compiler leaves a CRC out that nobody looks at */
+static volatile uint32_t sink; /* keeps the compiler from removing a CRC whose value is unused */
 
-/* The same, and what a device must do with it. */
+/* Waits for a frame like take(), then does the work of a device: computes the CRC and copies the
+ * payload. */
 static void take_payload(pcap_t *pcap, uint32_t size)
 {
     static uint8_t memory[FRAME_MAX];
@@ -168,7 +170,8 @@ static void ring_open(struct sender *sender, const char *iface)
     need(sender->ring != MAP_FAILED, "mmap");
 }
 
-/* The payload of each frame out of the program's memory, into a frame of its own. */
+/* Copies the payload of each frame from the program's memory into a frame of its own, with its CRC.
+ */
 static void gather(const struct sender *sender, struct iovec iov[BATCH])
 {
     static uint8_t frames[BATCH][FRAME_MAX];
@@ -274,7 +277,7 @@ static void run_frames(enum way way, const char *iface, bool client, uint32_t si
     rnic_udp_reserve_close(&guard);
 }
 
-/* Without anybody who takes the frames. */
+/* Sends frames that no process receives. */
 static void run_bare(const char *iface, bool client, uint32_t size, unsigned frames, int fd,
                      uint64_t *start)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Speed of the wire codec: parse, build and ICRC of RoCEv2 packets over IPv4, next to the CRC
- * library alone over the same bytes in the same run, and the CRC libraries next to each other.
+ * Measures the speed of the wire codec: parse, build and ICRC of RoCEv2 packets over IPv4. The
+ * reference is the CRC library alone over the same bytes in the same run. The CRC libraries are
+ * compared with each other too.
  *
  *   bench_wire [--quick]
  *
- * Every figure is the median of ROUNDS rounds, and what is compared runs alternately, round by
- * round, so that a machine that changes its clock changes both. --quick measures next to nothing:
- * it shows that the program works. "copy with CRC" is roce_crc32_copy(). Target: ICRC of 4096-byte
- * packets at 90 % or more of the library's speed.
+ * Every figure is the median of ROUNDS rounds. Measurements that are compared run alternately,
+ * round by round, so that a change of the machine's clock affects both. --quick measures too
+ * little for useful figures and only shows that the program works. "copy with CRC" is
+ * roce_crc32_copy(). Target: ICRC of 4096-byte packets at 90 % or more of the library's speed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -26,10 +27,10 @@
 
 #define CNT(a)     (sizeof(a) / sizeof((a)[0]))
 #define ROUNDS_MAX 25
-#define PACKETS    16 /* different ones, few enough to stay in the cache: the codec is measured */
+#define PACKETS    16 /* different packets, all in the cache, as only the codec is measured */
 
 static unsigned rounds = ROUNDS_MAX;
-static double round_s = 0.01; /* one round of one measurement lasts about this long */
+static double round_s = 0.01; /* approximate seconds of one round of one measurement */
 
 static struct sample {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -37,7 +38,7 @@ static struct sample {
     struct roce_pkt pkt;
 } samples[PACKETS];
 
-static volatile uint32_t sink; /* keeps results alive */
+static volatile uint32_t sink; /* keeps the compiler from removing the work */
 
 static double now_s(void)
 {
@@ -95,7 +96,7 @@ static void pass_build(void)
         sink += (uint32_t)roce_pkt_build(&samples[i].pkt, 0, out, sizeof(out));
 }
 
-/* Headers and copy of the payload alone: the ICRC as it is. */
+/* Builds the headers and copies the payload, without computing the ICRC. */
 static void pass_build_keep(void)
 {
     static uint8_t out[ROCE_FRAME_MAX];
@@ -115,7 +116,7 @@ static void pass_icrc(void)
     }
 }
 
-/* The bytes an ICRC covers, through one CRC function. */
+/* Runs one CRC function over the bytes that the ICRC covers. */
 #define PASS_CRC(name, function)                                                                   \
     static void name(void)                                                                         \
     {                                                                                              \
@@ -132,7 +133,7 @@ PASS_CRC(pass_isal, crc32_gzip_refl)
 PASS_CRC(pass_libdeflate, libdeflate_crc32)
 #endif
 
-/* What carries a payload out: copied and under the CRC, in two passes and in one. */
+/* Copies the payload and computes the CRC, in two passes here and in one pass in pass_one(). */
 static void pass_two(void)
 {
     static uint8_t out[ROCE_FRAME_MAX];
@@ -211,7 +212,7 @@ static void measure(uint32_t payload_len)
     size_t bytes, icrc = 0, crc = 0;
 
     make_samples(payload_len);
-    for (size_t p = 0; p < CNT(passes); p++) { /* how often fills a round; warms up as well */
+    for (size_t p = 0; p < CNT(passes); p++) { /* sets times[], warms up the caches */
         double s = run_s(&passes[p], 20);
 
         times[p] = (unsigned long)(round_s / (s / 20)) + 1;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Generates a capture of conformant RoCEv2 traffic of any length: WRITEs of four packets and their
- * acknowledgement, one message of each connection in turn, a microsecond between packets.
+ * Generates a capture of conformant RoCEv2 traffic of any length. It has WRITEs of four packets
+ * and their acknowledgements. The connections take turns, one message each, with a microsecond
+ * between packets.
  *
  *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] [-l SNAPLEN] >FILE.pcap
  *
- * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256), or less than 256 for WRITEs
- * of one packet of that many bytes. Of several, each connection has one, and all have their turns
- * so that each payload has as many packets, acknowledgements among them. The connections are spread
- * over 64 pairs of hosts, each with its own QPNs and PSNs; the same arguments give the same bytes.
+ * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256). A value below 256 yields
+ * WRITEs of one packet with that many bytes. With several values each connection has one of
+ * them. Their turns are such that each value has the same number of packets, acknowledgements
+ * included.
+ *
+ * The connections are spread over 64 pairs of hosts, each with its own QPNs and PSNs. The same
+ * arguments yield the same bytes.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -23,17 +27,18 @@
 #define MSG_PACKETS 4u
 #define HOSTS       64u
 #define SIZES       16u
-#define LINKTYPE    1u /* Ethernet */
+#define LINKTYPE    1u /* link type Ethernet */
 
 struct conn {
     uint32_t psn, msn;
 };
 
-/* Connections of one payload: every so many-th of all. */
+/* The connections of one payload length: every n-th connection, where n is the number of lengths.
+ */
 struct size {
     uint32_t payload_len;
-    uint32_t next;    /* connection */
-    uint64_t packets; /* so far */
+    uint32_t next;    /* connection whose turn is next */
+    uint64_t packets; /* packets written so far */
 };
 
 struct writer {
@@ -80,7 +85,7 @@ static struct pktgen gen_of(uint32_t idx, bool response)
     return gen;
 }
 
-/* One message and its ACK. */
+/* Writes one message and its ACK. Returns false if the capture is full. */
 static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint32_t payload_len)
 {
     static uint8_t payload[4096];
@@ -111,7 +116,7 @@ static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint3
     return put_packet(w, &pkt);
 }
 
-/* The number of sizes in `text`; 0 if one cannot be. */
+/* Reads a list of payload lengths. Returns their number, or 0 if one of them is invalid. */
 static uint32_t read_sizes(const char *text, struct size size[SIZES])
 {
     uint32_t cnt = 0;
@@ -129,7 +134,7 @@ static uint32_t read_sizes(const char *text, struct size size[SIZES])
     return *end ? 0 : cnt;
 }
 
-/* Of the sizes that have had the fewest packets the first. */
+/* Returns the first of the payload lengths with the fewest packets so far. */
 static struct size *next_size(struct size *size, uint32_t cnt)
 {
     struct size *found = size;
@@ -175,7 +180,7 @@ int main(int argc, char **argv)
     uint32_t conn_cnt = 1, size_cnt = 1;
     struct rng rng;
     struct conn *conns;
-    uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanoseconds, version 2.4 */
+    uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanosecond times, version 2.4 */
     int c;
 
     while ((c = getopt(argc, argv, "n:c:s:l:")) != -1) {
@@ -196,8 +201,8 @@ int main(int argc, char **argv)
     rng = rng_of(1);
     for (uint32_t i = 0; i < conn_cnt; i++)
         conns[i].psn = rng_below(&rng, 1u << 24);
-    /* In large pieces: the page cache then keeps the file in large pieces, too, as it does with a
-     * file that was read from a disk. */
+    /* Write large pieces: the page cache then also keeps the file in large pieces, as it does with
+     * a file that was read from a disk. */
     setvbuf(stdout, output, _IOFBF, sizeof(output));
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);

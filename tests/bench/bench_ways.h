@@ -16,8 +16,8 @@ enum way {
                  * CRC, and the other computes the CRC and copies */
     WAY_RING,   /* PACKET_TX_RING: 64 frames a call, from memory shared with the kernel */
     WAY_BARE,   /* WAY_MMSG with frames that no process receives: the cost of the link and a kernel
-                 * buffer alone. AF_XDP has
-                 * this cost too if it copies, as it does on veth and the loopback */
+                 * buffer alone. AF_XDP has this cost too if it copies, as it does on veth and the
+                 * loopback */
     WAY_SHARED, /* a ring in memory that both processes share; a copy and a CRC on each side */
     WAY_CNT
 };

@@ -3,8 +3,8 @@
 #include "support/suite.h"
 #include "wire/bytes.h"
 
-/* One bit, counted from the most significant bit of the first byte: the definition everything in
- * bytes.h must agree with. */
+/* Returns one bit, counted from the most significant bit of the first byte. This is the definition
+ * with which all of bytes.h must agree. */
 static unsigned bit_at(const uint8_t *p, unsigned idx)
 {
     return p[idx / 8] >> (7 - idx % 8) & 1;
@@ -42,7 +42,7 @@ static void bits_agree_with_single_bits(void)
             }
 }
 
-/* Fields of random widths, one behind the other, in headers of every length. */
+/* Reads and writes adjacent fields of random widths in headers of every length. */
 static void words_agree_with_single_bits(void)
 {
     struct rng rng = rng_seed();
@@ -105,7 +105,7 @@ static void bad_reader_stays_bad(void)
     struct roce_rd r = roce_rd(p, sizeof(p));
 
     EXPECT_EQ(roce_rd_be32(&r), 0);
-    EXPECT_EQ(roce_rd_u8(&r), 0); /* although one byte is there */
+    EXPECT_EQ(roce_rd_u8(&r), 0); /* although one byte is left */
     CU_ASSERT_PTR_NULL(roce_rd_bytes(&r, SIZE_MAX));
     EXPECT_EQ(r.off, 0);
     r = roce_rd(NULL, 0);
@@ -122,7 +122,7 @@ static void writer_keeps_its_bounds(void)
     roce_wr_bytes(&w, "\x04\x05", 2);
     roce_wr_zero(&w, 1);
     CU_ASSERT_FALSE(w.bad);
-    roce_wr_be(&w, 2, 0xFFFF); /* one byte too long: nothing of it is written */
+    roce_wr_be(&w, 2, 0xFFFF); /* one byte more than the room: the call writes no byte */
     CU_ASSERT_TRUE(w.bad);
     roce_wr_be(&w, 1, 0xFF);
     CU_ASSERT(memcmp(p, "\x01\x02\x03\x04\x05\x00\x00\x00", 8) == 0);

@@ -6,7 +6,8 @@
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* R222, R225: attribute id, name and room for private data of each message, typed a second time. */
+/* R222, R225: the attribute id, the name and the length of the private data of each message,
+ * independent of the tables under test. */
 static const struct {
     enum roce_cm kind;
     uint16_t attr_id;
@@ -48,7 +49,7 @@ static void messages_are_those_of_the_tables(void)
     }
 }
 
-/* Any 232 bytes of any message survive parse and build: no bit is lost. */
+/* Any 232 bytes of any message survive parse and build without a lost bit. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();
@@ -68,7 +69,7 @@ static void build_is_the_inverse_of_parse(void)
         }
 }
 
-/* Members of the structs are where the description says. */
+/* The members of the structs have the offsets of the description. */
 static void members_are_where_the_description_says(void)
 {
     struct rng rng = rng_seed();
@@ -92,8 +93,8 @@ static void members_are_where_the_description_says(void)
     /* clang-format on */
 }
 
-/* Frame 1 of a Linux 6.1 rdma_cm connection between two guests with rdma_rxe
- * (traces/captures/cm-connect-disconnect.pcap), the MAD; zeros are left out. */
+/* The MAD of frame 1 of a Linux 6.1 rdma_cm connection between two guests with rdma_rxe
+ * (traces/captures/cm-connect-disconnect.pcap). Trailing zeros are left out. */
 /* clang-format off */
 static const uint8_t linux_req[ROCE_MAD_SIZE] = {
     [0] = 0x01, 0x07, 0x02, 0x03,
@@ -113,8 +114,8 @@ static const uint8_t linux_req[ROCE_MAD_SIZE] = {
 };
 /* clang-format on */
 
-/* The values are those tshark 4.0 shows for the same frame, except for flow label and packet rate:
- * it makes 0x002ae and 0x2a of the bytes 2a e8 20 00, which table 106 reads as 0x2ae82 and 0. */
+/* The values are those that tshark 4.0 shows for the same frame, except for flow label and packet
+ * rate. tshark reads the bytes 2a e8 20 00 as 0x002ae and 0x2a, but table 106 as 0x2ae82 and 0. */
 static void linux_req_is_parsed(void)
 {
     static const uint8_t left[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
@@ -157,8 +158,8 @@ static void linux_req_is_parsed(void)
     CU_ASSERT_STRING_EQUAL((const char *)msg.req.private_data + ROCE_CM_RDMAIP_LEN, "RoCEdrill");
 }
 
-/* The answers of the same peers: REP and DREQ of cm-connect-disconnect.pcap (frames 2 and 4), REJ
- * of cm-reject.pcap (frame 2); values as tshark 4.0 shows them. */
+/* Other messages between these peers: REP and DREQ of cm-connect-disconnect.pcap (frames 2 and 4),
+ * and REJ of cm-reject.pcap (frame 2). The values are those that tshark 4.0 shows. */
 static void linux_responses_are_parsed(void)
 {
     /* clang-format off */
@@ -216,7 +217,8 @@ static void linux_responses_are_parsed(void)
     EXPECT_EQ(msg.dreq.remote_qpn, 0x60);
 }
 
-/* What is dropped, and what is somebody else's (R246). */
+/* The parser separates malformed MADs, which are dropped, from MADs for another class or service
+ * (R246). */
 static void wrong_mads_are_told_apart(void)
 {
     static const struct {
@@ -278,7 +280,8 @@ static void build_says_what_it_cannot(void)
     EXPECT_EQ(roce_cm_msg_build(&msg, buf, sizeof(buf)), ROCE_ERR_INVALID);
 }
 
-/* The MAD inside its packet; `qpn` and `opcode` say where it goes. */
+/* Parses a MAD inside a packet with this opcode and destination QPN, whose last `cut` bytes are
+ * missing. */
 static int of_pkt(struct roce_cm_msg *msg, uint8_t opcode, uint32_t qpn, size_t cut)
 {
     struct rng rng = rng_of(1);
@@ -301,7 +304,7 @@ static void message_of_a_packet(void)
 
     EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 1, 0), 0);
     EXPECT_EQ(msg.req.local_qpn, 0x11);
-    EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 1, 4), 0); /* only the ICRC is cut */
+    EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 1, 4), 0); /* only the ICRC is missing */
     EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 1, 5), ROCE_ERR_CUT);
     EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 1, 256 + 4), ROCE_ERR_CUT);
     EXPECT_EQ(of_pkt(&msg, ROCE_OP_UD_SEND_ONLY, 2, 0), ROCE_ERR_NOT_ROCE);

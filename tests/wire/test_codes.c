@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The tables of encoded values against the pattern behind them: from code 2 on, an even code 2n is
- * 2^n and an odd code 2n+3 is 3 * 2^n, of 10 us for the RNR timer and of one credit for credits.
- * (Linux rxe's 61.41 ms for RNR code 25 would fail here.)
+ * Checks the tables of encoded values against the pattern behind them. From code 2 on, an even
+ * code 2n is 2^n and an odd code 2n+3 is 3 * 2^n. The unit is 10 us for the RNR timer and one
+ * credit for credits. (Linux rxe's 61.41 ms for RNR code 25 would fail here.)
  */
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -17,7 +17,8 @@ static uint32_t pattern(unsigned code)
 
 static void rnr_timer_follows_its_pattern(void)
 {
-    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* the longest, not zero: code 32 of the pattern */
+    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time, not zero: code 32 of the
+                                           * pattern */
     EXPECT_EQ(roce_rnr_ns(0), UINT64_C(10000) * pattern(32));
     EXPECT_EQ(roce_rnr_ns(25), 61440000);
     for (unsigned code = 1; code < ROCE_RNR_CODES; code++)
@@ -70,7 +71,7 @@ static void mtu_codes_are_five(void)
     EXPECT_EQ(roce_mtu_code(0), 0);
 }
 
-/* IBTA ch. 9: 000 ACK, 001 RNR NAK, 011 NAK with codes 0..4; everything else is reserved. */
+/* IBTA ch. 9: 000 is ACK, 001 RNR NAK, 011 NAK with codes 0..4. All other values are reserved. */
 static void every_syndrome_has_its_kind(void)
 {
     for (unsigned s = 0; s < 256; s++) {
@@ -114,7 +115,7 @@ static void syndromes_have_text(void)
     expect_syndrome(0x80, "reserved");
 }
 
-/* How many values of each table have a name, and that no two share one. */
+/* Each table has the expected number of names, and no two values have the same name. */
 static void value_names_are_unique(void)
 {
     static const unsigned named[ROCE_VALS_CNT] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Defects: every row of defects.def is produced, alone, and reported as exactly that. */
+/* Defects: each row of defects.def is produced alone, and the parser reports exactly this defect.
+ */
 #include <stdlib.h>
 #include "support/sample.h"
 #include "support/suite.h"
@@ -8,7 +9,7 @@
 #define CNT(a)      (sizeof(a) / sizeof((a)[0]))
 #define BIT(defect) (UINT32_C(1) << ROCE_DEFECT_##defect)
 
-/* A small RoCEv2 packet over IPv4 without defects; the offsets of its headers. */
+/* Offsets of the headers in a small RoCEv2 packet over IPv4 without defects. */
 enum { IP = 14, UDP = 34, BTH = 42, PAYLOAD = 54 };
 
 struct bad {
@@ -35,7 +36,7 @@ static void rebuild(struct bad *b, unsigned keep)
     b->len = (size_t)len;
 }
 
-/* Parses from a block of exactly the frame's size, cut to `cap_len`. */
+/* Parses a copy in a block of exactly `cap_len` bytes and checks error and defects. */
 static void expect_defects(const struct bad *b, size_t cap_len, int error, uint32_t defects,
                            struct roce_pkt *out)
 {
@@ -72,7 +73,7 @@ static void defect_trailer(void)
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
     rebuild(&b, 0);
     EXPECT_EQ(b.len, 58);
-    b.len = 60; /* the least an Ethernet carries */
+    b.len = 60; /* minimum length of an Ethernet frame without FCS */
     expect_defects(&b, b.len, 0, BIT(TRAILER), &pkt);
     EXPECT_EQ(pkt.end_off, 58);
     EXPECT_EQ(roce_pkt_dropped(&pkt), false);
@@ -87,7 +88,7 @@ static void defect_fcs(void)
     roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
     b.len += 4;
     expect_only(&b, 0, BIT(FCS));
-    b.frame[b.len - 1] ^= 1; /* four bytes that are no checksum are just bytes */
+    b.frame[b.len - 1] ^= 1; /* four bytes that are no valid FCS are a trailer */
     expect_only(&b, 0, BIT(TRAILER));
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
     rebuild(&b, 0);
@@ -159,7 +160,7 @@ static void defect_ip_options(void)
     for (uint8_t len = 4; len <= ROCE_IP4_OPTIONS_MAX; len += 4) {
         good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
         b.model.ip4_options_len = len;
-        memset(b.model.ip4_options, 1, len); /* no operation */
+        memset(b.model.ip4_options, 1, len); /* IPv4 option "no operation" */
         rebuild(&b, 0);
         expect_defects(&b, b.len, 0, BIT(IP_OPTIONS), &pkt);
         EXPECT_EQ(pkt.ip4_options_len, len);
@@ -177,7 +178,7 @@ static void defect_ip_fragment(void)
     b.model.ip4.mf = 1;
     rebuild(&b, 0);
     expect_only(&b, 0, BIT(IP_FRAGMENT));
-    b.model.ip4.frag = 1; /* nobody can say whose */
+    b.model.ip4.frag = 1; /* a later fragment may belong to any packet */
     rebuild(&b, 0);
     expect_only(&b, ROCE_ERR_NOT_ROCE, BIT(IP_FRAGMENT));
 }
@@ -188,7 +189,7 @@ static void defect_ip_checksum(void)
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.frame[IP + 8]--; /* a router that forgot */
+    b.frame[IP + 8]--; /* as by a router that does not correct the checksum */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
 }
 
@@ -247,7 +248,7 @@ static void defect_udp_len(void)
         b.model.udp.len = (uint16_t)((int)b.len - UDP + off[i]);
         rebuild(&b, ROCE_BUILD_KEEP_LEN);
         b.model.ip4.ihl = 5;
-        if (off[i] < 0) { /* what UDP leaves of the IP packet is a trailer */
+        if (off[i] < 0) { /* the bytes of the IP packet behind the UDP datagram are a trailer */
             expect_only(&b, 0, BIT(UDP_LEN) | BIT(TRAILER));
             continue;
         }
@@ -261,7 +262,7 @@ static void defect_lrh_len(void)
 
     good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.len -= 2; /* without VCRC, so that the words add up */
+    b.len -= 2; /* leave out the VCRC, so that the length in words is consistent */
     b.frame[5]++;
     expect_only(&b, 0, BIT(LRH_LEN));
 }
@@ -354,7 +355,7 @@ static void defect_pad_count(void)
         rebuild(&b, 0);
         b.frame[BTH + 1] = (uint8_t)((b.frame[BTH + 1] & 0xCF) | pad << 4);
         expect_defects(&b, b.len, 0, BIT(PAD_COUNT), &pkt);
-        EXPECT_EQ(pkt.payload_len, 0); /* and not 2^32 - pad (R029) */
+        EXPECT_EQ(pkt.payload_len, 0); /* not 2^32 - pad (R029) */
     }
 }
 
@@ -397,7 +398,7 @@ static void defect_opcode(void)
     good(&b, ROCE_ENCAP_V2_IP4, 0x15, 4);
     rebuild(&b, 0);
     expect_only(&b, 0, BIT(OPCODE));
-    good(&b, ROCE_ENCAP_V2_IP4, 0xC0, 4); /* a manufacturer's is nobody's business */
+    good(&b, ROCE_ENCAP_V2_IP4, 0xC0, 4); /* a manufacturer's opcode is not checked */
     rebuild(&b, 0);
     expect_only(&b, 0, 0);
 }

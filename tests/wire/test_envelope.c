@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The way to the BTH: every kind of link and envelope leads there, and everything that is not RoCE
- * is told apart from RoCE that is broken.
+ * The parser finds the BTH behind every kind of link and envelope, and separates frames of other
+ * protocols from invalid RoCE frames.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -77,7 +77,8 @@ static void five_tags_are_not_roce(void)
     CU_ASSERT_PTR_NULL(pkt.op);
 }
 
-/* The same IP packet behind an Ethernet header, a cooked one, a newer cooked one, and none. */
+/* The parser reads the same IP packet behind an Ethernet header, a cooked header, a newer cooked
+ * header, and without link header. */
 static void every_link_leads_to_the_bth(void)
 {
     static const struct {
@@ -135,7 +136,7 @@ static void native_links_and_bare_bth(void)
     }
 }
 
-/* A native packet whose VCRC the capture left out, as some adapters do. */
+/* A native packet whose VCRC is not in the capture, as with some adapters. */
 static void native_link_without_vcrc(void)
 {
     struct roce_pkt pkt;
@@ -148,8 +149,8 @@ static void native_link_without_vcrc(void)
     EXPECT_EQ(roce_pkt_icrc_check(&pkt, NULL), ROCE_ICRC_GOOD);
 }
 
-/* The VCRC of ch. 7 by a shift register with the polynomial as it is written, x^16 + x^12 + x^3 +
- * x + 1, one bit at a time. */
+/* Returns the VCRC of ch. 7, computed one bit at a time by a shift register. The polynomial is used
+ * as the standard prints it: x^16 + x^12 + x^3 + x + 1. */
 static uint16_t vcrc_by_bits(const uint8_t *p, size_t len)
 {
     uint16_t reg = 0xFFFF, out = 0;
@@ -177,7 +178,7 @@ static void vcrc_is_its_polynomial(void)
         rng_fill(&rng, p, sizeof(p));
         EXPECT_EQ(roce_vcrc(p, len), vcrc_by_bits(p, len));
     }
-    /* Stored behind the ICRC, least significant byte first like it. */
+    /* The VCRC follows the ICRC, and is stored least significant byte first too. */
     build(&b, ROCE_ENCAP_IB_GLOBAL, 0);
     EXPECT_EQ(b.frame[b.len - 2] | b.frame[b.len - 1] << 8, vcrc_by_bits(b.frame, b.len - 2));
 }
@@ -211,7 +212,7 @@ static void addresses_as_gids(void)
     CU_ASSERT(memcmp(src, zero, 16) == 0 && memcmp(dst, zero, 16) == 0);
 }
 
-/* Another protocol is never called a broken RoCE packet: no defect, no BTH. */
+/* A frame of another protocol has no RoCE defect and no BTH. */
 static void other_protocols_are_not_roce(void)
 {
     struct roce_pkt pkt;
@@ -226,9 +227,9 @@ static void other_protocols_are_not_roce(void)
     } while (0)
 
     build(&b, ROCE_ENCAP_V2_IP4, 0);
-    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[13] = 0x06); /* ARP */
+    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[13] = 0x06); /* Ethernet type ARP */
     build(&b, ROCE_ENCAP_V2_IP4, 0);
-    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[23] = 6); /* TCP */
+    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[23] = 6); /* IP protocol TCP */
     build(&b, ROCE_ENCAP_V2_IP4, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[37] ^= 1); /* another UDP port */
     build(&b, ROCE_ENCAP_V2_IP4, 0);
@@ -236,15 +237,18 @@ static void other_protocols_are_not_roce(void)
     build(&b, ROCE_ENCAP_V2_IP6, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[20] = 58); /* ICMPv6 */
     build(&b, ROCE_ENCAP_V2_IP6, 0);
-    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* an Ethernet address is no IP version */
+    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* the first byte is of an Ethernet address and no IP
+                                          * version */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
-    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* raw */
+    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* link next header: raw */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
-    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] = (uint8_t)((b.frame[1] & 0xFC) | 1)); /* IPv6 */
+    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] = (uint8_t)((b.frame[1] & 0xFC) | 1)); /* link next
+                                                                                  * header: IPv6 */
 #undef EXPECT_OTHER
 }
 
-/* Extension headers before UDP: walked, named, and the BTH found behind them (CA17-16, R009). */
+/* The parser skips IPv6 extension headers before UDP, names them, and finds the BTH behind them
+ * (CA17-16, R009). */
 static void ipv6_extension_headers_are_walked(void)
 {
     /* next header UDP, length 0 (8 bytes), padding option */
@@ -261,7 +265,8 @@ static void ipv6_extension_headers_are_walked(void)
         memcpy(frame, b.frame, 54);
         memcpy(frame + 54, ext, 8);
         if (kinds[k] == 44) {
-            memcpy(frame + 54, "\x11\0\0\1\0\0\0\7", 8); /* first fragment, more to come */
+            memcpy(frame + 54, "\x11\0\0\1\0\0\0\7", 8); /* first fragment with more fragments to
+                                                          * come */
             want |= UINT32_C(1) << ROCE_DEFECT_IP_FRAGMENT;
         }
         memcpy(frame + 62, b.frame + 54, b.len - 54);
@@ -274,7 +279,7 @@ static void ipv6_extension_headers_are_walked(void)
     }
 }
 
-/* What both say of a packet of which `tagged` has a VLAN tag more. */
+/* Checks that two parses agree, where the packet of `tagged` has one VLAN tag more. */
 static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tagged)
 {
     EXPECT_EQ(plain->encap, tagged->encap);
@@ -297,7 +302,7 @@ static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tag
         EXPECT_EQ(plain->icrc_off + ROCE_VLAN_LEN, tagged->icrc_off);
 }
 
-/* All of it, where the BTH was read: as if the tag had not been there. */
+/* For packets whose BTH was read: checks that the models are equal after the tag is removed. */
 static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
 {
     ptrdiff_t moved = tagged.frame + ROCE_VLAN_LEN - plain->frame;
@@ -323,7 +328,8 @@ static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
     CU_ASSERT(memcmp(plain, &tagged, sizeof(tagged)) == 0);
 }
 
-/* Read where another packet was read before, which leaves nothing behind. */
+/* Parses into a struct that has the result of another packet. Checks that no value of that packet
+ * remains. Returns whether the fast parser accepted the packet. */
 static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *plain)
 {
     struct roce_pkt before = *again, now;
@@ -339,7 +345,7 @@ static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *pl
     return true;
 }
 
-/* Makes the checksum of an IPv4 header without options right (RFC 791). */
+/* Corrects the checksum of an IPv4 header without options (RFC 791). */
 static void fix_csum(uint8_t *ip)
 {
     uint32_t sum = 0;
@@ -353,8 +359,9 @@ static void fix_csum(uint8_t *ip)
     ip[11] = (uint8_t)sum;
 }
 
-/* A frame without tags may be read in straight lines, one with a tag never is: the same packet with
- * one wrong byte, cut short or with bytes behind it is the same to both. */
+/* The fast parser may read frames without tags, but never those with a tag. So both parsers must
+ * agree on a packet with and without a tag, also with a wrong byte, cut, or with bytes behind it.
+ */
 static void plain_frames_are_read_as_tagged_ones(void)
 {
     struct rng rng = rng_seed();
@@ -371,7 +378,7 @@ static void plain_frames_are_read_as_tagged_ones(void)
 
         build_op(&b, (uint8_t)rng_below(&rng, 256), &rng);
         memcpy(frame, b.frame, b.len);
-        if (rng_below(&rng, 4)) /* behind the Ethernet header, whose type is the tag's */
+        if (rng_below(&rng, 4)) /* behind the Ethernet header, as the tag has the Ethernet type */
             frame[14 + rng_below(&rng, 52)] ^= (uint8_t)(1u << rng_below(&rng, 8));
         if (rng_below(&rng, 2))
             fix_csum(frame + 14);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The table of headers against what can be said about it without reading it: that fields tile their
- * header, that each one moves its own bits and no other, that lengths are those of the standards,
- * and that a BTH written by hand decodes as it should.
+ * Checks the table of headers by independent rules. Fields fill their header without gaps. Each
+ * field changes its own bits and no others. Lengths are those of the standards. A BTH written by
+ * hand is decoded correctly.
  */
 #include <stdlib.h>
 #include "support/rng.h"
@@ -12,7 +12,7 @@
 
 #define HDR_MAX 256
 
-/* Every description there is: headers, MAD, CM messages. */
+/* Returns the number of all descriptions: headers, MAD and CM messages. */
 static unsigned all_infos(const struct roce_hdr_info **infos)
 {
     unsigned n = 0;
@@ -27,7 +27,7 @@ static unsigned all_infos(const struct roce_hdr_info **infos)
 
 #define INFOS_MAX (ROCE_HDR_CNT + 1 + ROCE_CM_CNT)
 
-/* In the order of the table each field starts where the one before it ended. */
+/* In the order of the table, each field starts at the end of the previous field. */
 static void fields_tile_their_header(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -73,7 +73,7 @@ static void names_are_unique(void)
     }
 }
 
-/* A field set to ones among zeros and to zeros among ones moves its own bits and no other. */
+/* A field changes only its own bits: set to ones among zeros, and to zeros among ones. */
 static void each_field_is_alone(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -103,8 +103,8 @@ static void each_field_is_alone(void)
 }
 
 /* clang-format off */
-/* The same for the generated structs: a member set to ones gives the bits that the description says,
- * and comes back. */
+/* Checks the generated structs: a member set to ones yields the bits of the description, and is
+ * read back as written. */
 #define HDR_BEGIN(id, ID, n, shrt, title, source)                                                  \
     static void members_of_##id(void)                                                              \
     {                                                                                              \
@@ -114,7 +114,7 @@ static void each_field_is_alone(void)
         STRUCT(id) in, out;
 #define FIELD(hdr, name, at, start, width, ctype, fmt, vals, label)                                \
         memset(&in, 0, sizeof(in));                                                                \
-        in.name = (ctype) ~(ctype)0; /* wider than the field: the rest must be dropped */          \
+        in.name = (ctype) ~(ctype)0; /* wider than the field: the rest must be dropped */ \
         memset(wire, 0xFF, sizeof(wire));                                                          \
         memset(want, 0, sizeof(want));                                                             \
         BUILD(hdr)(&in, wire);                                                                     \
@@ -153,7 +153,7 @@ static void members_move_their_bits(void)
 #include "wire/headers.def"
 }
 
-/* Any bytes at all survive parse and build: no bit of a header is lost. */
+/* Any bytes survive parse and build without a lost bit. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();
@@ -178,7 +178,7 @@ static void build_is_the_inverse_of_parse(void)
     }
 }
 
-/* Lengths as the standards give them, typed here a second time. */
+/* The lengths as the standards specify them, independent of the table under test. */
 static void lengths_are_the_standards(void)
 {
     static const struct {
@@ -265,7 +265,7 @@ static void text_reads_as_people_read(void)
     CU_ASSERT_STRING_EQUAL(buf, "ab00..");
 }
 
-/* Every field of every header as text into every small buffer: the text ends inside. */
+/* The text of each field of each header is terminated within a buffer of any small size. */
 static void text_stays_in_its_buffer(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A prebuilt envelope gives the same bytes as the model's headers, for every length. */
+/* A header template yields the same bytes as the headers of the model, for every length. */
 #include "wire/header_template.h"
 
 #include "support/sample.h"
@@ -27,7 +27,7 @@ static void template_gives_same_bytes_as_model(void)
         got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
         EXPECT_EQ(got, want);
         CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
-        /* In exactly as much room, and in a byte less. */
+        /* With a buffer of exactly this length, and with one byte less. */
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want), want);
         CU_ASSERT(memcmp(plain, fast, (size_t)want) == 0);
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want - 1), ROCE_ERR_NOSPACE);
@@ -46,7 +46,7 @@ static void unsupported_models_are_refused(void)
     EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_ERR_INVALID);
 }
 
-/* R013: what differs is the UDP source port, and RoCEv1 has none. */
+/* R013: packets differ in the UDP source port only, which RoCEv1 lacks. */
 static void source_port_can_be_changed(void)
 {
     struct rng rng = rng_of(7);

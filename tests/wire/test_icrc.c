@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The ICRC against a second implementation that shares nothing with the first (support/refcrc.h),
- * and against frames whose ICRC other people published.
+ * Checks the ICRC against an independent implementation (support/refcrc.h), and against
+ * published frames with their ICRC.
  */
 #include <stdlib.h>
 #include "support/refcrc.h"
@@ -43,8 +43,8 @@ static void crc_back_ends_agree_on_any_split(void)
     }
 }
 
-/* Every length around the vectors, then any, between places of any alignment: copied are those
- * bytes and no others, and the CRC goes on from any before. */
+/* roce_crc32_copy() copies exactly the given bytes, and continues any earlier CRC. The lengths are
+ * all those around the vector widths, then random ones, and the alignments are arbitrary. */
 static void crc_copies(void)
 {
     static uint8_t from[5000], to[5000], want[5000];
@@ -66,7 +66,7 @@ static void crc_copies(void)
     }
 }
 
-/* Where ones go in the same pass, they go where they belong, at any length and alignment. */
+/* roce_crc32_ones() sets the right bytes to ones in the CRC, at any length and alignment. */
 static void crc_with_ones(void)
 {
     static uint8_t p[5000], copy[5000];
@@ -90,10 +90,10 @@ static void crc_with_ones(void)
 }
 
 /*
- * IBTA vol. 1, 7.8, table 29, the sample local packet: its bytes as they go into the CRC (VL and
- * BTH byte 4 already ones), its ICRC 0x9625B75A, and that byte 52 of the packet is 0x96 and byte 55
- * 0x5A, as quoted on linux-rdma by Jason Gunthorpe, 2025-01-29 ("handle ICRC correctly on big
- * endian").
+ * The sample local packet of IBTA vol. 1, 7.8, table 29. The bytes are as they enter the CRC (VL
+ * and BTH byte 4 already ones), and the ICRC is 0x9625B75A. Byte 52 of the packet is 0x96 and
+ * byte 55 is 0x5A, as Jason Gunthorpe quoted on linux-rdma, 2025-01-29 ("handle ICRC correctly
+ * on big endian").
  */
 static void ibta_sample_packet(void)
 {
@@ -109,14 +109,14 @@ static void ibta_sample_packet(void)
     roce_le32_put(stored, roce_icrc(ROCE_ENCAP_IB_LOCAL, p, ROCE_LRH_LEN, sizeof(p)));
     CU_ASSERT(memcmp(stored, "\x96\x25\xB7\x5A", 4) == 0);
     memcpy(changed, p, sizeof(p));
-    changed[0] = 0x70; /* another VL, and no FECN: the switch may do that */
+    changed[0] = 0x70; /* another VL and no FECN: a switch may change these */
     changed[12] = 0;
     EXPECT_EQ(roce_icrc(ROCE_ENCAP_IB_LOCAL, changed, ROCE_LRH_LEN, sizeof(p)),
               roce_le32_get(stored));
 }
 
-/* The UC packet of scapy's test/contrib/roce.uts; `pkt` has its transport and payload, the caller
- * adds the network layer. */
+/* Makes the UC packet of scapy's test/contrib/roce.uts. `pkt` gets its transport and payload, and
+ * the caller adds the network layer. */
 static void scapy_uc(struct roce_pkt *pkt, enum roce_encap encap)
 {
     static const uint8_t payload[] = {0x46, 0x30, 0x81, 0x8b, 0xe2, 0x89, 0x35, 0xd9, 0x0e,
@@ -179,7 +179,7 @@ static void scapy_ipv6_packet(void)
     expect_stored(&pkt, "\x3e\x5b\x74\x3b");
 }
 
-/* scapy test/contrib/roce.uts, "RoCE CNP captured on ConnectX-4 Lx": a frame of real hardware. */
+/* scapy test/contrib/roce.uts, "RoCE CNP captured on ConnectX-4 Lx": a frame of real hardware */
 static void connectx4_cnp(void)
 {
     static const uint8_t frame[] = {
@@ -231,8 +231,8 @@ static void both_implementations_agree(void)
         }
 }
 
-/* What a receiver that looks at the form, the ICRC and nothing else accepts. A wrong IPv4 checksum
- * is left out: a router that changes TOS or TTL corrects it. */
+/* Returns whether a receiver accepts the frame that checks only its form and its ICRC. A wrong IPv4
+ * checksum is ignored, as a router that changes TOS or TTL corrects it. */
 static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
 {
     struct roce_pkt pkt;
@@ -243,7 +243,7 @@ static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
     return !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
 }
 
-/* Whether the bit makes one type of a VLAN tag another, 0x8100 and 0x9100. */
+/* Returns whether a flip of the bit turns VLAN tag type 0x8100 into 0x9100 or back. */
 static bool tag_type(const struct roce_pkt *pkt, size_t bit)
 {
     size_t off = bit / 8;
@@ -252,8 +252,9 @@ static bool tag_type(const struct roce_pkt *pkt, size_t bit)
            (pkt->frame[off] | 0x10) == 0x91 && pkt->frame[off + 1] == 0;
 }
 
-/* Bits outside of what the ICRC covers that lead nowhere else when they flip: addresses and tags of
- * the link layer before it, the VCRC after it. */
+/* Returns whether the bit is outside the bytes that the ICRC covers, and its flip does not change
+ * how the frame is parsed. Such bits are in addresses and tags of the link layer before the ICRC,
+ * and in the VCRC after it. */
 static bool outside(const struct roce_pkt *pkt, size_t bit)
 {
     if (bit / 8 >= pkt->icrc_off + 4)
@@ -265,7 +266,7 @@ static bool outside(const struct roce_pkt *pkt, size_t bit)
     return roce_pkt_has(pkt, ROCE_HDR_VLAN) && (bit / 8 - 14) % 4 < 2 && bit / 8 >= 14;
 }
 
-/* R024: of all bits of a packet exactly these may flip without being noticed. */
+/* R024: exactly these bits of a packet may flip without detection. */
 static void every_bit_flip(enum roce_encap encap, uint8_t opcode, unsigned vlan_cnt,
                            uint32_t payload_len)
 {
@@ -326,8 +327,8 @@ static void flips_native_global(void)
     every_bit_flip(ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_READ_RESP_ONLY, 0, 16);
 }
 
-/* A router on the way: TTL down, DSCP rewritten, ECN marked, checksum corrected, FECN set. Nothing
- * of that is a defect. */
+/* A router decrements the TTL, rewrites the DSCP, marks ECN, corrects the checksum and sets FECN.
+ * None of these changes is a defect. */
 static void what_routers_do_is_no_defect(void)
 {
     struct rng rng = rng_seed();
@@ -352,8 +353,8 @@ static void what_routers_do_is_no_defect(void)
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL), ROCE_ICRC_GOOD);
 }
 
-/* Masked in place or in a copy, of any length and with any number of option bytes before the BTH:
- * the same ICRC and the packet is as it was. */
+/* roce_icrc_own() returns the same ICRC as roce_icrc() and leaves the packet unchanged, whether it
+ * masks in place or in a copy. Lengths and IP options before the BTH are arbitrary. */
 static void own_packets_are_left_as_they_were(void)
 {
     static const uint8_t bth_off[] = {

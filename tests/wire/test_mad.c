@@ -4,7 +4,7 @@
 #include "support/suite.h"
 #include "wire/mad.h"
 
-/* The header of a MAD with a different value in every field, by hand from the figure of ch. 13. */
+/* A MAD header with a different value in every field, written by hand from the figure of ch. 13. */
 static const uint8_t by_hand[ROCE_MAD_SIZE] = {
     1,    0x07, 2,    0x03,                         /* base version, class, version, method */
     0x12, 0x34, 0x56, 0x78,                         /* status, class specific */
@@ -33,7 +33,7 @@ static void header_by_hand(void)
     CU_ASSERT(memcmp(back, by_hand, sizeof(back)) == 0);
 }
 
-/* Any number of captured bytes, in a block of exactly that size. */
+/* Parses any number of captured bytes, in a block of exactly that length. */
 static void cut_at_every_length(void)
 {
     for (size_t len = 0; len <= ROCE_MAD_SIZE; len++) {
@@ -62,7 +62,7 @@ static void other_lengths_and_versions_are_malformed(void)
     EXPECT_EQ(roce_mad_read(&mad, NULL, 0, 256), ROCE_ERR_CUT);
     p[0] = 2;
     EXPECT_EQ(roce_mad_read(&mad, p, 256, 256), ROCE_ERR_MALFORMED);
-    EXPECT_EQ(mad.base_version, 2); /* there to be shown */
+    EXPECT_EQ(mad.base_version, 2); /* the value is set, so that it can be printed */
 }
 
 static void description_names_class_and_method(void)

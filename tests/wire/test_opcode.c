@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The 256 rows against a second, shorter statement of the same facts: the 27 operations of the
- * reliable connection, and one rule a service for what stands in front of their headers.
+ * Checks the 256 rows against a second, shorter form of the same facts: the 27 operations of the
+ * reliable connection, and one rule per service for the headers before theirs.
  */
 #include <stdio.h>
 #include "support/suite.h"
@@ -41,12 +41,12 @@ static enum roce_hdr letter_hdr(char c)
     }
 }
 
-/* Which services know an operation. */
+/* Bits of the services that have an operation. */
 enum { RC = 1, UC = 2, RD = 4, UD = 8, XRC = 16 };
 
 /* clang-format off */
 static const struct base {
-    uint8_t low; /* low five bits */
+    uint8_t low; /* low five bits of the opcode */
     unsigned services;
     enum roce_kind kind;
     enum roce_pos pos;
@@ -88,7 +88,7 @@ static bool answers(enum roce_kind kind)
     return kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ACK || kind == ROCE_KIND_ATOMIC_ACK;
 }
 
-/* What a service puts in front of the headers of an operation. */
+/* Returns the headers that a service puts before those of an operation. */
 static const char *prefix(unsigned service, enum roce_kind kind)
 {
     switch (service) {
@@ -137,7 +137,8 @@ static void expect_row(uint8_t value, enum roce_kind kind, enum roce_pos pos,
         EXPECT_EQ(roce_opcode_has(op, (enum roce_hdr)h), set >> h & 1);
 }
 
-/* R030, R032-R036: service, headers in their order and at their offsets, of all 256 opcodes. */
+/* R030, R032-R036: the service and the headers, in their order and at their offsets, of all 256
+ * opcodes. */
 static void every_row_is_recomputed(void)
 {
     static const unsigned service_of[8] = {RC, UC, RD, UD, 0, XRC, 0, 0};
@@ -167,7 +168,7 @@ static void every_row_is_recomputed(void)
                        "reserved");
         }
     }
-    /* RC 25, UC 12, RD 24, UD 2, XRC 25 */
+    /* number of opcodes: RC 25, UC 12, RD 24, UD 2, XRC 25 */
     EXPECT_EQ(named, 88);
 }
 
@@ -188,7 +189,7 @@ static void names_are_unique(void)
                                        roce_kind_name((enum roce_kind)l));
 }
 
-/* Each opcode is a request, a response, a CNP or unknown, never two of these. */
+/* Each opcode is either a request, a response, a CNP or unknown, never two of them. */
 static void classes_do_not_overlap(void)
 {
     for (unsigned v = 0; v < 256; v++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packets whole: every opcode in every envelope goes out and comes back; a capture may be cut
- * anywhere. Defects have their own suite, test_defect.c.
+ * Tests of whole packets: every opcode in every envelope is built and parsed back, and a capture
+ * may be cut anywhere. test_defect.c tests the defects.
  */
 #include <stdlib.h>
 #include "support/sample.h"
@@ -18,7 +18,7 @@ static bool on_ethernet(enum roce_encap encap)
     return encap >= ROCE_ENCAP_V1;
 }
 
-/* Where a header of the envelope starts, by adding up what stands before it. */
+/* Returns the offset of an envelope's network header, as the sum of the lengths before it. */
 static unsigned net_off_of(enum roce_encap encap, unsigned vlan_cnt)
 {
     return on_ethernet(encap) ? 14 + 4 * vlan_cnt : 0;
@@ -50,7 +50,7 @@ static void expect_same_headers(const struct roce_pkt *got, const struct roce_pk
             continue;
         sample_hdr_build(got, hdr, a);
         sample_hdr_build(want, hdr, b);
-        switch (hdr) { /* what the builder computes is not the model's */
+        switch (hdr) { /* skip the members that the builder computes */
         case ROCE_HDR_IP4: memcpy(b + 2, a + 2, 2), memcpy(b + 10, a + 10, 2); break;
         case ROCE_HDR_IP6:
         case ROCE_HDR_GRH:
@@ -102,7 +102,7 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL),
               encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
     expect_same_headers(&back, &pkt);
-    /* What was computed and what was kept are the same bytes. */
+    /* Computed and kept values yield the same bytes. */
     EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
     EXPECT_EQ(roce_pkt_build(&back,
@@ -189,7 +189,7 @@ static void build_refuses_what_no_wire_carries(void)
     EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
 }
 
-/* What the caller wants kept stands in the frame, however wrong. */
+/* Fields that the caller wants kept are in the frame unchanged, even if they are wrong. */
 static void build_keeps_what_it_is_told_to(void)
 {
     static const uint8_t payload[2] = {'x', 'y'};
@@ -273,8 +273,8 @@ static void cut_at_every_length(void)
     }
 }
 
-/* Of every opcode, with as much payload as it may have or not, and where reliable datagrams or DC
- * (wire/dc.h) may stand: what was not captured is accused of nothing. */
+/* The missing bytes of a cut capture cause no defect. The test covers every opcode, with and
+ * without payload, and packets that may be reliable datagrams or DC (wire/dc.h). */
 static void cut_shows_no_more_defects(void)
 {
     static const uint32_t lens[] = {0, 4, 92};
@@ -301,7 +301,8 @@ static void cut_shows_no_more_defects(void)
     }
 }
 
-/* Frames that really end early: never accepted, never read beyond, all offsets inside. */
+/* Frames that really end early are never accepted, never read beyond their end, and all offsets lie
+ * inside. */
 static void end_at_every_length(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
@@ -323,7 +324,7 @@ static void end_at_every_length(void)
             CU_ASSERT(error == ROCE_OK || error == ROCE_ERR_MALFORMED ||
                       (end == 0 && error == ROCE_ERR_NOT_ROCE));
             CU_ASSERT_FALSE(roce_pkt_defect(&pkt, ROCE_DEFECT_CUT));
-            /* A bare BTH has no length of its own: only its form can tell. */
+            /* A bare BTH has no length of its own, so only its form can be checked. */
             if (encaps[e] != ROCE_ENCAP_NONE)
                 CU_ASSERT(error || roce_pkt_dropped(&pkt));
             CU_ASSERT(pkt.end_off <= end);
@@ -334,8 +335,8 @@ static void end_at_every_length(void)
     }
 }
 
-/* Noise, also noise with a plausible start: parse sets everything and reads nothing it was not
- * given. */
+/* On noise, also with a plausible start, the parser sets all members and reads no byte outside its
+ * input. */
 static void noise_is_survived(void)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
@@ -412,7 +413,8 @@ static void init_sets_what_the_specification_fixes(void)
     EXPECT_EQ(pkt.grh.next, 0x1B);
 }
 
-/* A mirror port cuts frames and the file says nothing of it: what IP and UDP say then counts. */
+/* A mirror port cuts frames without a record of it in the capture file. Then the lengths of IP and
+ * UDP are decisive. */
 static void cut_without_a_word(void)
 {
     static uint8_t payload[4096], frame[ROCE_FRAME_MAX];
@@ -437,12 +439,12 @@ static void cut_without_a_word(void)
             CU_ASSERT(p.payload_cap_len <= len - p.payload_off);
             EXPECT_EQ(roce_pkt_icrc_check(&p, NULL), ROCE_ICRC_UNVERIFIED);
         }
-        /* Where the lengths contradict one another, one of them is wrong. */
+        /* If the lengths contradict each other, one of them is wrong. */
         frame[udp + 4] ^= 1;
         roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full - 8, full - 8);
         CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
         frame[udp + 4] ^= 1;
-        /* And where an ICRC at the end fits, its sender wrote wrong lengths. */
+        /* If an ICRC at the end of the frame is right, its sender wrote wrong lengths. */
         EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
         p.ip4.len = (uint16_t)(p.ip4.len + 8);
         p.ip6.len = (uint16_t)(p.ip6.len + 8);

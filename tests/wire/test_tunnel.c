@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tunnels: a RoCE packet inside of every header that tunnel.def names is found and is the same
- * packet; what cannot be opened is told apart from what is simply another protocol. tshark reads
- * the same wrappings of a trace alike (tests/traces/capture_variants.py puts captures into them).
+ * Tunnels: the parser finds a RoCE packet inside each header that tunnel.def names, unchanged.
+ * It separates tunnels that cannot be opened from other protocols. tshark reads the same
+ * wrappings of a trace in the same way (tests/traces/capture_variants.py puts captures into
+ * them).
  */
 #include <stdlib.h>
 #include "support/sample.h"
@@ -16,8 +17,8 @@ struct frame {
     size_t len;
 };
 
-/* One wrapping: an Ethernet type, or an IP protocol with a UDP port if that is UDP, then a header,
- * then the whole frame inside or its IP packet alone. */
+/* One wrapping. It has an Ethernet type, or an IP protocol and for UDP a port. A header follows,
+ * then the whole inner frame or only its IP packet. */
 static const struct wrapping {
     enum roce_tunnel tunnel;
     uint16_t type;
@@ -110,7 +111,8 @@ static void put_ip(struct frame *f, bool six, uint8_t proto, size_t len)
     put(f, bytes, six ? ROCE_IP6_LEN : ROCE_IP4_LEN);
 }
 
-/* `inner` in a wrapping, over IPv4 or IPv6 if that is what it needs. */
+/* Wraps the frame `inner`. A wrapping without Ethernet type is over IPv4, or over IPv6 if `six` is
+ * set. */
 static void wrap(struct frame *f, const struct wrapping *w, bool six, const struct frame *inner)
 {
     size_t skip = w->ip_inside ? ROCE_ETH_LEN : 0;
@@ -146,7 +148,8 @@ static int parse(struct roce_pkt *pkt, const struct frame *f)
     return roce_tunnel_parse(pkt, ROCE_LINK_ETHERNET, f->p, f->len, f->len);
 }
 
-/* Whether a wrapping can hold that: some name what is inside, and here it is IPv4. */
+/* Returns whether a wrapping can carry that encapsulation. Some wrappings name the protocol inside,
+ * which is IPv4 in this test. */
 static bool fits(const struct wrapping *w, enum roce_encap encap)
 {
     bool named = w->tunnel != ROCE_TUNNEL_IPIP && w->tunnel != ROCE_TUNNEL_MPLS &&
@@ -195,7 +198,7 @@ static void a_packet_in_no_tunnel_is_as_before(void)
     EXPECT_EQ(pkt.overlay, 0);
 }
 
-/* A tag of each kind of port around the tunnel's own frame, as access ports of a fabric make. */
+/* VLAN tags of each kind before the tunnel's own frame, as access ports of a fabric add them. */
 static void tags_before_the_tunnel(void)
 {
     static const uint8_t tags[] = {0x91, 0x00, 0, 7, 0x88, 0xA8, 0, 8, 0x81, 0x00, 0, 9};
@@ -209,7 +212,7 @@ static void tags_before_the_tunnel(void)
     put(&tagged, outer.p + 12, outer.len - 12);
     EXPECT_EQ(parse(&pkt, &tagged), 0);
     EXPECT_EQ(pkt.bth.psn, model.bth.psn);
-    EXPECT_EQ(pkt.vlan_cnt, 0); /* they are the tunnel's */
+    EXPECT_EQ(pkt.vlan_cnt, 0); /* the tags belong to the tunnel */
 }
 
 static void tunnels_in_tunnels(void)
@@ -232,7 +235,7 @@ static void tunnels_in_tunnels(void)
     }
 }
 
-/* Wherever the capture ends, what is said of the packet is what the whole says, or nothing. */
+/* Wherever the capture ends, the parser reports the values of the whole packet or none. */
 static void cut_anywhere(void)
 {
     for (size_t i = 0; i < CNT(wrappings); i++) {
@@ -263,7 +266,7 @@ static void cut_anywhere(void)
     }
 }
 
-/* A mirror port cuts the frame and sends what is left in a tunnel whose lengths fit. */
+/* A mirror port cuts the frame and sends the rest in a tunnel whose lengths are consistent. */
 static void cut_before_the_tunnel(void)
 {
     struct roce_pkt model, pkt;
@@ -280,7 +283,7 @@ static void cut_before_the_tunnel(void)
     EXPECT_EQ(pkt.payload_len, 6);
 }
 
-/* What pads a short outer frame is not the inner one's. */
+/* The padding of a short outer frame does not belong to the inner frame. */
 static void bytes_behind_the_tunnel(void)
 {
     static const uint8_t zero[9];
@@ -319,12 +322,12 @@ static void what_is_not_opened_is_named(void)
         CU_ASSERT(!roce_tunnel_info(pkt.tunnel)->open);
     }
     wrap(&outer, &wrappings[0], false, &inner);
-    outer.p[ROCE_ETH_LEN + 6] = 0x20; /* more fragments */
+    outer.p[ROCE_ETH_LEN + 6] = 0x20; /* IP flag "more fragments" */
     EXPECT_EQ(parse(&pkt, &outer), ROCE_ERR_NOT_ROCE);
     EXPECT_EQ(pkt.tunnel, ROCE_TUNNEL_FRAGMENT);
 }
 
-/* A tunnel with something else inside, and tags without end. */
+/* Tunnels with another protocol inside, and frames with too many tags. */
 static void other_protocols_stay_so(void)
 {
     struct roce_pkt model, pkt;
@@ -332,7 +335,7 @@ static void other_protocols_stay_so(void)
     size_t at;
 
     build(&inner, &model, ROCE_ENCAP_V2_IP4);
-    inner.p[ROCE_ETH_LEN + 9] = 6; /* TCP */
+    inner.p[ROCE_ETH_LEN + 9] = 6; /* IP protocol TCP */
     for (size_t i = 0; i < CNT(wrappings); i++) {
         wrap(&outer, &wrappings[i], false, &inner);
         EXPECT_EQ(parse(&pkt, &outer), ROCE_ERR_NOT_ROCE);

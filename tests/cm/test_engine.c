@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Two CMs with a network between them that loses what a test says. */
+/* Tests two CMs with a network between them, which loses the messages that a test selects. */
 #include <string.h>
 #include "cm/conn.h"
 #include "support/rng.h"
@@ -7,28 +7,28 @@
 
 #define SERVICE   UINT64_C(0x0000000001061D2F)
 #define DELAY     UINT64_C(1000000)
-#define LONG_TIME UINT64_C(400000000000) /* longer than all repetitions */
+#define LONG_TIME UINT64_C(400000000000) /* ns; longer than all retransmissions together */
 
 enum { A, B, ENDS };
 
 struct end {
     struct rnic_cm *cm;
-    struct rnic_cm_id *id;     /* of the exchange */
-    struct rnic_cm_id *listen; /* B's */
+    struct rnic_cm_id *id;     /* id of the exchange under test */
+    struct rnic_cm_id *listen; /* listening id; B only */
     unsigned seen[RNIC_CM_SIDR_RESPONSE + 1];
     struct rnic_cm_event last;
-    bool accepts, rejects, silent; /* what it does with a request */
+    bool accepts, rejects, silent; /* reaction to a request */
     bool speaks;
     bool elsewhere; /* another engine has every service */
-    bool xrc;       /* it answers with an XRC target QP */
+    bool xrc;       /* accepts with an XRC target QP */
 };
 
 struct world {
     struct end end[ENDS];
     rnic_time now;
     struct rng rng;
-    unsigned loss;                  /* percent */
-    unsigned lose[ROCE_CM_MSG_CNT]; /* the next so many of a kind */
+    unsigned loss;                  /* random loss in percent */
+    unsigned lose[ROCE_CM_MSG_CNT]; /* number of next messages of each kind to lose */
     unsigned sent[ENDS][ROCE_CM_MSG_CNT];
 };
 
@@ -50,7 +50,8 @@ static bool elsewhere(void *user, uint64_t service_id)
     return ((struct end *)user)->elsewhere;
 }
 
-/* `patience`: B's, with a service that nobody has. */
+/* Starts both CMs. `patience` is the time in nanoseconds for which B holds a request for a service
+ * without listener. */
 static void start_with(struct world *w, uint64_t patience)
 {
     memset(w, 0, sizeof(*w));
@@ -124,7 +125,7 @@ static struct roce_cm_rep xrc_reply(void)
     EXPECT_EQ(rep.local_qpn, 0);
     EXPECT_EQ(rep.local_eecn, 0x222);
     EXPECT_EQ(rep.srq, 1);
-    EXPECT_EQ(rep.initiator_depth, 0); /* a target asks for nothing */
+    EXPECT_EQ(rep.initiator_depth, 0); /* an XRC target sends no READs or atomics */
     return rep;
 }
 
@@ -178,7 +179,7 @@ static bool lost(struct world *w, const uint8_t *mad, unsigned from)
     return rng_below(&w->rng, 100) < w->loss;
 }
 
-/* Until nothing is on the way. */
+/* Carries messages and events until no message is in flight. */
 static void carry(struct world *w)
 {
     for (bool moved = true; moved;) {
@@ -201,7 +202,8 @@ static void carry(struct world *w)
     }
 }
 
-/* Lets time pass, and what it brings happen. */
+/* Advances the time by `time` nanoseconds. Lets each timer fire that becomes due, and carries the
+ * messages. */
 static void pass(struct world *w, uint64_t time)
 {
     rnic_time end = w->now + time;
@@ -240,7 +242,7 @@ static void expect_connected(struct world *w)
     EXPECT_EQ(w->end[B].seen[RNIC_CM_ESTABLISHED], 1);
 }
 
-/* What the QPs are told crosses over: R238, R239, R240. */
+/* Each side's QP gets the values that the other side sent: R238, R239, R240. */
 static void connect_and_disconnect(void)
 {
     struct world w;
@@ -258,7 +260,7 @@ static void connect_and_disconnect(void)
     EXPECT_EQ(a.rq_psn, 111);
     EXPECT_EQ(b.sq_psn, 111);
     EXPECT_EQ(b.rq_psn, 222);
-    EXPECT_EQ(a.max_rd_atomic, 5); /* B said 9, and is cut to what A offered */
+    EXPECT_EQ(a.max_rd_atomic, 5); /* B sent 9, which A reduces to its own offer */
     EXPECT_EQ(b.max_dest_rd_atomic, 5);
     EXPECT_EQ(a.max_dest_rd_atomic, 2);
     EXPECT_EQ(b.max_rd_atomic, 2);
@@ -274,7 +276,7 @@ static void connect_and_disconnect(void)
     stop(&w);
 }
 
-/* How an XRC connection is told by both of its sides (R245), and how it ends. */
+/* Connects an XRC initiator and target. Both sides must have the right QPNs (R245). */
 static void connect_xrc(struct world *w)
 {
     start(w);
@@ -291,7 +293,8 @@ static void connect_xrc(struct world *w)
     EXPECT_EQ(rnic_cm_id_qpn(w->end[B].id), 0x222);
 }
 
-/* The target QP stands in the EE context's place of a REP, and a DREQ names it all the same. */
+/* A REP has the XRC target QP in the field of the EE context. A DREQ names the target QP
+ * nevertheless. */
 static void xrc_initiator_disconnects_target(void)
 {
     for (unsigned e = 0; e < ENDS; e++) {
@@ -305,14 +308,14 @@ static void xrc_initiator_disconnects_target(void)
         pass(&w, LONG_TIME);
         EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
         EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
-        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* heard the first time */
+        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* received at the first attempt */
         EXPECT_EQ(w.sent[1 - e][ROCE_CM_DREP], 1);
         stop(&w);
     }
 }
 
-/* A target QP may outlive who made it: to give up its id ends no connection (core/cm.c,
- * cm_destroy_id()), but that of the initiator does. */
+/* A target QP may outlive its creator. So the deletion of its id ends no connection (core/cm.c,
+ * cm_destroy_id()), but the deletion of the initiator's id does. */
 static void deleted_xrc_target_sends_no_dreq(void)
 {
     struct world w;
@@ -322,7 +325,8 @@ static void deleted_xrc_target_sends_no_dreq(void)
     pass(&w, LONG_TIME);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 0);
     EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_CONNECTED);
-    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK); /* R233: answered */
+    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK); /* R233: the peer answers
+                                                                          * it */
     pass(&w, UINT64_C(1000000000));
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
     EXPECT_EQ(w.sent[A][ROCE_CM_DREQ], 1);
@@ -335,7 +339,7 @@ static void deleted_xrc_target_sends_no_dreq(void)
     stop(&w);
 }
 
-/* R230, R237: any message is lost once, and all is as if it had not been. */
+/* R230, R237: after the loss of any one message the result is as without loss. */
 static void each_lost_message_is_retransmitted(void)
 {
     static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
@@ -358,7 +362,8 @@ static void each_lost_message_is_retransmitted(void)
     }
 }
 
-/* Whatever is lost: a connection that both have ends for both, once, and nothing is left. */
+/* Whatever messages are lost: both sides report the end of their connection once, and no timer or
+ * state is left. */
 static void loss_and_duplicates_are_survived(void)
 {
     for (unsigned run = 0; run < 300; run++) {
@@ -369,7 +374,7 @@ static void loss_and_duplicates_are_survived(void)
         w.loss = 30;
         ask(&w, 0x111);
         pass(&w, LONG_TIME);
-        expect_connected(&w); /* 0.3^16: never */
+        expect_connected(&w); /* all 16 tries fail with probability 0.3^16, practically never */
         rnic_cm_disconnect(w.end[run % 2].id, NULL, 0, w.now);
         pass(&w, LONG_TIME);
         for (unsigned e = 0; e < ENDS; e++) {
@@ -382,7 +387,7 @@ static void loss_and_duplicates_are_survived(void)
     }
 }
 
-/* R235: with reason and private data; who asks again hears it again. */
+/* R235: a REJ has reason and private data. A retransmitted REQ gets the REJ again. */
 static void rejection_reaches_the_requester(void)
 {
     struct world w;
@@ -400,7 +405,8 @@ static void rejection_reaches_the_requester(void)
     stop(&w);
 }
 
-/* R232; and who does not speak for the port stays silent until the asker gives up (R237). */
+/* R232: a REQ without listener is rejected. An engine that does not answer for its port stays
+ * silent, and the requester gives up (R237). */
 static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {
@@ -431,8 +437,8 @@ static void listens_again(struct world *w)
     EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
 }
 
-/* A program that begins to listen a moment after the request came gets it, once; perftest -R asks
- * while the other side is about to listen, and a REJ ends it. */
+/* A program that starts to listen soon after a request arrived gets this request, once. perftest -R
+ * connects when the other side is about to listen, and a REJ would end it. */
 static void early_req_waits_for_listener(void)
 {
     enum { PATIENCE = 250000000 };
@@ -451,7 +457,7 @@ static void early_req_waits_for_listener(void)
     EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
     stop(&w);
 
-    start_with(&w, PATIENCE); /* a service of datagrams likewise */
+    start_with(&w, PATIENCE); /* the same for a request of a datagram service */
     stops_listening(&w);
     w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
     EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
@@ -463,7 +469,8 @@ static void early_req_waits_for_listener(void)
     stop(&w);
 }
 
-/* R232 after that time, which is less than the asker's; not at all if another engine has it. */
+/* R232: the REJ follows after B's patience, which is limited by the requester's timeout. No REJ is
+ * sent if another engine may have the service. */
 static void nobody_listens_in_time(void)
 {
     struct world w;
@@ -474,7 +481,7 @@ static void nobody_listens_in_time(void)
         w.end[B].elsewhere = there;
         w.end[B].speaks = !there;
         ask(&w, 0x111);
-        pass(&w, UINT64_C(600000000)); /* the REQ says 1.07 s */
+        pass(&w, UINT64_C(600000000)); /* the timeout in the REQ is 1.07 s */
         EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
         EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], !there);
         if (!there)
@@ -482,7 +489,7 @@ static void nobody_listens_in_time(void)
         EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
         stop(&w);
     }
-    start_with(&w, 250000000); /* no more than so many wait; the others are refused at once */
+    start_with(&w, 250000000); /* only 64 requests can wait; further ones are rejected at once */
     stops_listening(&w);
     for (uint32_t i = 0; i < 100; i++) {
         ask(&w, 0x1000 + i);
@@ -494,7 +501,7 @@ static void nobody_listens_in_time(void)
     stop(&w);
 }
 
-/* R236: a program that takes its time is waited for. */
+/* R236: if the program is slow to accept, the CM sends an MRA and the peer waits. */
 static void mra_extends_the_wait(void)
 {
     struct world w;
@@ -513,7 +520,7 @@ static void mra_extends_the_wait(void)
     stop(&w);
 }
 
-/* R231: the peer has forgotten a connection and uses its QPN again. */
+/* R231: the peer has lost the state of a connection and uses its QPN again. */
 static void reused_qpn_is_rejected_as_stale(void)
 {
     struct world w;
@@ -524,19 +531,20 @@ static void reused_qpn_is_rejected_as_stale(void)
     carry(&w);
     old = w.end[B].id;
     w.end[A].silent = true;
-    rnic_cm_del(w.end[A].cm); /* the machine was started anew */
+    rnic_cm_del(w.end[A].cm); /* as after a restart of the machine */
     w.end[A].cm = rnic_cm_new(
         &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
     ask(&w, 0x111);
     carry(&w);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 1);
     EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_STALE);
-    EXPECT_EQ(rnic_cm_id_state(old), RNIC_CM_TIMEWAIT); /* its DREQ was answered (R233) */
+    EXPECT_EQ(rnic_cm_id_state(old), RNIC_CM_TIMEWAIT); /* the peer answered the DREQ of this
+                                                         * connection (R233) */
     EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
     stop(&w);
 }
 
-/* R233. */
+/* R233: a DREQ with a wrong QPN changes no state. */
 static void dreq_with_wrong_qpn_is_ignored(void)
 {
     struct world w;
@@ -558,8 +566,8 @@ static void dreq_with_wrong_qpn_is_ignored(void)
     stop(&w);
 }
 
-/* R238: the passive side may only lower what it was offered; Linux lets its programs raise it. It
- * asks for no QP that the device has not. */
+/* R238: the passive side may only lower the offered values, but Linux lets programs raise them. The
+ * active side limits them to the resources that the device has. */
 static void takes_more_than_offered(void)
 {
     struct world w;
@@ -586,7 +594,8 @@ static void takes_more_than_offered(void)
     stop(&w);
 }
 
-/* R197: who asks for an alternate path hears that there is none, and stays connected. */
+/* R197: a LAP, which requests an alternate path, gets the answer "not supported". The connection
+ * remains. */
 static void lap_is_answered_unsupported(void)
 {
     struct world w;
@@ -629,7 +638,7 @@ static void crossing_dreqs_end_both_sides(void)
     stop(&w);
 }
 
-/* R244, with a lost answer. */
+/* R244: service id resolution, with one lost answer. */
 static void sidr_resolves_ud_service(void)
 {
     struct world w;
@@ -647,7 +656,7 @@ static void sidr_resolves_ud_service(void)
     stop(&w);
 }
 
-/* Giving an id up says so to the peer, at every point. */
+/* The deletion of an id in any state informs the peer. */
 static void missing_reply_reports_unreachable(void)
 {
     struct world w;

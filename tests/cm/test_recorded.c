@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Conversations of Linux' CM (traces/captures): our CM in the place of either side, told by its
- * program what the recorded one said, answers each message with one of the same content, also when
- * messages were lost. What an exchange is named by (communication ids, transaction ids) is its own.
+ * Replays recorded conversations of the Linux CM (traces/captures), with our CM in the place of
+ * either side. Its program makes the calls that match the recorded messages. Our CM must then
+ * send messages of the same content, also if messages were lost. Communication ids and
+ * transaction ids may differ.
  */
 #include <pcap/pcap.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static void read_capture(const char *name)
     CU_ASSERT_FATAL(said_cnt > 0);
 }
 
-/* The ids of a message: local and remote communication id, or NULL. */
+/* Returns pointers to the local and the remote communication id of a message, or NULL. */
 static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
 {
     *local = *remote = NULL;
@@ -87,7 +88,7 @@ static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
     }
 }
 
-/* The bytes without what names the exchange. */
+/* Builds the MAD without the communication ids and the transaction id. */
 static void content(const struct roce_cm_msg *msg, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg copy = *msg;
@@ -106,12 +107,12 @@ struct replay {
     const char *name;
     struct rnic_cm *cm;
     struct rnic_cm_id *id;
-    uint32_t theirs; /* communication id that the recorded side had in our place */
+    uint32_t theirs; /* communication id of the recorded side that our CM replaces */
     struct rnic_cm_addr addr;
     rnic_time now;
 };
 
-/* What our program has to do so that the CM says `msg` for the first time. */
+/* Makes the call after which the CM sends `msg` for the first time. */
 static void act(struct replay *r, const struct roce_cm_msg *msg)
 {
     switch (msg->kind) {
@@ -137,7 +138,8 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
     }
 }
 
-/* The next MAD of ours; lets time pass until there is one. */
+/* Fetches the next MAD of our CM, and advances the time until there is one. Returns false if none
+ * comes. */
 static bool say(struct replay *r, struct roce_cm_msg *msg)
 {
     uint8_t mad[ROCE_MAD_SIZE];
@@ -154,7 +156,7 @@ static bool say(struct replay *r, struct roce_cm_msg *msg)
     return false;
 }
 
-/* Whether the message was said before. */
+/* Returns whether the message repeats an earlier one. */
 static bool again(unsigned frame)
 {
     for (unsigned i = 0; i < frame; i++)
@@ -165,8 +167,8 @@ static bool again(unsigned frame)
     return false;
 }
 
-/* Recorded, but lost on its way to the other side: what follows is a repetition, of it or of what
- * it answers. */
+/* Returns whether the message was lost on its way to the other side. Then the next message is a
+ * retransmission, of this message or of the one that it answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

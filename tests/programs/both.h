@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Both: two connected QPs of one process with a buffer each, for programs that try one feature
- * after the other. Header only: each such program is one file beside it.
+ * Both: two connected QPs of one process with a buffer each, for programs that test one feature
+ * after the other. Header only, as each such program is one file.
  */
 #ifndef PROGRAMS_BOTH_H
 #define PROGRAMS_BOTH_H
@@ -73,7 +73,8 @@ static inline void both_close(struct both *both)
     free(both->buf_b);
 }
 
-/* A WRITE of `len` bytes from the start of buf_a to `addr`, and its status. */
+/* Sends a WRITE of `len` bytes from the start of buf_a to `addr` and waits for it. Returns the
+ * status of its completion. */
 static inline enum ibv_wc_status both_write(struct both *both, uint64_t addr, uint32_t rkey,
                                             uint32_t len)
 {
@@ -113,7 +114,7 @@ static inline void post_send(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t wr_i
 
 #define BOTH_QKEY 0x11111111u
 
-/* A UD QP in RTS with a PD and a CQ of its own; which GID it uses is the caller's. */
+/* Opens a UD QP in RTS with a PD and a CQ of its own. The caller selects its GID. */
 static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
@@ -131,7 +132,8 @@ static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context
     MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
 }
 
-/* Runs the rows of a table, or the one that an argument names. */
+/* A test case. both_run() runs all cases of a table, or only the one that the first argument names.
+ */
 struct both_case {
     const char *name;
     void (*run)(void);

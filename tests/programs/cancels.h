@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Cancels: whether threads are cancelled in this build. Header only. */
+/* Cancels: CANCELS is true if this build can test the cancellation of threads. Header only. */
 #ifndef PROGRAMS_CANCELS_H
 #define PROGRAMS_CANCELS_H
 
 #include <stdbool.h>
 
-/* ASan (clang 14) takes the frames that a cancelled thread leaves for frames in use. */
+/* ASan (clang 14) treats the stack frames of a cancelled thread as still in use. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define CANCELS false

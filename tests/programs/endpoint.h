@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Endpoint: what every verbs program needs to begin: device, PD, CQ, QP, and a way to tell the
- * peer. Written against the system's headers only; runs on hardware as well. Everything that fails
- * ends the program with one line that says what and why.
+ * Endpoint: the parts that every verbs program needs first: device, PD, CQ, QP, and an exchange
+ * of addresses with the peer. It uses only the system's headers, so that it runs on hardware
+ * too. On any failure the program ends with one line about the failed call and the reason.
  */
 #ifndef PROGRAMS_ENDPOINT_H
 #define PROGRAMS_ENDPOINT_H
@@ -20,7 +20,7 @@ struct endpoint {
     int gid_idx;
 };
 
-/* What one side tells the other, in host order of one kind of machine. */
+/* The parameters that one side sends to the other, in host byte order. */
 struct endpoint_address {
     uint32_t qpn, psn, rkey;
     uint64_t addr, len;
@@ -29,27 +29,29 @@ struct endpoint_address {
 
 __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...);
 
-/* Opens the first device, or the one called `name`. */
+/* Opens the first device, or the device `name` unless it is NULL. */
 struct ibv_context *endpoint_device(const char *name);
 
-/* The first RoCEv2 GID that is an IPv4 address, or the first RoCEv2 GID. */
+/* Returns the index of the first RoCEv2 GID that is an IPv4 address, or else of the first RoCEv2
+ * GID. */
 int endpoint_gid(struct ibv_context *context, union ibv_gid *gid);
 
-/* All objects; the QP is in INIT and lets the peer write, read and use atomics. */
+/* Creates the PD, the CQ and the QP. The QP is in INIT and lets the peer write, read and use
+ * atomics. */
 void endpoint_open(struct endpoint *ep, struct ibv_context *context, int cqe,
                    struct ibv_qp_init_attr *init);
-void endpoint_close(struct endpoint *ep); /* not the context */
+void endpoint_close(struct endpoint *ep); /* leaves the context open */
 
-/* INIT to RTS. */
+/* Moves the QP from INIT to RTS. */
 void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, uint32_t psn);
 
-/* Swaps addresses over a TCP socket. */
+/* Exchanges addresses with the peer over a TCP socket. */
 void endpoint_swap(int fd, const struct endpoint_address *own, struct endpoint_address *peer);
 
-/* A TCP connection: waits for one on `port`, or makes one to `host`. */
+/* Returns a TCP connection to `host`, or one that it accepts on `port` if `host` is NULL. */
 int endpoint_tcp(const char *host, int port);
 
-/* The next completion; dies after ten seconds without one. */
+/* Returns the next completion. Ends the program after ten seconds without one. */
 struct ibv_wc endpoint_wait(struct ibv_cq *cq);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The binary interface on x86-64, where compiled programs have it built in: sizes and offsets, and
- * what the functions without a device answer, beside the system's library. Both are loaded here,
- * each in a namespace of its own.
+ * Tests the binary interface on x86-64, which is built into compiled programs: sizes and
+ * offsets. Also compares the results of functions that need no device with the system's library.
+ * Both libraries are loaded here, each in a namespace of its own.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -16,7 +16,8 @@
 #if defined(__x86_64__)
 static_assert(sizeof(struct ibv_device) == 664, "ibv_device");
 static_assert(sizeof(struct ibv_context) == 328, "ibv_context");
-/* It grows at its front with the releases: what a program has built in is counted from its end. */
+/* The struct grows at its front from release to release. Compiled programs count offsets from its
+ * end. */
 static_assert(sizeof(struct verbs_context) >= 648, "verbs_context");
 static_assert(sizeof(struct verbs_context) - offsetof(struct verbs_context, sz) == 336, "sz");
 static_assert(sizeof(struct verbs_context) - offsetof(struct verbs_context, context) == 328,
@@ -39,8 +40,8 @@ static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ib
 
 static void *ours, *theirs;
 
-/* Two libraries of one SONAME: the system's gets a namespace of its own. Ours cannot have one when
- * it is a sanitizer build. */
+/* Loads two libraries of the same SONAME. The system's library gets a namespace of its own. Ours
+ * cannot have one in a sanitizer build. */
 static bool load(void)
 {
     if (!ours)
@@ -62,7 +63,8 @@ static void strings_of_numbers_match_rdma_core(void)
         const char *(*a)(int), *(*b)(int);
         *(void **)&a = dlsym(ours, names[i]);
         *(void **)&b = dlsym(theirs, names[i]);
-        for (int number = -1; number < 30; number++) /* ours may know numbers of later releases */
+        for (int number = -1; number < 30; number++) /* our library may have names for numbers of
+                                                      * later releases */
             if (strcmp(b(number), "unknown") != 0)
                 CU_ASSERT_STRING_EQUAL(a(number), b(number));
     }
@@ -88,7 +90,7 @@ static void rate_conversions_match_rdma_core(void)
     }
 }
 
-/* Names under each version a program may ask for. */
+/* Each function exists under each symbol version that a program may request. */
 static void every_symbol_has_its_version(void)
 {
     static const char *const nodes[] = {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57",
@@ -104,7 +106,7 @@ static void every_symbol_has_its_version(void)
         CU_ASSERT(dlvsym(ours, "verbs_set_ops", nodes[i]) != NULL);
         CU_ASSERT(dlvsym(ours, "ibv_cmd_create_qp", nodes[i]) != NULL);
     }
-    /* A program of 2006 finds no device, and says so. */
+    /* A program of 2006 gets no list of devices. */
     void *(*old)(int *);
     *(void **)&old = dlvsym(ours, "ibv_get_device_list", "IBVERBS_1.0");
     CU_ASSERT(old(NULL) == NULL);

@@ -24,7 +24,7 @@ static void file_sets_options(void)
     CU_ASSERT_STRING_EQUAL(config.record, "");
 }
 
-/* Each is refused, and the line is named. */
+/* Each text is refused with an error that names its line. */
 static void invalid_values_are_refused(void)
 {
     static const char *const texts[] = {"seed = x",     "seed = -1", "seed = 1 2", "seed =",

@@ -78,7 +78,7 @@ static void *take_all(void *arg)
     return (void *)sum;
 }
 
-/* Readers that wait, and a writer: nothing is lost, nothing comes twice. */
+/* With several waiting readers and a writer, each event is read exactly once. */
 static void push_wakes_waiters(void)
 {
     enum { READERS = 4, EVENTS = 20000 };
@@ -101,7 +101,7 @@ static void push_wakes_waiters(void)
     evq_free(&evq);
 }
 
-/* The child has a queue of its own; the parent's event stays the parent's. */
+/* The child has a queue of its own. The event of the parent stays in the parent's queue. */
 static void child_has_empty_queue(void)
 {
     struct evq evq;
@@ -127,8 +127,8 @@ static void child_has_empty_queue(void)
     evq_free(&evq);
 }
 
-/* What the program says of the descriptor holds in the child; a file of its own under that number
- * stays there. */
+/* In the child the descriptor keeps the flags that the program set. If the program put another file
+ * under its number, that file stays there. */
 static void child_keeps_descriptor_flags(void)
 {
     for (unsigned kind = 0; kind < 5; kind++) {

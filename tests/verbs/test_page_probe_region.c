@@ -37,7 +37,8 @@ static void unmapped_memory_is_efault(void)
     EXPECT_EQ(page_probe_region((void *)16, SIZE_MAX, false), EFAULT);
 }
 
-/* Pages with other rights split a mapping: each byte at an edge decides. */
+/* Pages with different access rights split a mapping. The result changes at exactly the byte of the
+ * edge. */
 static void region_ends_are_exact(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -57,7 +58,7 @@ static void region_ends_are_exact(void)
     munmap(at, 8 * page);
 }
 
-/* Many mappings: their list is longer than the buffer it is read with. */
+/* The list of the mappings is longer than the buffer by which it is read. */
 static void region_over_many_mappings_is_found(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), cnt = 2000;

@@ -18,7 +18,7 @@ static char *map(size_t len, int rights)
     return at;
 }
 
-/* What is there, what is not, and what may only be read. */
+/* Touches writable, read-only, inaccessible and unmapped pages. */
 static void access_without_right_fails(void)
 {
     char *at = map(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -29,7 +29,7 @@ static void access_without_right_fails(void)
     munmap(at + PAGE, PAGE);
     mprotect(at + 2 * PAGE, PAGE, PROT_READ);
     mprotect(at + 3 * PAGE, PAGE, PROT_NONE);
-    for (int again = 0; again < 3; again++) { /* no fault leaves anything behind */
+    for (int again = 0; again < 3; again++) { /* a fault must not change later results */
         CU_ASSERT(page_probe_touch(at, PAGE, true));
         CU_ASSERT(!page_probe_touch(at, PAGE + 1, false));
         CU_ASSERT(!page_probe_touch(at + PAGE, 1, true));
@@ -42,7 +42,7 @@ static void access_without_right_fails(void)
     munmap(at, 4 * PAGE);
 }
 
-/* A file that became shorter: SIGBUS. */
+/* After a file is truncated, an access behind its end raises SIGBUS. */
 static void page_of_truncated_file_fails(void)
 {
     FILE *file = tmpfile();
@@ -58,7 +58,8 @@ static void page_of_truncated_file_fails(void)
     fclose(file);
 }
 
-static char *volatile nowhere = (char *)16; /* the compiler does not know that */
+static char *volatile nowhere = (char *)16; /* volatile, so that the compiler does not see the
+                                             * invalid address */
 
 static void leave(int sig, siginfo_t *info, void *context)
 {
@@ -71,8 +72,9 @@ static void leave_simply(int sig)
     _exit(sig + 1);
 }
 
-/* How a process ends that a handler `is` for SIGSEGV, touches something, and then errs or is sent
- * a signal. */
+/* Runs a child with the handler `is` for SIGSEGV, which first probes an invalid address. If `errs`
+ * is true, the child then makes an invalid access, otherwise it sends itself the signal. Returns
+ * its exit status. */
 static int end_of(const struct sigaction *is, bool errs)
 {
     int status = 0;
@@ -80,7 +82,7 @@ static int end_of(const struct sigaction *is, bool errs)
     if (child == 0) {
         sigaction(SIGSEGV, is, NULL);
         page_probe_install();
-        page_probe_install(); /* not on top of itself */
+        page_probe_install(); /* a second installation must not save our own handler */
         if (page_probe_touch(nowhere, 1, false))
             _exit(2);
         if (errs)
@@ -110,7 +112,7 @@ static void other_faults_reach_the_program(void)
 
 /* ---- a program with signals of its own ------------------------------------------------------- */
 
-#define TOUCH_LOOKS_US 30000 /* longer than between two looks */
+#define TOUCH_LOOKS_US 30000 /* longer than between two checks of the handler */
 
 static void touches(char *at)
 {
@@ -131,7 +133,7 @@ static void *touch_blocked(void *at)
     return NULL;
 }
 
-static char *map_three(void) /* to be written, nothing, to be read */
+static char *map_three(void) /* maps a writable page, a gap and a read-only page */
 {
     char *at = map(3 * PAGE, PROT_READ | PROT_WRITE);
     munmap(at + PAGE, PAGE);
@@ -139,7 +141,7 @@ static char *map_three(void) /* to be written, nothing, to be read */
     return at;
 }
 
-/* A thread that blocks all signals, as threads of servers do. */
+/* A thread blocks all signals, as threads of servers do. */
 static void blocked_signals_use_system_call(void)
 {
     pthread_t thread;
@@ -151,7 +153,7 @@ static void blocked_signals_use_system_call(void)
     munmap(at + 2 * PAGE, PAGE);
 }
 
-static struct sigaction found; /* by the program's handler when it was installed */
+static struct sigaction found; /* the handler that the program found when it installed its own */
 
 static void call_found(int sig, siginfo_t *info, void *context)
 {
@@ -164,8 +166,9 @@ static void install_found(int sig)
     raise(sig);
 }
 
-/* How a process ends that takes the signals, has a handler of its own installed `cnt` times in
- * turn with another one, touches something, and errs. */
+/* Runs a child in which our handler is installed first. The child then installs `own` and another
+ * handler in turn, `cnt` times, and probes an invalid address each time. At the end it makes an
+ * invalid access. Returns its exit status. */
 static int end_of_later(const struct sigaction *own, unsigned cnt)
 {
     const struct sigaction simple = {.sa_handler = leave_simply};
@@ -187,8 +190,8 @@ static int end_of_later(const struct sigaction *own, unsigned cnt)
     return status;
 }
 
-/* It installs a handler later: that gets the program's faults, and what it found before is called
- * by it as it was. */
+/* The program installs a handler after ours. Its handler gets the faults of the program. If it
+ * calls or reinstalls the handler that it found, the original handler of the program runs. */
 static void later_handler_is_replaced_again(void)
 {
     const struct sigaction own = {.sa_sigaction = leave, .sa_flags = SA_SIGINFO},
@@ -221,7 +224,8 @@ static void other_5(int sig)
     _exit(sig + 50);
 }
 
-/* More handlers than can be taken: the last has its signals, and the kernel is asked. */
+/* More handlers than page_probe can replace. The last handler gets its signals, and the probe uses
+ * a system call instead. */
 static void fifth_handler_uses_system_call(void)
 {
     static void (*const handlers[])(int) = {other_1, other_2, other_3, other_4, other_5};
@@ -257,7 +261,7 @@ static void *count(void *user)
     return (void *)(uintptr_t)cnt;
 }
 
-/* Nothing that another thread writes meanwhile is lost. */
+/* The probe loses no value that another thread writes at the same time. */
 static void bytes_written_meanwhile_are_kept(void)
 {
     pthread_t thread;

@@ -7,7 +7,8 @@
 
 #define KEYS 2000u
 
-/* Against a flat array: objects that come and go, as they lie in memory side by side. */
+/* Compares the map with a flat array, while objects that are adjacent in memory are added and
+ * removed. */
 static void map_matches_linear_model(void)
 {
     static char keys[KEYS], values[KEYS];

@@ -114,7 +114,7 @@ static void each_field_is_alone(void)
         STRUCT(id) in, out;
 #define FIELD(hdr, name, at, start, width, ctype, fmt, vals, label)                                \
         memset(&in, 0, sizeof(in));                                                                \
-        in.name = (ctype) ~(ctype)0; /* wider than the field: the rest must be dropped */ \
+        in.name = (ctype) ~(ctype)0; /* wider than the field: the rest must be dropped */          \
         memset(wire, 0xFF, sizeof(wire));                                                          \
         memset(want, 0, sizeof(want));                                                             \
         BUILD(hdr)(&in, wire);                                                                     \

@@ -33,8 +33,9 @@
 static const char *address;
 static struct rdma_event_channel *active, *passive;
 static struct rdma_cm_id *asks, *listens, *child;
-static int port = 7600;   /* of a case: a late request of one before is not for the next */
-static uint32_t qpn = 77; /* of who asks; who accepts has the next */
+static int port = 7600;   /* port of the current case; each case has another, so that it gets no
+                           * late request of an earlier one */
+static uint32_t qpn = 77; /* QPN of the active side; the passive side has the next number */
 
 static struct sockaddr_in at(const char *text, int number)
 {
@@ -43,7 +44,7 @@ static struct sockaddr_in at(const char *text, int number)
     return to;
 }
 
-/* The next event of a channel, which has to be this one; the caller acknowledges it. */
+/* Returns the next event of a channel, which must be of this type. The caller acknowledges it. */
 static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
     struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
@@ -130,7 +131,8 @@ static void accept_it(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* CONNECT_RESPONSE is for who has no QP here: rdma_establish() is the program's then. */
+/* CONNECT_RESPONSE is the event for a program that has no QP in librdmacm. Such a program calls
+ * rdma_establish() itself. */
 static void connect_and_disconnect(void)
 {
     struct rdma_cm_event *event;
@@ -147,7 +149,7 @@ static void connect_and_disconnect(void)
     expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
     MUST(rdma_disconnect(asks) == 0);
     expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
-    MUST(rdma_disconnect(child) == 0); /* the DREP */
+    MUST(rdma_disconnect(child) == 0); /* sends the DREP */
     expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
     expect(active, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
     expect(passive, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
@@ -162,8 +164,9 @@ static uint8_t rnr_timer(struct rdma_cm_id *id)
     return attr.min_rnr_timer;
 }
 
-/* Who retries so many times and no more has 655 ms (code 0) for each, as Linux has it for all: a
- * peer that is late with its receive, on a busy machine, is not gone. */
+/* With a limited number of RNR retries the peer waits 655 ms (code 0) for each, which Linux uses
+ * always. So a peer that posts its receive late, on a busy machine, does not lose the connection.
+ */
 static void patience(void)
 {
     static const uint8_t retries[] = {1, 5, 7};
@@ -176,7 +179,8 @@ static void patience(void)
         accept_it();
         expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
         MUST(rnr_timer(asks) == of_child);
-        MUST((of_child == 0) == (retries[i] < 7)); /* 7: for ever, and so often */
+        MUST((of_child == 0) == (retries[i] < 7)); /* 7 retries without limit, so a shorter time is
+                                                    * enough */
         MUST(rdma_establish(asks) == 0);
         expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
         end();
@@ -184,8 +188,8 @@ static void patience(void)
     }
 }
 
-/* A port that the program leaves to the device: told at once when bound, after resolving else, and
- * nobody else's. */
+/* The device assigns a port if the program names none: when an id is bound, otherwise when its
+ * address is resolved. No other id gets this port. */
 static void ports_are_claimed_per_process(void)
 {
     struct sockaddr_in here = at(address, 0), any = at("0.0.0.0", 0);
@@ -221,8 +225,8 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Who listens a moment too late is waited for: a quarter of a second; if this process had to wait
- * for a CPU for nearly as long, once more. */
+/* A request waits a quarter of a second for a listener that is late. The case is repeated if this
+ * process waited for a CPU nearly as long. */
 static void early_connect_waits_for_listener(void)
 {
     for (int tries = 0;; tries++, port++) {
@@ -261,7 +265,7 @@ static void rejection_is_reported(void)
     end();
 }
 
-/* Bound or not, nobody listens: reason 8, invalid service id. */
+/* Without a listener, bound or not, a request is rejected with reason 8, invalid service id. */
 static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
@@ -273,7 +277,7 @@ static void connect_without_listener_is_rejected(void)
     }
 }
 
-/* The listener goes away with a request that nobody took. */
+/* The listener is destroyed while a request of it waits to be accepted. */
 static void closed_listener_rejects(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -287,8 +291,8 @@ static void closed_listener_rejects(void)
     end();
 }
 
-/* A service of datagrams: found, refused, and not there, which is UNREACHABLE with the status of
- * the SIDR_REP. */
+/* A datagram service is found, refused, or missing. If it is missing, the event is UNREACHABLE with
+ * the status of the SIDR_REP. */
 static void ud_service_is_resolved(void)
 {
     struct rdma_cm_event *event;
@@ -328,7 +332,7 @@ static void multicast_join_and_leave(void)
     end();
 }
 
-/* No route leads there. */
+/* The machine has no route to the address. */
 static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
@@ -342,7 +346,8 @@ static void unroutable_address_is_reported(void)
     end();
 }
 
-/* The program's QP cannot follow what the messages say: librdmacm tells of CONNECT_ERROR. */
+/* The program's QP cannot make the transition that the messages require, so that librdmacm reports
+ * CONNECT_ERROR. */
 static void unanswered_connect_is_unreachable(void)
 {
     struct ibv_qp_init_attr init = {
@@ -365,7 +370,7 @@ static void unanswered_connect_is_unreachable(void)
     end();
 }
 
-/* The interface is deleted, and the device with it. */
+/* The interface is deleted, and so is its device. */
 static void removal(const char *iface)
 {
     char command[64];
@@ -380,8 +385,8 @@ static void removal(const char *iface)
     end();
 }
 
-/* The descriptor: EAGAIN without an event if it does not block, and a thread that is late to ask of
- * a destroyed channel does not end the process with an error. */
+/* The nonblocking descriptor returns EAGAIN if it has no event. If a thread asks a channel that was
+ * just destroyed, the process does not end with an error. */
 static void *ask_late(void *fd)
 {
     struct rdma_cm_event *event;
@@ -406,10 +411,8 @@ static void closed_descriptor_is_ebadf(void)
     usleep(100000);
 }
 
-/* A thread that poll(2) told of an event asks for it a moment later, and another one destroys the
- * id meanwhile: the event is still there, and the thread does not wait for ever. rping does so at
- * its end, from rdma-core 59 on. */
-/* A number that the program closed behind the library's back, and has a file of its own under. */
+/* The program closed a descriptor without a call of the library, and has its own file under that
+ * number. */
 static void port_is_shared_with_reuseaddr(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -434,13 +437,16 @@ static void *take_two(void *unused)
     MUST(poll(&fd, 1, WAIT_MS) == 1);
     MUST(sem_post(&told) == 0);
     usleep(5000);
-    /* ROUTE_RESOLVED; but librdmacm asks for the route then, of an id that may be gone. */
+    /* For ROUTE_RESOLVED librdmacm then queries the route, of an id that may be destroyed. */
     struct rdma_cm_event *event;
     MUST(poll(&fd, 1, WAIT_MS) == 1 && rdma_get_cm_event(active, &event) == 0);
     MUST(rdma_ack_cm_event(event) == 0);
     return NULL;
 }
 
+/* A thread learned of an event by poll(2) and asks for it a moment later. Meanwhile another thread
+ * destroys the id. The event is still there, and the thread does not wait forever. rping does so at
+ * its end, from rdma-core 59 on. */
 static void destroyed_id_leaves_its_event(void)
 {
     struct sockaddr_in to = at(address, port);
@@ -459,7 +465,7 @@ static void destroyed_id_leaves_its_event(void)
     end();
 }
 
-/* A thread that is to end does so where it calls, as at write(2), and not with a lock. */
+/* A cancelled thread ends within the call, as it would in write(2), and holds no lock. */
 static void *resolve_cancelled(void *to)
 {
     pthread_cancel(pthread_self());
@@ -481,7 +487,7 @@ static void cancelled_thread_holds_no_lock(void)
     end();
 }
 
-/* A request that nobody took when its listener changes the channel is told there; ... */
+/* If a listener moves to another channel, a request that waits is reported there. */
 static void request_moves_with_migrated_listener(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -499,7 +505,7 @@ static void request_moves_with_migrated_listener(void)
     end();
 }
 
-/* ... and goes with the process, or with the channel. */
+/* A request that no program accepted ends with the process, or with the channel. */
 static void untaken_request_ends_with_process(void)
 {
     for (unsigned how = 0; how < 2; how++) {
@@ -523,10 +529,11 @@ static void untaken_request_ends_with_process(void)
     }
 }
 
-/* A process of this machine is killed amid silence: its machine says so for it. */
+/* A process of this machine is killed while its connection is idle. The machine then disconnects on
+ * its behalf. */
 static void killed_peer_is_disconnected(void)
 {
-    qpn += 100; /* not those of the cases before, which may linger (R231) */
+    qpn += 100; /* other QPNs than in earlier cases, which may still be in TIMEWAIT (R231) */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid_t pid = fork();
@@ -550,7 +557,7 @@ static void killed_peer_is_disconnected(void)
 }
 
 /* A child of fork() cannot use its parent's ids: its calls fail with ENODEV. It can destroy its
- * copies and use a channel of its own. The parent's port stays the parent's. */
+ * copies and use a channel of its own. The parent keeps its port. */
 static void child_is_refused_its_parents_ids(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -583,7 +590,7 @@ static void child_is_refused_its_parents_ids(void)
     expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
     MUST(rdma_disconnect(child) == 0);
     end();
-    /* Free again, though a child lives on that had it. */
+    /* The port is free again, although a child that inherited it is alive. */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid = fork();
@@ -622,7 +629,7 @@ int main(int argc, char **argv)
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"closed_descriptor_is_ebadf",
-         closed_descriptor_is_ebadf}, /* leaves a thread that would end the process in 5 s */
+         closed_descriptor_is_ebadf}, /* leaves a thread that would end the process after 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

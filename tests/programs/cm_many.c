@@ -85,7 +85,7 @@ static void welcome(struct rdma_cm_id *id)
     struct guest *guest = calloc(1, sizeof *guest);
     struct rdma_conn_param param = manners;
     MUST(guest);
-    if (!server.pd) { /* of the device that the first one came by */
+    if (!server.pd) { /* made on the device of the first request */
         MUST(server.pd = ibv_alloc_pd(id->verbs));
         MUST(server.channel = ibv_create_comp_channel(id->verbs));
         MUST(server.cq = ibv_create_cq(id->verbs, 4 * clients, NULL, server.channel, 0));
@@ -212,7 +212,7 @@ static void visit(int number, int time)
     expect(before, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(rdma_migrate_id(id, events) == 0);
     rdma_destroy_event_channel(before);
-    struct ibv_qp_init_attr init = qp_init(NULL); /* librdmacm makes CQs and channels */
+    struct ibv_qp_init_attr init = qp_init(NULL); /* NULL: librdmacm makes CQs and channels */
     MUST(rdma_create_qp(id, NULL, &init) == 0);
     struct ibv_mr *mr = ibv_reg_mr(id->pd, in, LEN, IBV_ACCESS_LOCAL_WRITE);
     MUST(mr);

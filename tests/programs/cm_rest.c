@@ -25,11 +25,11 @@
 
 #define PORT    "7603"
 #define LEN     64
-#define WARM    30     /* connections after which everything that is kept is there */
-#define LEAK_KB 512    /* a page of each of the first so many would be more */
-#define NAP_US  300000 /* what was just done is over */
-#define TRIES   20     /* ... on a slow machine after so many */
-#define A_RUN   20 /* an idle second: spinning is millions, a timer of a millisecond a thousand */
+#define WARM    30     /* connections after which all memory that is kept has been allocated */
+#define LEAK_KB 512    /* limit of memory growth; a leak of a page per connection would exceed it */
+#define NAP_US  300000 /* pause in which earlier work ends */
+#define TRIES   20     /* tries on a slow machine */
+#define A_RUN   20     /* limit of wakeups per idle second; a timer of 1 ms causes a thousand */
 
 struct end {
     struct rdma_cm_id *id;
@@ -40,7 +40,7 @@ struct end {
 static int times_all = 1000, seconds = 1;
 static const char *address;
 static struct rdma_cm_id *listener;
-static sem_t parted; /* the server's end of a connection is gone */
+static sem_t parted; /* posted when the server's end of a connection is destroyed */
 
 /* ---- what a process has ---------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ struct has {
     long rss_kb, runs;
 };
 
-/* A number behind its name, in a file of a process or a thread. */
+/* Returns the number behind `name` in a file of a process or a thread. */
 static long told(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -96,7 +96,7 @@ static bool rests(const char *what)
     sleep((unsigned)seconds);
     times(&tms);
     struct has after = look();
-    long runs = after.runs - before.runs - 1; /* we ourselves woke up */
+    long runs = after.runs - before.runs - 1; /* without the wakeup of this thread */
     ticks = tms.tms_utime + tms.tms_stime - ticks;
     printf("%s: %d threads ran %ld times in %d s, %ld ticks\n", what, after.threads, runs, seconds,
            ticks);
@@ -109,7 +109,8 @@ static void rest(const char *what)
         MUST(i < TRIES);
 }
 
-/* Whether nothing is left of what came after `warm`. (With a sanitizer memory is not compared.) */
+/* Returns whether the process has no more resources than in `warm`. With a sanitizer memory is not
+ * compared. */
 static bool as_before(const struct has *has, const struct has *warm)
 {
     return has->fds == warm->fds && has->threads == warm->threads &&
@@ -153,7 +154,7 @@ static void put(struct end *end)
 
 static void part(struct end *end)
 {
-    rdma_disconnect(end->id); /* the other one may have been first */
+    rdma_disconnect(end->id); /* the other end may have disconnected first */
     MUST(rdma_dereg_mr(end->mr) == 0);
     rdma_destroy_ep(end->id);
 }
@@ -217,7 +218,7 @@ int main(int argc, char **argv)
         get(&end);
         MUST(strcmp(end.buf[0], end.buf[1]) == 0);
         part(&end);
-        MUST(sem_wait(&parted) == 0); /* the server, too */
+        MUST(sem_wait(&parted) == 0); /* wait for the server, too */
         if (i == WARM - 1 || i == times_all - 1) {
             struct has has;
             int tries = 0;
@@ -236,7 +237,7 @@ int main(int argc, char **argv)
     rest("connected");
     MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
     rest("waiting for a completion");
-    put(&ours); /* which lets it go; each end answers the other's DREQ */
+    put(&ours); /* lets the server end; each end answers the other's DREQ */
     part(&ours);
     MUST(pthread_join(waiter, NULL) == 0);
     rdma_destroy_ep(listener);

@@ -16,7 +16,7 @@
 #define BYTES_DEFAULT 100000u
 #define RESOLVE_MS    3000
 
-/* What they tell each other, big endian. */
+/* The message that the two programs exchange, big endian. */
 struct where {
     uint64_t addr;
     uint32_t len;
@@ -27,7 +27,7 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    struct ibv_cq *send_cq, *recv_cq; /* the answer may be here before the acknowledgement is */
+    struct ibv_cq *send_cq, *recv_cq; /* two CQs, as the answer may complete before the SEND */
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;
     uint8_t *buf, *back;
@@ -46,7 +46,7 @@ static void fail_if(bool failed, const char *what)
         fail(what);
 }
 
-/* Waits for this event and no other. */
+/* Waits for an event, which must be of this type. */
 static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type type)
 {
     struct rdma_cm_event *event;
@@ -61,7 +61,7 @@ static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type t
     return event;
 }
 
-/* Memory and QP, and the receive for what the peer tells. */
+/* Makes the memory and the QP, and posts the receive for the peer's message. */
 static void prepare(struct side *side, uint32_t len)
 {
     struct ibv_qp_init_attr init = {

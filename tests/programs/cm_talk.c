@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 static struct rdma_event_channel *channel;
-static struct rdma_cm_id *id; /* that the commands are about: of the last request, else our own */
+/* The id that the commands use: that of the last request, or else our own. */
+static struct rdma_cm_id *id;
 static struct sockaddr_in to;
 
 static void must(bool condition, const char *what)
@@ -99,7 +100,7 @@ static void event(void)
 int main(void)
 {
     char line[256];
-    setvbuf(stdin, NULL, _IONBF, 0); /* poll() sees what is there */
+    setvbuf(stdin, NULL, _IONBF, 0); /* unbuffered, so that poll() sees all input */
     setvbuf(stdout, NULL, _IOLBF, 0);
     must((channel = rdma_create_event_channel()) != NULL, "rdma_create_event_channel");
     for (;;) {

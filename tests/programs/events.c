@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Events: descriptors that can be polled, asynchronous events and their acknowledgement, fork, and
- * devices closed and programs ended in any order.
+ * Events: descriptors that can be polled, asynchronous events and their acknowledgement, fork,
+ * devices that are closed with open objects, and programs that end at any time.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ static bool readable(int fd, int ms)
     return got == 1 && pollfd.revents & POLLIN;
 }
 
-/* The next asynchronous event is this one. */
+/* Reads the next asynchronous event and checks its type and object. */
 static void event_is(enum ibv_event_type type, const void *object)
 {
     struct ibv_async_event event;
@@ -70,7 +70,7 @@ static void channel_is_pollable(void)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event want = {.events = EPOLLIN};
     MUST(epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, ch->fd, &want) == 0);
-    /* Only what is solicited. */
+    /* Only solicited completions cause an event. */
     MUST(ibv_req_notify_cq(cq, 1) == 0);
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -79,7 +79,7 @@ static void channel_is_pollable(void)
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
     MUST(epoll_wait(epoll, &want, 1, 10000) == 1);
     MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && user == &both);
-    MUST(!readable(ch->fd, 0)); /* one for each that was asked for */
+    MUST(!readable(ch->fd, 0)); /* one event for each request */
     ibv_ack_cq_events(cq, 1);
     MUST(endpoint_wait(cq).wr_id == 1);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -110,7 +110,7 @@ static void *wait_event(void *ch)
     return cq;
 }
 
-/* A thread that waits is woken; ibv_destroy_cq() waits for the acknowledgement. */
+/* ibv_destroy_cq() waits until another thread acknowledges the event that woke it. */
 static void destroy_waits_for_acknowledged_events(void)
 {
     struct both both;
@@ -122,7 +122,7 @@ static void destroy_waits_for_acknowledged_events(void)
     void *got;
     MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
     MUST(pthread_create(&thread, NULL, wait_event, ch) == 0);
-    /* A QP in error flushes into it. */
+    /* A QP in error flushes its requests into the CQ. */
     init.send_cq = init.recv_cq = cq;
     struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
@@ -163,7 +163,7 @@ static void affiliated_errors_are_events(void)
     event_is(IBV_EVENT_SQ_DRAINED, both.a.qp);
     attr.qp_state = IBV_QPS_RTS;
     MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE) == 0);
-    /* A wrong key: the responder tells of it. */
+    /* After a wrong key the responder reports an asynchronous event. */
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey ^ 0x5a5a00, 8) ==
          IBV_WC_REM_ACCESS_ERR);
     event_is(IBV_EVENT_QP_ACCESS_ERR, both.b.qp);
@@ -223,7 +223,8 @@ static void finish_child(pid_t pid)
         die("the child ended with status 0x%x", (unsigned)status);
 }
 
-/* Calls of a child on objects that its parent opened fail, and destroying the copies works. */
+/* In a child, calls on objects that the parent opened fail, but the child can destroy its copies.
+ */
 static void refused_in_child(struct both *both)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -242,8 +243,8 @@ static void refused_in_child(struct both *both)
     MUST(ibv_close_device(context) == 0);
 }
 
-/* A child that does nothing, one that ends without leaving main(), one with a device of its own,
- * one that tries to use its parent's. */
+/* The children: one does nothing, one ends without leaving main(), one opens its own device, and
+ * one tries to use its parent's. */
 static void parent_and_child_keep_separate_devices(void)
 {
     struct both both;
@@ -279,7 +280,7 @@ static void parent_and_child_keep_separate_devices(void)
     both_close(&both);
 }
 
-/* A key of one process, even with the address right, opens nothing to another one's QPs. */
+/* A key gives no access through the QPs of another process, even with the right address. */
 static void keys_of_another_process_open_nothing(void)
 {
     struct both both;
@@ -294,7 +295,7 @@ static void keys_of_another_process_open_nothing(void)
         uintptr_t theirs = (uintptr_t)both.buf_b;
         MUST(both_write(&own, theirs, both.mr_b->rkey, 64) == IBV_WC_REM_ACCESS_ERR);
         for (unsigned i = 0; i < 64; i++)
-            MUST(both.buf_b[i] == 0); /* the copy that this process has */
+            MUST(both.buf_b[i] == 0); /* this process's own copy of the memory */
         both_close(&own);
         ibv_close_device(mine);
         _exit(0);
@@ -305,7 +306,7 @@ static void keys_of_another_process_open_nothing(void)
     both_close(&both);
 }
 
-/* A context closed with everything in it open, another one of the process goes on. */
+/* One context is closed with all its objects open, while another one of the process continues. */
 static void close_with_objects(void)
 {
     struct both kept, left;
@@ -318,7 +319,7 @@ static void close_with_objects(void)
         MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
         union ibv_gid far = left.b.gid;
         post_recv(left.b.qp, left.mr_b, 1, 64);
-        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* on its way */
+        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* a message in flight */
         (void)far;
         MUST(ibv_close_device(mine) == 0);
         MUST(both_write(&kept, (uintptr_t)kept.buf_b, kept.mr_b->rkey, 100) == IBV_WC_SUCCESS);
@@ -328,7 +329,8 @@ static void close_with_objects(void)
     both_close(&kept);
 }
 
-/* Programs that just end: with requests outstanding, from another thread, by a signal. */
+/* Programs that end without closing anything: with requests outstanding, from another thread, or by
+ * a signal. */
 static void *end_process(void *unused)
 {
     (void)unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Features: what few programs use, each used once and its effect looked at: windows, registration
- * anew, resizing, multicast, address handles, the ibv_wr_* and ibv_cq_ex functions, parent domains,
- * and the errno of what a device without a feature refuses.
+ * Features that few programs use. Each is used once and its effect is checked: memory windows,
+ * reregistration, resizing, multicast, address handles, the ibv_wr_* and ibv_cq_ex functions,
+ * and parent domains. Also checks the errno of features that the device lacks.
  */
 #include <endian.h>
 #include <unistd.h>
@@ -48,13 +48,14 @@ static void window_type_2(void)
                                            {both.mr_b, (uintptr_t)both.buf_b, 64,
                                             IBV_ACCESS_REMOTE_WRITE}}},
                        *bad = NULL;
-    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* is for type 1 */
+    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* ibv_bind_mw() is
+                                                                               * for type 1 */
     MUST(ibv_post_send(both.b.qp, &bind, &bad) == 0);
     MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
     mw->rkey = bind.bind_mw.rkey;
     MUST(both_write(&both, (uintptr_t)both.buf_b, mw->rkey, 64) == IBV_WC_SUCCESS);
     MUST(memcmp(both.buf_a, both.buf_b, 64) == 0);
-    /* The peer takes the key back. */
+    /* The peer invalidates the key. */
     post_recv(both.b.qp, both.mr_b, 9, 64);
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 8, both.mr_a->lkey};
     struct ibv_send_wr inv = {.wr_id = 7,
@@ -73,7 +74,8 @@ static void window_type_2(void)
     both_close(&both);
 }
 
-/* 2A or 2B, as the device says: whether a QP can go that windows are bound to (RNIC_WINDOWS). */
+/* Windows of type 2 are 2A or 2B, as the device reports (RNIC_WINDOWS). Only with 2B can a QP be
+ * destroyed to which windows are bound. */
 static void window_kind(void)
 {
     struct both both;
@@ -248,7 +250,8 @@ static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex 
     both_connect(both);
 }
 
-/* The next completion of an ibv_cq_ex, within ten seconds. Ends the poll. */
+/* Checks the next completion of an ibv_cq_ex, which must arrive within ten seconds. Ends the poll.
+ */
 static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
 {
     struct ibv_poll_cq_attr attr = {0};
@@ -275,7 +278,7 @@ static void work_requests(void)
     char words[] = "one two";
     struct ibv_wc wc;
     qp->wr_flags = IBV_SEND_SIGNALED;
-    /* Empty messages, before anything that is not: no SGEs, no inline data, no setter at all. */
+    /* Empty messages come first: no SGEs, no inline data, no setter call at all. */
     ibv_wr_start(qp);
     for (unsigned i = 0; i < 3; i++) {
         qp->wr_id = i;
@@ -288,7 +291,7 @@ static void work_requests(void)
     MUST(ibv_wr_complete(qp) == 0);
     for (unsigned i = 0; i < 3; i++)
         next_is(cq, i, IBV_WC_RDMA_WRITE, qpn);
-    /* A batch of seven. */
+    /* A batch of seven requests. */
     post_recv(both.b.qp, both.mr_b, 1, 64);
     post_recv(both.b.qp, both.mr_b, 2, 64);
     ibv_wr_start(qp);
@@ -334,7 +337,7 @@ static void work_requests(void)
     wc = endpoint_wait(both.b.cq);
     MUST(wc.wr_id == 2 && wc.opcode == IBV_WC_RECV && wc.imm_data == htobe32(0x1234) &&
          wc.byte_len == 33);
-    /* Given up, and refused: nothing of the batch is sent. */
+    /* Of an aborted or refused batch, no request is sent. */
     ibv_wr_start(qp);
     ibv_wr_rdma_write(qp, rkey, b);
     ibv_wr_set_sge(qp, lkey, a, 8);
@@ -347,25 +350,25 @@ static void work_requests(void)
     ibv_wr_set_inline_data(qp, big, sizeof big);
     MUST(ibv_wr_complete(qp) != 0);
     ibv_wr_start(qp);
-    for (unsigned i = 0; i < 100; i++) { /* more than the queue holds */
+    for (unsigned i = 0; i < 100; i++) { /* more requests than the queue has room for */
         ibv_wr_rdma_write(qp, rkey, b);
         ibv_wr_set_sge(qp, lkey, a, 8);
     }
     MUST(ibv_wr_complete(qp) == ENOMEM);
     ibv_wr_start(qp);
-    ibv_wr_rdma_write(qp, rkey, b); /* nothing is wrong with this one */
+    ibv_wr_rdma_write(qp, rkey, b); /* this request is valid */
     ibv_wr_set_sge(qp, lkey, a, 8);
     ibv_wr_atomic_fetch_add(qp, rkey, b + 3000, 1);
     ibv_wr_set_sge(qp, lkey, a, 4); /* an atomic has 8 bytes */
     MUST(ibv_wr_complete(qp) == EINVAL);
     usleep(20000);
     MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT);
-    /* The old interface goes on working on the new objects. */
+    /* The old interface still works on objects of the new one. */
     MUST(both_write(&both, b, rkey, 64) == IBV_WC_SUCCESS);
     both_close(&both);
 }
 
-/* Until what was posted to a QP is complete; it takes no more then. */
+/* Waits until all requests of a QP are complete. The QP accepts no more requests then. */
 static void drain(struct ibv_qp *qp)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
@@ -389,7 +392,7 @@ static void next_poll(void)
         ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
     }
     MUST(ibv_wr_complete(qp) == 0);
-    drain(both.a.qp); /* all completions are there */
+    drain(both.a.qp); /* all requests are complete */
     struct ibv_poll_cq_attr attr = {0};
     MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
     for (unsigned i = 1; i < 5; i++)
@@ -439,7 +442,7 @@ static void multicast(void)
     struct ibv_ah *ah = ibv_create_ah(both.a.pd, &to);
     MUST(ah != NULL);
     MUST(ibv_attach_mcast(both.b.qp, &group, 0) == 0);
-    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* not a group */
+    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* not a multicast address */
     MUST(ibv_destroy_qp(both.b.qp) == EBUSY);
     post_recv(both.b.qp, both.mr_b, 4, 200);
     ud_send(&both.a, both.mr_a, ah, 0xffffff, 60);
@@ -457,8 +460,8 @@ static void multicast(void)
     both_close(&both);
 }
 
-/* A QP in a group is in it once, however often it is attached; and none is left in a group when its
- * context is closed. */
+/* A QP is in a group only once, however often it is attached. It leaves the group when its context
+ * is closed. */
 static void group_once(void)
 {
     struct ibv_device_attr is;
@@ -492,7 +495,7 @@ static void group_once(void)
     endpoint_close(&ep);
 }
 
-/* A datagram is answered to whoever sent it. */
+/* A datagram can be answered to its sender. */
 static void answer(void)
 {
     struct both both = {0};
@@ -580,7 +583,7 @@ static void refused(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* Every count of a device attribute is one that can be had; here those of one QP. */
+/* Every limit of a device attribute can be reached; here those of one QP. */
 static void limits(void)
 {
     struct ibv_device_attr_ex ex;
@@ -605,7 +608,7 @@ static void limits(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* A count that is reached: ENOMEM; and room again once one has gone. */
+/* At a limit, ENOMEM is returned. After an object is destroyed, another one can be made. */
 static void full(void)
 {
     struct ibv_device_attr is;

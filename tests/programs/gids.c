@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * GIDs of an interface whose addresses come and go while the device is open: each change is told,
- * an address keeps its index as long as it is there, one that went leaves its index empty, and what
- * is sent with an index has the address that a query gives for it.
+ * GIDs of an interface whose addresses are added and removed while the device is open. Each
+ * change causes an event. An address keeps its index as long as it exists, and its index is
+ * empty after that. A packet that is sent with an index has the address that a query of the
+ * index returns.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -28,7 +29,8 @@ static union ibv_gid gid_of(const char *text)
     return gid;
 }
 
-/* The index of an address as RoCEv2, or -1. All ways to ask agree on each index. */
+/* Returns the index of an address as a RoCEv2 GID, or -1. Checks that all queries agree on each
+ * index. */
 static int index_of(const char *text)
 {
     const union ibv_gid wanted = gid_of(text), zero = {.raw = {0}};
@@ -58,7 +60,7 @@ static int index_of(const char *text)
     return found;
 }
 
-/* Waits for events until an address is there, or is not. */
+/* Waits for events until an address exists, or until it is gone. */
 static int await(const char *text, bool there)
 {
     struct pollfd pollfd = {.fd = context->async_fd, .events = POLLIN};
@@ -74,7 +76,7 @@ static int await(const char *text, bool there)
     return index;
 }
 
-/* A datagram from an index arrives from the address that the index stands for. */
+/* A datagram that is sent with an index arrives from the address of this index. */
 static void sends_from(struct both *both, int index, const char *text)
 {
     const union ibv_gid gid = gid_of(text);
@@ -113,7 +115,8 @@ int main(void)
     both_memory(&both);
     ip("addr add 198.51.100.71/24");
     int first = await("198.51.100.71", true);
-    ip("addr add 198.51.100.72/32"); /* not secondary to the first: it stays when that goes */
+    ip("addr add 198.51.100.72/32"); /* not a secondary address of the first, so that it remains
+                                      * when the first is removed */
     int second = await("198.51.100.72", true);
     ip("-6 addr add 2001:db8:71::1/64 nodad");
     int third = await("2001:db8:71::1", true);

@@ -23,7 +23,7 @@ static void *name(const char *symbol, const char *node)
     return found;
 }
 
-/* Every name of every node can be found, so that a program of any release starts. */
+/* Every name of every symbol version exists, so that a program of any release starts. */
 static void names(void)
 {
     static const struct {
@@ -83,7 +83,7 @@ static void no_completion_counter(void)
     MUST(caps_of(context, room, sizeof room) == EOPNOTSUPP);
 }
 
-/* Memory that the device chooses. Its handle is opaque, so that no header is needed. */
+/* The device allocates memory. Its handle is opaque, so that no header is needed. */
 static void buffer(void)
 {
     struct both both;
@@ -145,7 +145,8 @@ static void by_attributes(void)
 #endif
 }
 
-/* FLUSH (A19): of a range and of a whole region; without the right, the classic refusal. */
+/* FLUSH (A19) of a range and of a whole region. Without the access right it fails with a remote
+ * access error. */
 static void flush(void)
 {
 #ifdef HAVE_VERBS_FLUSH
@@ -242,18 +243,18 @@ static void own_event(void)
     MUST(resp.uid == 4711 && resp.id == id.id && resp.event == event_user &&
          resp.status == 0x11223344 && arg == put.arg);
     MUST(tell(fd, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof resp) == EAGAIN);
-    put.event = 0; /* RDMA_CM_EVENT_ADDR_RESOLVED: not the program's to say */
+    put.event = 0; /* RDMA_CM_EVENT_ADDR_RESOLVED: a program may not write this event */
     MUST(tell(fd, command_write_event, &put, sizeof put, 0) == EINVAL);
     put.event = event_user;
     put.id++;
     MUST(tell(fd, command_write_event, &put, sizeof put, 0) == ENOENT);
     MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS); /* RESOLVE_IB_SERVICE */
-    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* no command at all */
+    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* an unknown command */
     MUST(close(fd) == 0);
 }
 
-/* The same by librdmacm, where it has node RDMACM_1.4. Its header need not be here: handles are
- * pointers, and of an event only `event` is looked at, behind two pointers. */
+/* Uses the same commands through librdmacm, if it has version RDMACM_1.4. Its header is not needed:
+ * handles are pointers, and only `event` of an event is read, behind two pointers. */
 static void addrinfo(void)
 {
     void *library = dlopen("librdmacm.so.1", RTLD_NOW);

@@ -45,7 +45,7 @@ static void storm(int flags)
     MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-/* A request that gets one completion, after a hundred signals. */
+/* Posts a request with one completion, after a hundred signals. */
 static void *post_late(void *cq)
 {
     (void)cq;
@@ -65,7 +65,8 @@ static void start(void *(*run)(void *), void *user, pthread_t *thread)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A QP in INIT, so that what is received is flushed to a CQ with a channel when it stops. */
+/* Makes a QP in INIT, whose receives are flushed to a CQ with a channel when the QP moves to ERR.
+ */
 static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -82,8 +83,8 @@ static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
     return cq;
 }
 
-/* A call that waits goes on after a handler that was installed with SA_RESTART, and ends with EINTR
- * after another, as read(2) of the kernel's device does (signal(7)). */
+/* A waiting call continues after a handler that was installed with SA_RESTART. After any other
+ * handler it ends with EINTR, as read(2) of the kernel's device does (signal(7)). */
 static void sa_restart_continues_the_call(void)
 {
     struct ibv_comp_channel *ch;
@@ -111,7 +112,7 @@ static void signal_ends_the_call_with_eintr(void)
     MUST(ibv_get_async_event(context, &event) == -1 && errno == EINTR);
 }
 
-/* Transfers under a storm, of handlers of both kinds. */
+/* Transfers work during frequent signals, with handlers of both kinds. */
 static void transfers_survive_signal_storm(void)
 {
     for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
@@ -132,7 +133,7 @@ static void *wait_for_event(void *ch)
     return NULL;
 }
 
-/* A thread that waits can be cancelled, and the next event is somebody else's. */
+/* A waiting thread can be cancelled. Another thread gets the next event. */
 static void waiting_thread_can_be_cancelled(void)
 {
     struct ibv_comp_channel *ch;
@@ -151,7 +152,7 @@ static void waiting_thread_can_be_cancelled(void)
 }
 
 static struct ibv_comp_channel *channel;
-static struct ibv_cq *notified; /* of both.b.qp */
+static struct ibv_cq *notified; /* receive CQ of both.b.qp */
 
 static void posts(void)
 {
@@ -185,7 +186,7 @@ static void addresses(void)
     MUST(ah && ibv_destroy_ah(ah) == 0);
 }
 
-/* What it was to receive is flushed, which tells the channel. */
+/* Moves the QP to ERR. Its receives are flushed, which causes an event on the channel. */
 static void stops(void)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -216,8 +217,8 @@ static void *be_cancelled(void *user)
     return NULL;
 }
 
-/* A thread that is to end does so where it waits or when it is back in the program, and never with
- * a lock of the device. */
+/* A cancelled thread ends where it waits, or after it returns to the program, but never with a lock
+ * of the device. */
 static void cancelled_thread_holds_no_lock(void)
 {
     static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
@@ -229,9 +230,9 @@ static void cancelled_thread_holds_no_lock(void)
         struct cancelled now = {.step = steps[i]};
         MUST(pthread_create(&thread, NULL, be_cancelled, &now) == 0);
         MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
-        if (steps[i] != opens) /* open(2) and read(2) are points where it ends */
+        if (steps[i] != opens) /* open(2) and read(2) are cancellation points */
             MUST(now.done == (steps[i] != takes));
-        steps[i](); /* it is not in this one's way */
+        steps[i](); /* this thread can make the call, too */
     }
 }
 
@@ -241,10 +242,11 @@ static void device_works_after_chroot(void)
 {
     char folder[] = "/tmp/rnic-root-XXXXXX";
     struct both own;
-    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0); /* nothing stays behind */
+    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0); /* leaves no folder behind */
     MUST(chroot(".") == 0);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 64) == IBV_WC_SUCCESS);
-    both_open(&own, context); /* there is no /proc to see in which memory it registers */
+    both_open(&own, context); /* without /proc, from which the device reads the mappings of the
+                               * memory that it registers */
     MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
     MUST(!ibv_reg_mr(own.a.pd, NULL, BUF, 0) && errno == EFAULT);
     both_close(&own);
@@ -270,7 +272,7 @@ static bool idle(double limit)
     return false;
 }
 
-/* A system call that fails with `error`. */
+/* Makes a system call fail with `error`. */
 static void refuse(unsigned call, unsigned error)
 {
     struct sock_filter steps[] = {
@@ -284,18 +286,19 @@ static void refuse(unsigned call, unsigned error)
     MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
 }
 
-/* A container whose runtime is older than a system call refuses it, with EPERM. */
+/* The runtime of a container refuses system calls that are newer than itself, with EPERM. */
 static void refused_system_call_is_replaced(void)
 {
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* and its thread, which may what it could at its start */
+    MUST(ibv_close_device(context) == 0); /* and its thread, which keeps the rights it had at its
+                                           * start */
 #ifdef SYS_epoll_pwait2
     refuse(SYS_epoll_pwait2, EPERM);
 #endif
     context = endpoint_device(NULL);
     both_open(&both, context);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
-    MUST(idle(0.03)); /* nothing is to be done */
+    MUST(idle(0.03)); /* the device has no work */
 }
 
 /* The program closed all descriptors, also the device's. The device is then lost, but no call hangs
@@ -317,7 +320,7 @@ static void lose_device(void)
     MUST(ibv_close_device(context) == 0);
 }
 
-/* Until all other threads wait, the device's, as they do when there is nothing to do. */
+/* Waits until all other threads sleep, as the device's threads do without work. */
 static void await_rest(void)
 {
     for (unsigned quiet = 0, tries = 0; quiet < 4; tries++) {
@@ -349,7 +352,7 @@ static void closed_descriptors_lose_the_device(void)
     lose_device();
 }
 
-#define OWN_FD 200 /* the device has none there */
+#define OWN_FD 200 /* the device has no descriptor with this number */
 
 static int own_file(int *far)
 {
@@ -363,7 +366,7 @@ static int own_eventfd(int *far)
     return eventfd(0, EFD_NONBLOCK);
 }
 
-/* `fd` under a number that the device has not. */
+/* Moves `fd` to a number that the device does not use. */
 static int out_of_the_way(int fd)
 {
     int high = fcntl(fd, F_DUPFD, OWN_FD);
@@ -431,7 +434,8 @@ static void *open_and_close(void *unused)
 {
     (void)unused;
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* the last: the port is opened and closed each time */
+    MUST(ibv_close_device(context) == 0); /* the last device of the process, so that the port is
+                                           * closed and opened each time */
     while (!over) {
         struct ibv_context *own = endpoint_device(NULL);
         MUST(own && ibv_close_device(own) == 0);
@@ -439,7 +443,7 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* A fork takes the locks of all layers; a thread that opens a device takes them too. */
+/* fork() takes the locks of all layers, and so does a thread that opens a device. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

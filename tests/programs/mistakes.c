@@ -81,7 +81,7 @@ static void pair_close(struct pair *pair)
     free(pair);
 }
 
-/* A WRITE of 64 bytes from a to b, which the cases spoil. */
+/* Returns a WRITE of 64 bytes from a to b, which the cases then make invalid. */
 static struct ibv_send_wr write_wr(struct pair *pair, struct ibv_sge *sge)
 {
     *sge = (struct ibv_sge){.addr = (uintptr_t)pair->buf_a, .length = 64, .lkey = pair->mr_a->lkey};
@@ -349,9 +349,9 @@ static void busy(void)
     pair_close(pair);
 }
 
-/* Memory that is unmapped while it is registered; pages that may only be read any more; a file that
- * gets shorter. Hardware has the pages pinned; here the request fails, at the end whose memory it
- * is, and nobody else notices. */
+/* Memory is unmapped while it is registered, becomes read-only, or belongs to a file that gets
+ * shorter. Hardware has the pages pinned. Here the request fails at the end whose memory it is,
+ * without an effect on other QPs. */
 static void unmapped(void)
 {
     enum { LEN = 3 << 12, PART = 5000 };
@@ -423,7 +423,7 @@ static void die_of(int sig)
     _exit(sig);
 }
 
-/* Handlers, and a thread that blocks the signals. */
+/* The program installs handlers, and a thread blocks the signals. */
 static void has_signals_of_its_own(void)
 {
     const struct sigaction own = {.sa_handler = die_of};
@@ -432,7 +432,7 @@ static void has_signals_of_its_own(void)
     if (sigaction(SIGSEGV, &own, NULL) != 0 || sigaction(SIGBUS, &own, NULL) != 0 ||
         pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
         die("signals: %s", strerror(errno));
-    usleep(30000); /* the device may not see it at once (verbs/page_probe.h) */
+    usleep(30000); /* the device may notice it with a delay (verbs/page_probe.h) */
 }
 
 int main(void)

@@ -20,7 +20,7 @@
 
 static unsigned char out[MOST], in[MOST];
 
-/* What the ball looks like in a round, on its way there and back. */
+/* Returns the byte of a message at `at` in a round, on its way there or back. */
 static unsigned char ball(unsigned round, bool back, uint32_t at)
 {
     return (unsigned char)(at * 31 + round * 7 + (at >> 8) + (back ? 128 : 0));
@@ -62,12 +62,12 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
         die("ibv_post_send: %s", strerror(error));
 }
 
-/* What this side waits for: completions come in either order. A ball may be here before the SEND of
- * the last one is known to have arrived, if the acknowledgement was lost: the next one, and of the
- * next size, too. */
+/* The completions for which this side waits, in either order. If an acknowledgement was lost, the
+ * next message may arrive before the completion of the last SEND. That message may even have the
+ * next size. */
 struct wanted {
     bool sent, received;
-    uint32_t len; /* of what was received */
+    uint32_t len; /* bytes received */
 };
 
 static void wait_until(const struct endpoint *ep, struct wanted *is, const bool *this)
@@ -95,7 +95,8 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One size; a round has its receive posted before the other side can send. */
+/* Exchanges the messages of one size. The receive of a round is posted before the other side can
+ * send. */
 static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
                  struct wanted *is, bool serves, unsigned rounds, uint32_t len, double *us)
 {
@@ -149,11 +150,11 @@ int main(int argc, char **argv)
     post_recv(&ep, to);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both are ready to receive */
+    endpoint_swap(fd, &own, &peer); /* wait until both are ready to receive */
     struct wanted is = {false, false, 0};
     for (uint32_t len = 1; len <= MOST; len *= 4)
         play(&ep, from, to, &is, serves, rounds, len, us);
-    endpoint_swap(fd, &own, &peer); /* both have what they wait for */
+    endpoint_swap(fd, &own, &peer); /* wait until both have all completions */
     printf("%s: every byte came back as it should\n", serves ? "server" : "client");
     free(us);
     ibv_dereg_mr(from);

@@ -23,7 +23,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Medians, us. */
+/* Returns the medians in us. */
 static void measure(struct ibv_pd *pd, void *buf, size_t len, double *reg, double *dereg)
 {
     static double regs[TIMES_MAX], deregs[TIMES_MAX];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM events: each event of rdma_get_cm_event(3), made to happen by both ends of a connection in one
- * process. Not here, because a RoCE device on Linux has no way to it either: ROUTE_ERROR (the path
- * follows from the address, core/cma.c cma_resolve_iboe_route), MULTICAST_ERROR (a join is done at
- * once or refused by the call, cma_iboe_join_multicast), ADDR_CHANGE (only when a bond changes its
- * active slave, cma_netdev_callback).
+ * CM events: causes each event of rdma_get_cm_event(3), with both ends of a connection in one
+ * process. Three events are missing, as a RoCE device on Linux cannot cause them either:
  *
- * cm_events ADDRESS [NAME...]: an address of a device; the case "removal" needs the right to delete
- * its interface, whose name is behind a colon (removal:rnic0).
+ * - ROUTE_ERROR: the path follows from the address (core/cma.c cma_resolve_iboe_route).
+ * - MULTICAST_ERROR: a join is done at once or refused by the call (cma_iboe_join_multicast).
+ * - ADDR_CHANGE: only when a bond changes its active slave (cma_netdev_callback).
+ *
+ * cm_events ADDRESS [NAME...]: an address of a device, and the cases to run. The case "removal"
+ * needs the right to delete the interface, whose name follows a colon (removal:rnic0).
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM many: a server that waits in epoll for connections and completions of all its clients, and
- * clients, each a thread, that connect, swap one message and leave again and again: some by
- * rdma_disconnect(), some by destroying everything. Every client moves its id to another event
- * channel on the way.
+ * CM many: a server with many clients. The server waits in epoll for the connections and
+ * completions of all clients. Each client is a thread, which connects, exchanges one message and
+ * leaves, again and again. Some clients leave by rdma_disconnect(), some by destroying all objects.
+ * Every client moves its id to another event channel meanwhile.
  *
  *   cm_many [CLIENTS [TIMES]]       100, 4
  */

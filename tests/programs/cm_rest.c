@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM rest: what is left of connections that are gone, and what a device takes that has nothing to
- * do. A client and a server in one process connect, swap a message and part, again and again: then
- * there are as many descriptors and threads as before, and no more memory. After that nobody does
- * anything, while one listens, QPs are connected and a thread waits for a completion: each time it
- * prints how often a thread of the process ran, and the processor time in ticks.
+ * CM rest: checks that closed connections leave no resources behind, and measures the CPU use of an
+ * idle device. A client and a server in one process connect, exchange a message and disconnect,
+ * again and again. After that the process must have as many descriptors and threads as before, and
+ * no more memory.
+ *
+ * Then the process is idle in three situations: while it listens, while QPs are connected, and
+ * while a thread waits for a completion. Each time the program prints how often a thread of the
+ * process ran, and the CPU time in ticks.
  *
  *   cm_rest ADDRESS [TIMES [SECONDS]]       1000, 1
  *
- * (With a sanitizer memory is not compared: it keeps back what was freed.)
+ * With a sanitizer memory is not compared, as it keeps freed memory back.
  */
 #include <ctype.h>
 #include <dirent.h>

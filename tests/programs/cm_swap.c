@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Two programs over rdma_cm tell each other where their memory is (address, length, key) by SEND;
- * the client WRITEs its source buffer there, READs it back and compares.
+ * Two programs over rdma_cm send each other the address, the length and the key of their memory.
+ * The client WRITEs its source buffer to the peer's memory, READs it back and compares.
  *
  *   cm_swap server PORT            cm_swap client ADDRESS PORT [BYTES]
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM talk: does with rdma_cm what its standard input says, a command a line, and prints each event
- * with its status and the text in its private data. cm_peer.py leads it.
+ * CM talk: runs the rdma_cm commands of its standard input, one a line. Prints each event with its
+ * status and the text in its private data. cm_peer.py controls this program.
  *
  *   listen ADDRESS PORT | connect ADDRESS PORT | find ADDRESS PORT (a UD service)
  *   accept | establish | reject TEXT | disconnect | leave TEXT (reject, and end at once)

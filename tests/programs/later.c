@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Later: what the verbs header has since rdma-core 44, each used once where this system's header
- * has it (HAVE_...: rnic/verbs/CMakeLists.txt), and what the names of all releases answer, which
- * are there with every header.
+ * Later: the additions to the verbs header since rdma-core 44. Each is used once if this system's
+ * header has it (HAVE_...: rnic/verbs/CMakeLists.txt). Also checks the results of the functions of
+ * all releases, whose names exist with every header.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

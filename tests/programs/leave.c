@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Leave: a process ends right after it polled its last completion, and destroys nothing. Its peer
- * must still get its completion: an RNIC acknowledges a message before the program learns of it.
+ * Leave: a process ends right after it polled its last completion, and destroys no object. Its peer
+ * must still get its completion, as an RNIC acknowledges a message before the program gets the
+ * completion.
  *
- *   leave [TIMES [exit|now|stop|exec]]  now: by _exit(), which runs nothing of the program's
- * libraries stop: the QP first goes to ERR, as by rdma_disconnect() exec: it becomes another
- * program
+ *   leave [TIMES [exit|now|stop|exec]]
  *
- * Both sides are processes of its own.
+ * now: ends by _exit(), which runs no code of the program's libraries.
+ * stop: the QP moves to ERR first, as by rdma_disconnect().
+ * exec: the process becomes another program.
+ *
+ * Both sides are processes of this program.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Many QPs: connects so many QPs of one process in pairs (10,000 unless an argument says) and sends
- * something different over each; all are there at once. With a second argument it says when they
- * are connected, and goes on when its standard input ends. */
+/*
+ * Many QPs: connects QPs of one process in pairs (default 10,000) and sends a different message
+ * over each. All QPs exist at the same time. With a second argument the program reports when the
+ * QPs are connected, and continues when its standard input ends.
+ */
 #include "both.h"
 
 int main(int argc, char **argv)

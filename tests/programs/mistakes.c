@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mistakes: what a program is told that does the classic things wrong, each on a fresh pair of QPs
- * of one process. Prints each case with its status; exits with 1 if any is not the one the verbs
- * manual pages and the specification name.
+ * Mistakes: the errors that a program gets for typical mistakes, each on a new pair of QPs of one
+ * process. Prints each case with its status. Exits with 1 if any status differs from that of the
+ * verbs manual pages and the specification.
  */
 #include <errno.h>
 #include <pthread.h>

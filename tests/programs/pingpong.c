@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pingpong: a message goes to the peer and comes back, changed, for each size from 1 byte to 64
- * KiB; both sides compare every byte. The client prints the round trip times.
+ * Pingpong: sends a message to the peer, which returns it changed, for each size from 1 byte to
+ * 64 KiB. Both sides compare every byte. The client prints the round trip times.
  *
- *   pingpong PORT [ROUNDS]             waits for the other
- *   pingpong PORT ROUNDS HOST          and this is it
+ *   pingpong PORT [ROUNDS]             server: waits for the client
+ *   pingpong PORT ROUNDS HOST          client
  *
- * Both have to say the same number of rounds (100 unless an argument says).
+ * Both sides need the same number of rounds (default 100).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Reg time: how long ibv_reg_mr() and ibv_dereg_mr() take for 4 KiB to 1 GiB, of memory touched
- * before or not: a table for reg_time.gnuplot. Each size is registered until 50 ms have gone by, at
- * least 5 times; the median counts.
+ * Reg time: measures ibv_reg_mr() and ibv_dereg_mr() for 4 KiB to 1 GiB of memory, touched before
+ * or not. Prints a table for reg_time.gnuplot. Each size is registered for 50 ms and at least 5
+ * times, and the median is printed.
  */
 #include <sys/mman.h>
 #include <time.h>

@@ -81,7 +81,7 @@ static void bytes_read_are_still_those_written(void)
     CHECKRUN_EXPECT(alter, 1, "frame 73: payload: expected", "");
     /* The report names the rule and the command. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/b.pcap", 1,
-                    "our RNIC returns the bytes that frame 5 wrote [RC-RSP-092]\n", "");
+                    "our RNIC returns the bytes that frame 2 wrote [RC-RSP-092]\n", "");
     CHECKRUN_EXPECT(
         "$R replay --quirks linux-rxe-6.1 --side responder $T/b.pcap", 1,
         "again with: rocedrill replay --ladder --quirks linux-rxe-6.1 --side responder '", "");

@@ -428,7 +428,7 @@ static void print_trips(struct trips *trips)
     double of_bare = median(trips->of_bare, trips->cnt);
 
     printf(
-        "     round trip: bare libpcap %6.2f us, live port %6.2f us: %5.2f x (target 1.4 x; of %u "
+        "     round trip: bare libpcap %6.2f us, live port %6.2f us: %5.2f x (target 2 x; of %u "
         "pairs %.2f to %.2f)\n"
         "     with an acknowledgement each way, bare libpcap %6.2f us: %5.2f x; the live port sent "
         "%.2f frames each way\n",

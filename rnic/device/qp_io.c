@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* QP: work requests, packets, and the callbacks of the transport. */
-#include <string.h>
 #include "device/device.h"
 
 /* Returns the SRQ that the last receive WQE came from, or NULL. */

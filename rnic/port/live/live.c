@@ -22,19 +22,6 @@ struct rnic *rnic_live_lock(struct rnic_live *live)
     return live->rnic;
 }
 
-bool rnic_live_runs(struct rnic_live *live)
-{
-    bool runs;
-
-    live_take_lock(live);
-    live->reattach_at = 0;
-    pthread_mutex_unlock(&live->lock);
-    rnic_live_lock(live);
-    runs = live->attached;
-    rnic_live_unlock(live);
-    return runs;
-}
-
 void rnic_live_settle(struct rnic_live *live)
 {
     if (live->attached && live->ack_waits && live_transmit(live, false, rnic_live_now()))

@@ -207,10 +207,6 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
  * and rnic_live_open() work in the child as in the parent.
  */
 
-/* Returns whether the live device has its port. In a child of fork() it first tries to attach the
- * device again. Not locked. */
-bool rnic_live_runs(struct rnic_live *live);
-
 /* Registers the fork handlers of this module. A module whose own fork handlers take locks calls
  * this first if it opens and closes live devices under those locks. At a fork, the locks of the
  * handlers registered last are taken first (pthread_atfork(3)). */

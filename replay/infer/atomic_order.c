@@ -68,7 +68,7 @@ void atomic_order_free(struct atomic_order *o)
  * ------------------------------------------------------------------------------------
  */
 
-/* Applies a WRITE's bytes to a word. */
+/* Copies the bytes of a WRITE that overlap a memory word into that word. */
 static void store_bytes(struct atomic_word *word, const struct shared_write *w)
 {
     uint8_t bits[8], mask[8];
@@ -76,8 +76,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(bits, &word->bits, 8);
     memcpy(mask, &word->mask, 8);
     for (unsigned i = 0; i < 8; i++) {
-        uint64_t at = word->va + i - w->va; /* wraps to a large offset if the byte is before the
-                                             * write */
+        uint64_t at = word->va + i - w->va; /* `at` wraps to a large offset if the byte is before
+                                             * the WRITE */
 
         if (at >= w->len)
             continue;
@@ -127,7 +127,7 @@ static void undo_writes(struct atomic_order *o, size_t undo)
     }
 }
 
-/* Returns the index of the first word that a write may change. */
+/* Returns the index of the first word that the write may change. */
 static size_t first_word(const struct atomic_order *o, const struct shared_write *w)
 {
     uint64_t from = w->va < 7 ? 0 : w->va - 7;
@@ -145,8 +145,8 @@ static size_t first_word(const struct atomic_order *o, const struct shared_write
     return low;
 }
 
-/* Applies a write to all words that it changes. Returns false and changes no word if the write
- * cannot be next. */
+/* Applies a write to all words that it changes. Returns false and changes no word if an atomic
+ * of the write found another value. */
 static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
@@ -171,7 +171,8 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 /* ---- the search --------------------------------------------------------------------------------
  */
 
-/* Returns whether no other direction has a remaining write that must be executed earlier. */
+/* Returns whether the next write of direction `run` may be executed now: no other direction has
+ * a write left that must be executed earlier. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
     const struct shared_write *w = o->write[o->head[run]];
@@ -182,13 +183,13 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
     return true;
 }
 
-/* Returns the direction to try after `last` at a place, in capture order, or SIZE_MAX if none is
- * left. */
+/* Returns the direction whose write the search tries next, in capture order. `last` is the
+ * direction tried before at this place in the order. Returns SIZE_MAX if no direction is left. */
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
     const struct shared_write *before =
-        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* the write that was tried last and
-                                                            * undone */
+        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* write of direction `last`, which
+                                                            * was tried and undone */
     size_t best = SIZE_MAX;
 
     for (size_t r = 0; r < o->dir_cnt; r++) {

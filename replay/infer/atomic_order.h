@@ -9,7 +9,7 @@
 
 #include "infer/shared_memory.h"
 
-/* A word of memory. Only the bytes in `mask` are known. */
+/* Memory word whose value the search follows. Only the bits in `mask` are known. */
 struct atomic_word {
     uint32_t rkey;
     uint64_t va;
@@ -17,45 +17,46 @@ struct atomic_word {
     uint64_t mask;
 };
 
-/* The state of a word before a change, to undo that change. */
+/* Value of a word before a change, kept so that the search can undo the change. */
 struct atomic_undo {
     size_t word;
     uint64_t bits;
     uint64_t mask;
 };
 
-/* One place in the order that the search is trying. */
+/* Place in the order of writes that the search has filled. */
 struct atomic_trial {
-    size_t dir;  /* direction whose write is tried at this place */
-    size_t undo; /* number of changes made before this place */
+    size_t dir;  /* direction whose write is at this place in the order */
+    size_t undo; /* number of changes made before this write */
 };
 
 struct atomic_order {
     const struct session *session;
-    struct atomic_word *word; /* sorted by key and address */
+    struct atomic_word *word; /* memory words, sorted by R_Key and address */
     size_t word_cnt;
     const struct shared_write *
-        *write; /* all writes to these words, grouped by direction, in order */
+        *write; /* all writes to the words, grouped by direction, each group in PSN order */
     size_t write_cnt;
     size_t dir_cnt;
-    size_t *head; /* next index in `write`, per direction */
+    size_t *head; /* for each direction: index in `write` of its next write */
     size_t *end;
-    struct atomic_trial *trial; /* one for each write */
+    struct atomic_trial *trial; /* one element for each write */
     struct atomic_undo *undo;
     size_t undo_cnt;
     size_t undo_cap;
 };
 
-/* Initializes a search with words of unknown value and writes in any order. Becomes the owner of
- * both arrays. Returns 0, or -1 if out of memory. Call atomic_order_free() in both cases. */
+/* Initializes a search for an order of the writes `op`. The initial values of the words are
+ * unknown. The search becomes the owner of both arrays. Returns 0, or -1 if out of memory. Call
+ * atomic_order_free() in both cases. */
 int atomic_order_init(struct atomic_order *order, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
                       size_t cnt);
 void atomic_order_free(struct atomic_order *order);
 
-/* Searches an order that fits all responses, and returns whether there is one. Then trial[n].dir is
- * the direction of the n-th write. Adds the steps of the search to *effort, and gives up at
- * `limit`. */
+/* Searches an order of the writes that fits all responses. Returns whether there is an order;
+ * trial[n].dir is then the direction of its n-th write. Adds the steps of the search to *effort,
+ * and gives up at `limit`. */
 bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

@@ -6,48 +6,53 @@
 #include "flow/flow.h"
 #include "wire/codes.h"
 
-/* Memory of the observer: more than it needs for the largest trace, so that it evicts nothing. */
+/* Memory limit of the flow observer in bytes. The largest trace needs less, so the observer
+ * evicts nothing. */
 #define FLOW_BYTES_MAX (UINT64_C(8) << 30)
 
 #define GROUP_NONE UINT32_MAX
 
-/* Unpaired groups that are looked at, because each look reads all flows. */
+/* Limit of the unpaired groups for which pair_alone() searches responses. Each search reads all
+ * flows. */
 #define PAIR_ALONE_MAX 64u
 
-/* One use of a QP pair, from its first frame on. */
+/* One use of a QP pair, from the first frame of the connection to QP reuse. */
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
     uint32_t req_frame, rep_frame;
-    bool cm; /* REQ and REP set it up */
+    bool cm; /* captured REQ and REP of the connection manager set up the QPs */
     uint8_t active_side;
     struct roce_cm_req req;
     struct roce_cm_rep rep;
 };
 
-/* The packets that become one direction: requests of one direction, responses of the other. */
+/* Packets that become one direction: the requests of one QP and the responses of the other. */
 struct group {
     uint32_t conn_index;
-    uint8_t side;                 /* the requester */
-    const struct qp_use *use;     /* NULL: before any use that the observer reported */
-    uint32_t first;               /* first packet that the requester sent: index into trace.pkt */
-    uint32_t req_flow, resp_flow; /* KEYMAP_NONE until seen */
-    bool requests;                /* it has an undamaged request */
-    bool begins;                  /* ... that begins a message */
+    uint8_t side;                 /* side of the connection that sends the requests */
+    const struct qp_use *use;     /* use of the QP pair, or NULL before the first use that the
+                                   * observer reported */
+    uint32_t first;               /* index into trace.pkt of the first packet that the requester
+                                   * sent */
+    uint32_t req_flow, resp_flow; /* flows of requests and of responses, KEYMAP_NONE until one of
+                                   * their packets was found */
+    bool requests;                /* the group has an undamaged request */
+    bool begins;                  /* the group has an undamaged request that begins a message */
     uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
 };
 
 struct finder {
     const struct trace *trace;
     struct roce_flow *flow;
-    struct roce_flow_owner *owner; /* per packet of the trace */
-    uint32_t *group_of;            /* per packet of the trace: index into `group` */
-    struct qp_use *use;            /* sorted by connection, then frame */
+    struct roce_flow_owner *owner; /* one element for each packet of the trace */
+    uint32_t *group_of;            /* for each packet of the trace: index into `group` */
+    struct qp_use *use;            /* uses of QP pairs, sorted by connection, then by first frame */
     size_t use_cnt;
     size_t use_cap;
     bool no_memory;
-    uint8_t *self;      /* per connection: the QP is connected to itself */
-    struct keymap keys; /* {connection, index of its use, requester's side} */
+    uint8_t *self;      /* for each connection: the QP is connected to itself */
+    struct keymap keys; /* keys of the groups: {connection, index of its use, requester's side} */
     struct group *group;
     size_t group_cap;
 };
@@ -82,7 +87,7 @@ static void note_use(void *user, const struct roce_flow_use *use)
     }
 }
 
-/* Notes QPs that are connected to themselves: both directions have one direction then. */
+/* Notes a QP that is connected to itself. Its two flows belong to one direction. */
 static void note_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct finder *f = user;
@@ -107,8 +112,9 @@ static const struct trace_packet *packet_of(const struct trace *trace, uint32_t 
     return low < trace->cnt && trace->pkt[low].frame == frame ? &trace->pkt[low] : NULL;
 }
 
-/* Returns whether a frame is a request that begins a message. A reuse that begins otherwise is only
- * inferred from a response, which may be wrong itself: the comparison reports that. */
+/* Returns whether a frame is a request that begins a message. A QP reuse that begins with
+ * another packet is inferred from a response only. That response may be wrong, which the
+ * comparison reports. */
 static bool begins_message(const struct trace *trace, uint32_t frame)
 {
     const struct trace_packet *p = packet_of(trace, frame);
@@ -125,8 +131,9 @@ static int use_cmp(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Gives packets that the observer could not place to the connection that the packets of their flow
- * before them, or else after them, belong to. */
+/* Assigns each packet that the observer assigned to no connection. The packet joins the
+ * connection of the previous packet of its flow, or of the next one. Returns false if out of
+ * memory. */
 static bool place_damaged(struct finder *f)
 {
     struct roce_flow_owner *last = malloc((f->trace->flows.cnt + 1) * sizeof(*last));
@@ -149,7 +156,8 @@ static bool place_damaged(struct finder *f)
     return true;
 }
 
-/* Feeds all packets to the observer and fills in `owner` and `use`. */
+/* Feeds all packets to the observer and fills in `owner` and `use`. Returns false if out of
+ * memory. */
 static bool observe_trace(struct finder *f)
 {
     size_t cnt = 0;
@@ -196,8 +204,7 @@ static bool observe_trace(struct finder *f)
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-/* Returns the number of uses that begin before or at a frame of the connection or of one with a
- * smaller number. */
+/* Returns the number of elements of `use` that sort before or at (conn_index, frame). */
 static size_t uses_to(const struct finder *f, uint32_t conn_index, uint32_t frame)
 {
     size_t low = 0, high = f->use_cnt;
@@ -214,7 +221,7 @@ static size_t uses_to(const struct finder *f, uint32_t conn_index, uint32_t fram
     return low;
 }
 
-/* Returns the group of a use of a connection whose requester is `side`; NULL without memory. */
+/* Returns the group of requester `side` in one use of a connection, or NULL if out of memory. */
 static struct group *group_at(struct finder *f, struct roce_flow_owner owner, uint8_t side,
                               size_t use)
 {
@@ -239,7 +246,7 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     return &f->group[at];
 }
 
-/* Puts a packet into the group of its direction. Returns false without memory. */
+/* Puts a packet into the group of its direction. Returns false if out of memory. */
 static bool group_packet(struct finder *f, uint32_t idx)
 {
     const struct trace_packet *p = &f->trace->pkt[idx];
@@ -261,7 +268,7 @@ static bool group_packet(struct finder *f, uint32_t idx)
     if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
         *(response ? &g->resp_flow : &g->req_flow) = p->flow;
     if (p->flow != (response ? g->resp_flow : g->req_flow))
-        return true; /* altered: of another service than the rest of its direction */
+        return true; /* opcode altered: the service differs from the direction's */
     if (!response && !p->dropped) {
         g->requests = true;
         g->begins |= roce_opcode_is_request(op) && roce_opcode_starts(op);
@@ -297,8 +304,9 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
     return found;
 }
 
-/* Gives requests without responses the responses of the only other flow between the two hosts. The
- * observer leaves them unpaired if the responses do not fit; the comparison reports why. */
+/* Pairs a group of requests without responses with the only other flow between the two hosts.
+ * The observer leaves the group unpaired if the responses do not fit. The comparison then
+ * reports the difference. */
 static void pair_alone(struct finder *f)
 {
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {
@@ -365,8 +373,8 @@ static int group_cmp(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Makes a direction of each group that has requests, one of which begins a message, and responses.
- */
+/* Makes a direction of each group that has a request which begins a message, and responses.
+ * Returns false if out of memory. */
 static bool build_directions(struct connections *connections, struct finder *f)
 {
     struct group **order = calloc(f->keys.cnt + 1, sizeof(*order));
@@ -396,7 +404,7 @@ static bool build_directions(struct connections *connections, struct finder *f)
     return connections->dir_cnt == cnt || connections->dir_cnt > DIRECTIONS_MAX;
 }
 
-/* Fills the directions with their packets, and `unassigned` with the others. */
+/* Adds each packet to its direction, or to `unassigned`. Returns false if out of memory. */
 static bool assign_packets(struct connections *connections, struct finder *f)
 {
     for (uint32_t i = 0; i < f->trace->cnt; i++) {
@@ -419,7 +427,8 @@ static bool assign_packets(struct connections *connections, struct finder *f)
     return true;
 }
 
-/* Counts packets of a flow, the first being `frame`, that are not replayed. */
+/* Adds packets of a flow to the packets that are not replayed. `frame` is the first of them.
+ * Returns false if out of memory. */
 static bool add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
                              size_t packets, const char *reason)
 {
@@ -451,11 +460,11 @@ static bool list_skipped(struct connections *connections, const struct finder *f
 {
     for (uint32_t i = 0; i < f->trace->flows.cnt; i++) {
         const struct trace_flow *flow = &f->trace->flow[i];
-        size_t cnt[2] = {0, 0}; /* requests, responses */
+        size_t cnt[2] = {0, 0}; /* number of requests, number of responses */
         uint32_t first[2] = {0, 0};
 
         if (flow->svc == ROCE_SVC_UC || flow->svc == ROCE_SVC_UD)
-            continue; /* engine/dgram_stream.h */
+            continue; /* engine/dgram_stream.h replays UC and UD flows */
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
             bool response = trace_acknowledged(flow->svc) && is_response(p);

@@ -18,19 +18,20 @@
 #include "base/error.h"
 #include "infer/trace.h"
 
-/* Attributes that the captured REQ and REP of the connection manager set for a direction. */
+/* Attributes of the requester's QP from the captured REQ and REP of the connection manager. */
 struct recorded_cm {
     bool present;
-    uint32_t peer_qpn;  /* the requester's QP */
-    uint32_t psn;       /* of the first request */
-    uint32_t mtu;       /* bytes, 0 if the code was reserved */
-    uint32_t resources; /* responder resources granted: READs and atomics in flight */
-    bool timed;         /* the next three members are valid */
-    uint8_t timeout, retry_cnt, rnr_retry; /* of the requester's QP, as in ibv_modify_qp() */
+    uint32_t peer_qpn;  /* QP number of the requester */
+    uint32_t psn;       /* PSN of the first request */
+    uint32_t mtu;       /* path MTU in bytes, 0 if its code was reserved */
+    uint32_t resources; /* responder resources granted: limit of READs and atomics in flight */
+    bool timed;         /* timeout, retry_cnt and rnr_retry are valid */
+    uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester's QP, in the codes of
+                                            * ibv_modify_qp() */
 };
 
 struct recorded_direction {
-    uint32_t conn_index; /* number of the connection, as `rocedrill check` prints it */
+    uint32_t conn_index; /* number of the connection, as `rocedrill check` prints the number */
     uint8_t side;        /* side of the connection that is the requester: 0 or 1 */
     uint32_t req_flow;   /* trace flow from requester to responder */
     uint32_t resp_flow;  /* trace flow from responder to requester */
@@ -38,7 +39,8 @@ struct recorded_direction {
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool after_gap;   /* this is the stretch after a gap in the captured requests: split_at_gap.h */
+    bool after_gap;   /* the direction is the part of a connection after a gap in the captured
+                       * requests (split_at_gap.h) */
     uint32_t gap_psn; /* first PSN of the gap, if after_gap */
     uint32_t gap_after_frame; /* last frame before the gap, if after_gap; 0 if there is none */
 };
@@ -46,16 +48,16 @@ struct recorded_direction {
 /* Packets of a trace flow that are in no direction. */
 struct skipped_flow {
     uint32_t flow;
-    uint32_t frame; /* frame number of the first packet */
+    uint32_t frame; /* frame number of the first packet in no direction */
     size_t packets;
     const char *reason; /* static string: the reason why the packets are in no direction */
 };
 
-/* Limit of directions. Each direction becomes a QP of our RNIC. */
+/* Limit of directions. Our RNIC needs one QP for each direction. */
 #define DIRECTIONS_MAX 16384u
 
 struct connections {
-    struct recorded_direction *dir; /* in the order of their first packets */
+    struct recorded_direction *dir; /* directions, in the order of their first packets */
     size_t dir_cnt;
     size_t dir_cap;
     struct skipped_flow *skip;

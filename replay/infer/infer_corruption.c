@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-/* Returns whether a READ requests the end of the READ before it once more (R112): its PSN is one
- * that the other takes, not one that was sent. */
+/* Returns whether a READ requests only the last part of the previous READ again (R112). The PSN
+ * of the repeated READ was captured before as a response PSN only. Stores the RETH of a READ in
+ * *before. */
 static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
     struct roce_reth last = *before;
@@ -22,7 +23,7 @@ static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct
 void infer_corruption(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN, rnr = INT64_MIN;
-    int64_t last = -1; /* event of the latest sign of loss */
+    int64_t last = -1; /* event of the latest sign of loss: a retransmission or a sequence NAK */
     struct roce_reth read = {0};
     bool tail;
 
@@ -52,7 +53,7 @@ void infer_corruption(struct inferred_setup *s)
         }
         if (event->rel > high) {
             high = event->rel;
-            rnr = INT64_MIN; /* it has been retransmitted, and all after it */
+            rnr = INT64_MIN; /* request after the RNR NAK was retransmitted */
         }
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -76,8 +77,8 @@ static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
     return roce_psn_cnt(pkt.reth.dma_len, s->mtu);
 }
 
-/* Returns whether good answers have shown all executed up to PSN `high`, and brought all that was
- * asked for; `data` has room for a byte for each PSN from 0 on. */
+/* Returns whether undamaged responses show that all requests up to PSN `high` were executed, and
+ * contain all requested data. `data` has one byte for each PSN from 0 to `high`, all 0. */
 static bool covers_all_data(const struct inferred_setup *s, int64_t high, uint8_t *data)
 {
     int64_t executed = INT64_MIN;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Infer corruption: decides which damaged packets their receivers accepted. A conformant receiver
- * drops a packet with a wrong ICRC or form, so its contents are retransmitted. If they never were,
- * the requester must have accepted the damaged response.
+ * drops a packet with a wrong ICRC or form, so the sender retransmits its contents. If no
+ * retransmission was captured, the requester must have accepted the damaged response.
  */
 #ifndef REPLAY_INFER_INFER_CORRUPTION_H
 #define REPLAY_INFER_INFER_CORRUPTION_H
 
 #include "infer/infer_setup.h"
 
-/* Sets pkt_event.usable and counts damaged and retransmitted packets. The only damaged packet of
- * a connection is usable if it is a response and no retransmission follows. */
+/* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. The only
+ * damaged packet of a connection is usable if it is a response and no retransmission follows. */
 void infer_corruption(struct inferred_setup *setup);
 
-/* Clears pkt_event.usable of a damaged response if other responses cover it, so that the
- * requester had no reason to retransmit. Needs the path MTU. Returns false without memory. */
+/* Clears pkt_event.usable of a damaged response if other responses contain its data. The
+ * requester then had no reason to retransmit. Needs the path MTU. Returns false if out of
+ * memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);
 
-/* Returns whether the request at `gap` was captured damaged and never retransmitted. Then no
- * packet is missing, and the comparison reports the damage. */
+/* Returns whether the request with rel `gap` was captured damaged and never retransmitted. No
+ * packet is then missing in the capture, and the comparison reports the damage. */
 bool infer_corruption_hides(const struct inferred_setup *setup, int64_t gap);
 
 #endif

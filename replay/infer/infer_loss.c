@@ -5,27 +5,27 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* How many packets before and after a sequence NAK are looked at. */
+/* Number of packets searched before and after a sequence NAK. */
 #define LOST_WINDOW (1u << 15)
 
-/* A NAK that arrives is obeyed sooner than this, even by software in a busy guest; a requester that
- * waits longer has not got it, but goes back by its timer, which is tens of milliseconds and more
- * by default (67 ms for timeout 14). */
+/* Longest time, ns, from a NAK to the retransmission that it causes, even by software in a busy
+ * guest. A requester that retransmits later did not receive the NAK: its ACK timeout expired, by
+ * default after 67 ms (code 14). */
 #define OBEYED_NS 20000000u
 
-/* A silence is so many times as long as a response takes. */
+/* Shortest gap without responses that counts as silence, in multiples of the response time. */
 #define SILENCE 8u
 
-/* Each look whether a response is one that shows requests executed may take LOST_WINDOW events. */
+/* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* A response may be so much, one part in this, quicker than the quickest that is certain. */
+/* Jitter of response times: a response may be faster than the fastest certain one by 1/JITTER. */
 #define JITTER 8u
 
-/* In place of an event: there are several copies. */
+/* Used as an event number: the request has several copies. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
-/* NAKs after which the responder's QP is in error. */
+/* Returns whether the event is a NAK after which the responder's QP is in the error state. */
 static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 {
     return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
@@ -35,8 +35,8 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
-/* Finds the NAK that ended the connection: no later response shows that its request was executed.
- */
+/* Finds the NAK that ended the connection. No later response shows that the NAKed request was
+ * executed. */
 static void find_refusal(struct inferred_setup *s)
 {
     int64_t later = INT64_MIN;
@@ -48,7 +48,7 @@ static void find_refusal(struct inferred_setup *s)
 
         if (!event->response || !event->usable || event->before_first)
             continue;
-        /* Keys are checked where they stand, in the packet that begins the message (R084). */
+        /* The responder checks an R_Key only in the packet that begins the message (R084). */
         if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
              e->msg_first == (uint32_t)(e - s->req)))
@@ -58,7 +58,8 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
-/* An RNR NAK says that its request found no receive WQE, and neither did earlier copies of it. */
+/* Marks each request that found no receive WQE: the request of an RNR NAK and all its earlier
+ * copies. Counts the RNR NAKs and finds their timer code. Returns false if out of memory. */
 static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
@@ -85,7 +86,8 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* Returns the event with which the requester goes back next after a response, or EVENT_NONE. */
+/* Returns the event of the next retransmission after a response, or EVENT_NONE. A request is a
+ * retransmission if its PSN is at most `high` or that of a request between. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -98,16 +100,16 @@ static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64
     return EVENT_NONE;
 }
 
-/* Returns whether a request came soon enough after a response to be the requester's reaction to it.
- */
+/* Returns whether a request followed a response soon enough to be the requester's reaction to
+ * the response. */
 static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
     return event_packet(s, request)->time - event_packet(s, answer)->time <= OBEYED_NS;
 }
 
-/* Returns whether the requester went back to the NAKed PSN after this NAK. It may also go back to
- * the next PSN if the capture lacks the copy of the NAKed one, or the capture may end before the
- * requester could react. */
+/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. Unless `exactly`,
+ * two more cases count. The retransmission may begin at the next PSN, if the capture lacks the
+ * copy of the NAKed one. The capture may end before the requester could react. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -120,7 +122,8 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
     if (exactly || high == rel)
-        return false; /* another PSN is missing already, or nothing came too early */
+        return false; /* another PSN is missing already, or no out-of-order request caused the
+                       * NAK */
     back = goes_back(s, nak, high);
     if (back != EVENT_NONE)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -130,7 +133,7 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
     return true;
 }
 
-/* Returns the event of the first copy of a request after an event, or EVENT_NONE. */
+/* Returns the event of the first copy of request `rel` after an event, or EVENT_NONE. */
 static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event < LOST_WINDOW; i++)
@@ -139,12 +142,16 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
     return EVENT_NONE;
 }
 
-/* The least time in which a response came to a request that was captured once by then: the way from
- * here to the responder and back. 0 if there is none. */
+/* Sets min_response_ns to the shortest time from a request to its response, or to 0 if unknown.
+ * Uses only requests with one captured copy. The time is that of the path from the capture point
+ * to the responder and back. Returns false if out of memory. */
 static bool find_quickest(struct inferred_setup *s)
 {
-    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* per request packet */
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* data, ACKs */
+    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: event
+                                                                * of its only copy so far,
+                                                                * EVENT_NONE or SENT_TWICE */
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* shortest time of responses with
+                                                                * data, and of ACKs; ns */
 
     if (!copy)
         return false;
@@ -166,7 +173,7 @@ static bool find_quickest(struct inferred_setup *s)
                 best[ack] = took;
         }
     }
-    /* ACKs may wait, data does not. */
+    /* Prefer the time of data: a responder may delay ACKs (delayed ACK), but not READ responses. */
     if (best[0] == UINT64_MAX)
         best[0] = best[1];
     s->min_response_ns = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
@@ -174,8 +181,8 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether response `i` came soon after request `copy`, after a much longer time without any
- * response. Then no earlier request was still waiting for a response. */
+/* Returns whether response `i` followed request `copy` quickly, after a much longer time without
+ * responses. No earlier request was then still waiting for a response. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_packet(s, copy)->time;
@@ -187,8 +194,7 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
 }
 
 /* Returns whether response `i` answers a READ or an atomic that was repeated after event `from`.
- * The response must not be earlier than any response can be. Its MSN must be certain at this
- * position of the response (R103). */
+ * Returns true only if the position of the response makes its MSN certain (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
 {
@@ -200,7 +206,8 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    /* Copies before the executed one were out of order, so the responder did not answer them. */
+    /* Ignore copies before the executed one: they were out of order, so the responder sent no
+     * response to them. */
     for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
         if (s->event[k].response) {
             answers += s->event[k].rel == s->event[i].rel && /* counts damaged responses too */
@@ -218,8 +225,9 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     return repeated && answers >= copies;
 }
 
-/* Returns whether a response after event `from` shows that `rel` was executed before its next copy
- * at event `to`. A response so soon after `to` that the copy cannot have caused it counts too. */
+/* Returns whether a response after event `from` shows that request `rel` was executed before its
+ * next copy at event `to`. A response after `to` counts if it is too early to be caused by that
+ * copy. */
 static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     for (uint32_t i = from + 1;
@@ -231,11 +239,12 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
 }
 
 /*
- * Returns the request packet that the MSN of response `i` shows as lost between the capture
- * point and the responder, or req_cnt if there is none. `i` answers a repeated READ or atomic,
- * and its MSN counts fewer messages than were captured before the repetition. The first message
- * that the MSN does not count was lost if it was retransmitted and no response in between shows
- * its execution.
+ * Returns the request packet that was lost between the capture point and the responder, as the MSN
+ * of response `i` shows, or req_cnt.
+ *
+ * Response `i` answers a repeated READ or atomic. Its MSN counts fewer messages than were captured
+ * before the repetition. The first message that the MSN does not count was lost if two conditions
+ * hold. The requester retransmitted the message, and no response in between shows its execution.
  */
 static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
                         const uint32_t *executed, int64_t proved)
@@ -258,7 +267,7 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Returns whether what a NAK requests is retransmitted sooner than an RNR NAK would allow. */
+/* Returns whether the NAKed request was retransmitted earlier than an RNR NAK would allow. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
@@ -267,20 +276,21 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
            event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
-/* A sequence NAK for a PSN that, from what was captured, had been executed: that copy was lost on
- * its way from here to the responder. Only where nothing before shows that it was executed, and the
- * requester then sent it again. */
+/* Finds requests lost between the capture point and the responder. Evidence is a sequence NAK
+ * for a PSN that, judged by the capture, was executed already. No earlier response may show that
+ * execution, and the requester must retransmit the PSN. Returns false if out of memory. */
 static bool find_lost(struct inferred_setup *s)
 {
     uint32_t *executed =
-        malloc((s->req_cnt + 1) * sizeof(*executed)); /* step, per request packet */
+        malloc((s->req_cnt + 1) * sizeof(*executed)); /* for each request packet: event of the
+                                                       * copy that was executed */
     uint64_t effort = 0;
-    uint32_t waiting =
-        EVENT_NONE;          /* copy of the expected one that found no receive WQE, if it came */
-    size_t asked = SIZE_MAX; /* request packet of which a copy was lost last */
+    uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
+                                    * or EVENT_NONE */
+    size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
-    size_t next = 0;      /* request packet that the responder expects */
-    bool stalled = false; /* a later one came instead */
+    size_t next = 0;      /* index of the request packet that the responder expects */
+    bool stalled = false; /* a request after `next` was captured first (out of order) */
 
     if (!executed)
         return false;
@@ -322,7 +332,8 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         }
         e = request_at(s, event->rel);
-        /* Asked for before it could be refused, as something came after it. */
+        /* The sequence NAK excludes an RNR NAK for the waiting copy: the copy was lost before
+         * the responder could refuse it. A later request caused the NAK. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             s->event[waiting].lost = true;
@@ -332,12 +343,14 @@ static bool find_lost(struct inferred_setup *s)
         if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
             (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
             continue;
-        /* The NAK was drawn by what followed the copy that was lost before: this one arrived. */
+        /* Ignore this NAK: a request sent after the earlier lost copy caused it, and the second
+         * copy arrived. */
         if ((size_t)(e - s->req) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
-        /* What came after it arrived too early: look at that again. */
+        /* Requests captured after the lost copy were out of order at the responder, so scan them
+         * again. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))
             break;
@@ -348,8 +361,8 @@ static bool find_lost(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether a copy of the request packet's request was captured so soon after the event that
- * the two may just have been turned round. */
+/* Returns whether a copy of request packet `e` was captured so soon after the event that the
+ * capture point may have swapped the two. */
 static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -362,10 +375,14 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
     return false;
 }
 
-/* Returns whether a response shows executed what it says. It may have been altered: so its PSN and
- * its MSN have to agree, requests up to there to have been captured, its kind to be that of its
- * request, and the requester not to do the contrary: go back to what was acknowledged, or elsewhere
- * than a NAK says. */
+/*
+ * Returns whether a response proves the executions that it shows. An altered response proves
+ * nothing, so four conditions must hold.
+ *
+ * Its PSN and MSN agree. The requests up to its PSN were captured. Its kind fits the request. The
+ * requester's reaction fits: it does not retransmit acknowledged requests, and after a NAK it
+ * retransmits the NAKed PSN.
+ */
 static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
     const struct request_pkt *e = request_at(s, event_executed_to(s, event));
@@ -379,7 +396,8 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
         return trace_draws_read_response(event_opcode(s, e->event)->kind);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(event_opcode(s, e->event));
-    /* Inside a message the MSN tells nothing. */
+    /* An ACK inside a message repeats the MSN of the previous message, so that MSN proves
+     * nothing. */
     if (event_is_syndrome(s, event, ROCE_SYN_ACK) && !event_packet(s, e->event)->ackreq &&
         event_packet(s, event)->msn == request_table_msn(s, expected - 1))
         return false;
@@ -391,10 +409,11 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     return (s->event[back].rel == rel) == event_is_nak(s, event);
 }
 
-/* Responses that show executed what no captured copy of its request came before. */
+/* Finds requests that a response shows as executed before any copy of them was captured. Adds
+ * them to executed_unseen. Returns false if out of memory. */
 static bool find_ahead(struct inferred_setup *s)
 {
-    size_t next = 0; /* request packet that the responder expects */
+    size_t next = 0; /* index of the request packet that the responder expects */
     int64_t high = INT64_MIN;
     unsigned looks = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Infer loss: reads off the recorded responses which NAK ended the connection, which requests
- * found no receive WQE, and which never reached the responder.
+ * Infer loss: finds in the recorded responses which NAK ended the connection, which requests found
+ * no receive WQE, and which requests never reached the responder.
  */
 #ifndef REPLAY_INFER_INFER_LOSS_H
 #define REPLAY_INFER_INFER_LOSS_H
@@ -14,8 +14,8 @@
 #define REORDER_MAX_PACKETS 16u
 
 /* Sets fatal_nak, rnr_code, rnr_naks, executed_unseen and min_response_ns of the setup, and
- * no_recv_wqe and lost of each event. Needs the request table and the MSN base. Returns false
- * without memory. */
+ * no_recv_wqe and lost of each event. Needs the request table and the MSN base. Returns false if
+ * out of memory. */
 bool infer_loss(struct inferred_setup *setup);
 
 #endif

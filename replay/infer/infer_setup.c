@@ -10,23 +10,24 @@
 #include "infer/match_responses.h"
 #include "infer/setup_override.h"
 
-/* READs that request much more than the capture holds cannot be compared, only exhaust us. */
+/* Limits of the bytes requested by READs: READ_FREE bytes, or READ_RATIO times the size of the
+ * capture. Responses to more cannot be in the capture and would exhaust our memory. */
 #define READ_FREE  (UINT64_C(64) << 20)
 #define READ_RATIO 64
 
-/* Limit of the requests that may be retransmissions before the first new request. */
+/* Limit of the requests at the start of the capture that may be retransmissions. */
 #define FIRST_TRIES 256
 
 /* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* How close below its wrap an MSN base is not believed on the word of one response. */
+/* An MSN base that only one response shows is ignored if it is less than this below the wrap. */
 #define MSN_WRAP 0x10000u
 
-/* Limit of the different MSN bases that may compete. */
+/* Limit of the different MSN bases that are counted. */
 #define BASES_MAX 64
 
-/* Returns the PSN up to which a response shows that all requests arrived, executed or refused. */
+/* Returns the last PSN whose request a response shows as received, whether executed or refused. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
@@ -35,8 +36,8 @@ static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 /* ---- events -------------------------------------------------------------------------------------
  */
 
-/* Returns whether a response captured before the event shows that its request had been sent before.
- */
+/* Returns whether a response captured before request `event` acknowledges its PSN. The request
+ * is then a retransmission. */
 static bool answered_before(const struct inferred_setup *s, uint32_t event)
 {
     roce_psn psn = roce_psn_of(event_packet(s, event)->psn);
@@ -48,7 +49,8 @@ static bool answered_before(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* PSNs counted from the first request that begins a message. */
+/* Sets pkt_event.rel of each event: its PSN counted from the first request that begins a
+ * message, without wrap. Prefers a request that is not a retransmission. */
 static void number_steps(struct inferred_setup *s)
 {
     roce_psn at = {0};
@@ -62,7 +64,8 @@ static void number_steps(struct inferred_setup *s)
         if (s->event[i].response || s->event[i].damaged || !roce_opcode_is_request(op) ||
             !roce_opcode_starts(op))
             continue;
-        /* A capture may begin with a retransmission; where all are, the first has to do. */
+        /* The capture may begin with a retransmission. If all requests may be retransmissions,
+         * use the last one tried. */
         if (!begun || answered_first) {
             answered_first =
                 !s->recorded->cm.present && tries++ < FIRST_TRIES && answered_before(s, i);
@@ -89,7 +92,8 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* The first request may have been lost before the capture: the responder then requests it. */
+/* Sets setup.first. The first request may have been lost before the capture point. The
+ * responder's sequence NAK then requests it, and `first` is negative. */
 static void find_first(struct inferred_setup *s)
 {
     s->first = 0;
@@ -112,8 +116,9 @@ static void find_first(struct inferred_setup *s)
     }
 }
 
-/* What belongs to messages from before the first one replayed. Its answers come before all others,
- * so that a wrong PSN in a later one is not taken for that. */
+/* Marks the packets of messages before the first one replayed. Responses to those messages
+ * precede all other responses. A later response with such a PSN has a wrong PSN, which the
+ * comparison reports. */
 static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;
@@ -165,7 +170,8 @@ static void find_pkey(struct inferred_setup *s)
     uint16_t pkey = 0;
     uint32_t votes = 0;
 
-    /* The value most responses carry: they have the responder's own (R045). Majority vote. */
+    /* Choose the P_Key of most responses, because they carry the responder's own P_Key (R045).
+     * The algorithm is a majority vote. */
     for (int want_response = 1; want_response >= 0 && votes == 0; want_response--) {
         for (uint32_t i = 0; i < s->event_cnt; i++) {
             if (s->event[i].response != (want_response == 1) || !s->event[i].usable)
@@ -221,19 +227,20 @@ static void find_msn(struct inferred_setup *s)
         s->msn = bases[best].base;
         s->msn_votes = bases[best].votes;
     }
-    /* One answer alone may begin in the middle, but not just before the MSN wraps: that is a first
-     * answer that counts too little. */
+    /* An MSN base that only one response shows is accepted, because a capture may begin inside a
+     * connection. Just below the wrap it is wrong: that response is the first and counts too few
+     * messages. */
     if (s->msn_votes == 1 && !s->recorded->after_gap && s->msn > ROCE_PSN_MASK - MSN_WRAP)
         s->msn = 0;
     if (s->recorded->cm.present)
-        s->msn = 0; /* the capture saw the connection begin (R102) */
-    /* What counts messages of ours is no response to earlier ones. */
+        s->msn = 0; /* the capture contains the start of the connection (R102) */
+    /* A response whose MSN counts messages of this direction does not answer an earlier message. */
     for (uint32_t i = 0; i < s->event_cnt; i++)
         if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
             roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
             s->event[i].before_first = false;
-    /* R103: a READ First may carry the MSN before or after the READ is counted. */
+    /* A READ response First may have the MSN before or after the READ is counted (R103). */
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint32_t own;
 
@@ -271,8 +278,9 @@ static unsigned access_of(const struct inferred_setup *s, const struct request_p
     }
 }
 
-/* The bytes an request packet's RETH or AtomicETH requests: the whole message at its first packet;
- * none of a FLUSH that means all of its region, whatever that is. */
+/* Returns the number of bytes that the RETH or AtomicETH of a request packet covers. The first
+ * packet of a message covers the whole message. Returns 0 for a FLUSH of the whole memory
+ * region. */
 static uint64_t asked_len(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct roce_pkt pkt;
@@ -298,7 +306,7 @@ static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
         if (shadow_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }
-    /* A FLUSH of nothing needs its key anyway (A19). */
+    /* A FLUSH of 0 bytes needs a valid R_Key too (A19). */
     if (op->kind == ROCE_KIND_FLUSH && shadow_claim_key(memory, e->rkey, access) != 0)
         return -1;
     if (access && roce_opcode_starts(op))
@@ -322,7 +330,7 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
         s->max_recv = e->off + e->len;
 }
 
-/* Makes every copy of a refused SEND's message find a receive WQE that ends before packet `e`. */
+/* Gives every copy of a refused SEND a receive WQE that ends before packet `e`. */
 static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
     int64_t first = s->req[e->msg_first].rel;
@@ -351,8 +359,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
         return 0;
     kind = event_opcode(s, bad->event)->kind;
     if (kind == ROCE_KIND_SEND) {
-        /* Too long for its receive WQE (R082). Linux rxe says so with 0x63; a peer with another
-         * local fault would too, and the capture does not tell which it was. */
+        /* The SEND was too long for its receive WQE (R082). Linux rxe answers with NAK 0x63. A
+         * responder with another local fault answers alike; the capture does not show the cause. */
         shorten_recv(s, bad);
         return 0;
     }
@@ -362,7 +370,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
             if (!s->event[i].response && s->event[i].rel == bad->rel)
                 s->event[i].rkey_invalid = true;
     } else if (s->access & access_of(s, bad)) {
-        /* 0x61 although the operation was served before: nothing derived explains it. */
+        /* The responder refused (NAK 0x61) an operation that it executed before. No inferred
+         * setup explains the NAK. */
         return grant_access(s, bad, memory);
     }
     return 0;
@@ -406,7 +415,7 @@ static const char *unplayable(const struct inferred_setup *s)
     return NULL;
 }
 
-/* A request that the capture never saw although the responder acknowledged it. */
+/* Returns whether request `gap` was not captured although the responder acknowledged it. */
 static bool misses_request(const struct inferred_setup *s, int64_t gap)
 {
     int64_t high = INT64_MIN;

@@ -24,7 +24,7 @@ struct shadow_memory;
 
 /* Infers the setup of one direction and widens the regions of the responder's memory. `override`
  * has values from a --setup file, or is NULL. Returns 0, with setup->skip set if the direction
- * cannot be replayed, or -1 without memory. Call inferred_setup_free() in both cases. */
+ * cannot be replayed, or -1 if out of memory. Call inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
                 const struct recorded_direction *recorded, const struct dir_override *override,
                 struct shadow_memory *memory);

@@ -5,42 +5,44 @@
 #include "infer/infer_setup.h"
 #include "infer/request_table.h"
 
-/* 4.096 us. */
+/* Unit of the local ACK timeout: 4.096 us. */
 #define UNIT_NS UINT64_C(4096)
 
-/* Codes of a local ACK timeout, and counts. */
+/* Largest code of a local ACK timeout, and largest retry count. */
 #define CODE_MAX  31u
 #define COUNT_MAX 7u
 
-/* A capture point's clock may be off by one part in this. */
+/* Inverse of the largest relative error of a capture point's clock. */
 #define JITTER 32u
 
-/* A wait by a timer is so many times as long as the quickest answer takes. */
+/* Shortest wait that counts as a timeout, in multiples of the shortest response time. */
 #define WAIT_MIN 4u
 
-/* The measured waits of one kind. */
+/* Range of the measured waits for an ACK timeout. */
 struct waits {
     uint64_t least; /* shortest upper bound of a wait, ns */
     uint64_t most;  /* longest lower bound of a wait, ns */
     uint32_t cnt;
 };
 
-/* State of the walk through the events. */
+/* State of the pass through the events. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
-    struct waits first, again; /* after progress, and after a wait that brought none */
-    int64_t acked, high, last; /* PSNs: answered, requested, requested last */
-    int64_t rnr_rel;           /* of the latest RNR NAK */
-    uint32_t rnr_cnt;          /* how many there were of it */
-    uint64_t start;            /* when the timer began, if answers begin it again */
-    uint64_t sent;             /* ... if they do not */
-    uint32_t request;          /* step of the latest, or EVENT_NONE */
-    uint64_t before;           /* the event before */
-    bool naked;                /* a NAK came since the latest request */
-    bool rnr;                  /* ... for want of a receive WQE */
-    uint32_t tries;            /* restarts since a response brought it on */
-    bool waited;               /* the latest of these by timer */
+    struct waits first, again; /* waits after progress, and waits after another timeout without
+                                * progress */
+    int64_t acked, high, last; /* last PSN acknowledged, highest PSN requested, last PSN of the
+                                * latest request */
+    int64_t rnr_rel;           /* PSN (rel) of the latest RNR NAK */
+    uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
+    uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
+    uint64_t sent;             /* start of the ACK timer, ns, if only requests restart the timer */
+    uint32_t request;          /* event of the latest request, or EVENT_NONE */
+    uint64_t before;           /* time of the previous event, ns */
+    bool naked;                /* a NAK or RNR NAK was captured since the latest request */
+    bool rnr;                  /* an RNR NAK was captured since the latest request */
+    uint32_t tries;            /* retries since a response last acknowledged a new PSN */
+    bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 
 /* Adds a wait that lasted at least `at_least` and at most `at_most` ns. */
@@ -52,8 +54,8 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
         w->most = at_least;
 }
 
-/* The wire shows a request again: with the same headers too, for one that is retransmitted as soon
- * as a timer may fire counts as a try. */
+/* Returns whether the network or the capture duplicated request `a` as `b`. All bytes must be
+ * equal, because a retransmission as early as the timer allows is a retry, not a copy. */
 static bool is_copy(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -81,7 +83,8 @@ static void on_answer(struct walk *w, uint32_t event, uint64_t time)
     w->rnr_rel = s->event[event].rel;
 }
 
-/* The requester goes back. */
+/* Counts a retry: the requester retransmits from PSN `rel`. Measures the wait if the ACK timeout
+ * caused the retry. */
 static void on_restart(struct walk *w, int64_t rel, uint64_t time)
 {
     uint64_t wait = time - w->start, longest = time - w->sent;
@@ -92,8 +95,9 @@ static void on_restart(struct walk *w, int64_t rel, uint64_t time)
             w->t->rnr_retries = w->rnr_cnt;
         return;
     }
-    /* In the middle of other packets it may have gone back for missing data (R140). A timer sends
-     * the first that is not answered; others come late, or their responses were lost after here. */
+    /* After a timeout the requester retransmits the first unacknowledged PSN (R140). A
+     * retransmission amid other packets has another cause, such as missing READ data. Also
+     * ignore a wait too short for a timer. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
                       wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;
@@ -112,7 +116,7 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     int64_t end = e ? e->rel + e->cnt - 1 : rel;
 
     if (w->high <= w->acked)
-        w->start = w->sent = time; /* nothing was waited for */
+        w->start = w->sent = time; /* timer was not running: no request was outstanding */
     if (rel <= w->last && e && e->event != event) {
         if (w->request != EVENT_NONE && is_copy(s, w->request, event))
             return;
@@ -125,8 +129,8 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
         w->high = end;
 }
 
-/* Returns whether nothing more came of the requester, although it had long to retransmit, and what
- * it sent last is not answered. */
+/* Returns whether the requester stopped although its last request has no response. The capture
+ * goes on for more than twice the time `wait` after the last event. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
     const struct inferred_setup *s = w->s;
@@ -135,7 +139,7 @@ static bool gave_up(const struct walk *w, uint64_t wait)
            s->trace->pkt[s->trace->cnt - 1].time - w->before > 2 * wait;
 }
 
-/* The codes that the waits allow. */
+/* Sets the range of timeout codes that the waits allow. */
 static void find_codes(struct inferred_timers *t, const struct waits *w)
 {
     t->waits = w->cnt;
@@ -153,7 +157,8 @@ static void find_codes(struct inferred_timers *t, const struct waits *w)
         t->timeout_min = 1;
 }
 
-/* What our requester is set up with. A count that the recorded one is seen to exceed is wrong. */
+/* Sets the timeout code and the retry counts of our requester. A count from the connection
+ * manager is ignored if the recorded requester exceeded it. */
 static void choose_codes(struct inferred_setup *s)
 {
     const struct inferred_timers *t = &s->timers;

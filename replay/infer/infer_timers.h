@@ -17,7 +17,7 @@
 
 struct inferred_setup;
 
-/* What the retransmissions of a requester show. */
+/* Timeout codes and retry counts that a requester's retransmissions show. */
 struct inferred_timers {
     uint8_t timeout_min, timeout_max; /* timeout codes that all waits allow; 0 if there was none */
     uint32_t waits;                   /* number of measured waits */
@@ -30,7 +30,8 @@ struct inferred_timers {
     bool rnr_exhausted;
 };
 
-/* Sets setup->timers, timeout, retry_cnt and rnr_retry. Needs the events. */
+/* Sets setup->timers, timeout, retry_cnt and rnr_retry. Needs setup->event and the request
+ * table. */
 void infer_timers(struct inferred_setup *setup);
 
 #endif

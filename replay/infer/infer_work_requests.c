@@ -6,14 +6,14 @@
 #include "device/rnic.h"
 #include "infer/infer_loss.h"
 
-/* A captured request. */
+/* Captured copy of a request, for sorting by PSN. */
 struct seen {
     int64_t rel;
     uint32_t step;
     bool damaged;
 };
 
-/* Compares by PSN, then undamaged before damaged, then by capture order. */
+/* Sorts copies of requests by PSN, then undamaged before damaged, then by capture order. */
 static int seen_cmp(const void *a, const void *b)
 {
     const struct seen *x = a, *y = b;
@@ -50,8 +50,8 @@ static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *p
     return pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, s->mtu) : 1;
 }
 
-/* Adds a packet to its message. Returns 1, 0 if the packet does not continue the open message, or
- * -1 if out of memory. */
+/* Adds a packet to its message. Returns 1 on success, 0 if the packet does not continue the open
+ * message, or -1 if out of memory. */
 static int add_request_packet(struct work_requests *w, const struct seen *seen, int64_t expect)
 {
     const struct inferred_setup *s = w->setup;
@@ -63,7 +63,7 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     trace_parse(p, &pkt);
     if (roce_opcode_starts(op)) {
         if (last && last->open)
-            return 0; /* R073 */
+            return 0; /* a first packet inside an open message: R073 */
         if (!VEC_GROW(w->wr, w->cnt, w->cap))
             return -1;
         last = &w->wr[w->cnt++];
@@ -76,7 +76,7 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
         if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
             last->len = pkt.reth.dma_len;
     } else if (!last || !last->open || last->kind != op->kind) {
-        return 0; /* R072, R074 */
+        return 0; /* no open message, or one of another operation: R072, R074 */
     }
     if (!VEC_GROW(w->part, w->part_cnt, w->part_cap))
         return -1;
@@ -103,15 +103,16 @@ static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
     return start;
 }
 
-/* Each message was posted before any copy of any packet of it, or of a later message, was captured:
- * a capture point behind a loss sees a first packet late. */
+/* Sets posted_by of each work request. A requester posts a message before any of its packets, or
+ * any packet of a later message, is captured. If the first packet was lost before the capture
+ * point, its retransmission is captured late. */
 static void find_posts(struct work_requests *w)
 {
     for (uint32_t i = 0; i < w->setup->event_cnt; i++) {
         const struct pkt_event *event = &w->setup->event[i];
         const struct work_request *wr = work_request_at(w, event->rel);
 
-        /* A response comes after its request, whether that was captured or not. */
+        /* A response follows its request, even if the request was not captured. */
         if (wr && i <= wr->posted_by && !event->damaged)
             w->wr[wr - w->wr].posted_by = event->response ? i : race_start(w->setup, i);
     }
@@ -120,8 +121,8 @@ static void find_posts(struct work_requests *w)
             w->wr[i - 1].posted_by = w->wr[i].posted_by;
 }
 
-/* Returns whether its packets are cut as the specification cuts a message (R079, R080): ours are.
- */
+/* Returns whether the packets of a message have the lengths that the specification demands
+ * (R079, R080). Our requester sends no others. */
 static bool lengths_fit(const struct work_requests *w, const struct work_request *wr)
 {
     uint64_t sum = 0;
@@ -143,8 +144,8 @@ static bool lengths_fit(const struct work_requests *w, const struct work_request
     return wr->open ? wr->kind == ROCE_KIND_SEND || sum < wr->len : sum == wr->len;
 }
 
-/* Returns whether the verbs have words for it: 8 bytes, a type and a level that exist. The
- * alignment of an ATOMIC WRITE is for the responder to check. */
+/* Returns whether a FLUSH or ATOMIC WRITE can be posted with the verbs: 8 bytes, and a valid
+ * type and level. The responder checks the alignment of an ATOMIC WRITE. */
 static bool a19_postable(const struct work_requests *w, const struct work_request *wr)
 {
     struct roce_pkt pkt;
@@ -179,13 +180,13 @@ static const char *unpostable(const struct work_requests *w)
     return w->cnt ? NULL : "no message begins in the capture";
 }
 
-/* Returns whether the recorded requester had more READs and atomics in flight than ours can have
- * (R130). */
+/* Returns whether the recorded requester had more READs and atomics in flight than our requester
+ * can have (R130). */
 static bool too_many_fetches(const struct work_requests *w)
 {
     const struct inferred_setup *s = w->setup;
-    int64_t asked = INT64_MIN;  /* highest PSN requested */
-    size_t begun = 0, done = 0; /* works looked at */
+    int64_t asked = INT64_MIN;  /* highest PSN requested so far */
+    size_t begun = 0, done = 0; /* number of work requests sent, and number acknowledged */
     uint32_t out = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -239,7 +240,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
         if (!w->skip && too_many_fetches(w))
             w->skip = "it has more READs and atomics in flight than our requester allows";
         find_posts(w);
-        /* So that a packet follows the last one seen. */
+        /* The capture ends inside a SEND: one more byte makes our requester send another packet. */
         if (w->cnt && w->wr[w->cnt - 1].open && w->wr[w->cnt - 1].kind == ROCE_KIND_SEND)
             w->wr[w->cnt - 1].len++;
     }

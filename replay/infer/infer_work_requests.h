@@ -16,7 +16,7 @@ struct work_request {
     uint32_t part;      /* index into wrs.part of its packets: part[part .. part + part_cnt) */
     uint32_t part_cnt;
     bool open;    /* the capture ends before the last packet of the message */
-    uint32_t len; /* bytes sent, or requested by a READ; of an open SEND, one more than captured */
+    uint32_t len; /* bytes sent, or requested by a READ; for an open SEND: captured bytes plus 1 */
     enum roce_kind kind;
 };
 
@@ -29,7 +29,7 @@ struct work_requests {
     size_t part_cnt;
     size_t part_cap;
     int64_t end;        /* rel after the last PSN that is replayed */
-    uint32_t after_gap; /* number of requests with later PSNs, after a gap in the capture */
+    uint32_t after_gap; /* number of captured requests after the gap in the PSNs */
     const char *skip;   /* reason why the work requests cannot be posted, or NULL */
 };
 

@@ -8,14 +8,14 @@
 /* Tables that link responses to requests. */
 struct links {
     uint32_t *latest; /* for each request packet: event of its latest request */
-    uint32_t *before; /* for each request event: event of the copy before */
-    uint32_t *last;   /* for each request event: event of the last response */
-    uint32_t *claim;  /* for each element of `claims`: event of the response at that place */
+    uint32_t *before; /* for each request event: event of the previous copy of the request */
+    uint32_t *last;   /* for each request event: event of the last response to it */
+    uint32_t *claim;  /* for each element of `claims`: event of the response that has the claim */
     size_t claim_cap;
-    struct keymap claims; /* struct claim */
+    struct keymap claims; /* keys: struct claim */
 };
 
-/* A place in the response to a READ request. */
+/* Key of one packet of the response to a READ request. */
 struct claim {
     int64_t rel;
     int64_t request;
@@ -45,8 +45,8 @@ static void links_free(struct links *l)
 }
 
 /* Returns the event of the READ request that a response answers. Prefers the latest copy that
- * contains the PSN and is early enough for the response. If no copy is early enough, returns the
- * latest copy with the PSN, or EVENT_NONE. */
+ * contains the PSN and precedes the response by at least the response time. Otherwise returns
+ * the latest copy with the PSN, or EVENT_NONE. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer)
 {
@@ -65,7 +65,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
     return any;
 }
 
-/* Returns whether two packets are so alike that the network may have duplicated one. */
+/* Returns whether one of two packets may be a duplicate that the network made of the other. */
 static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -74,9 +74,9 @@ static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
            memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
 }
 
-/* Assigns a response to its place in the response to `request`. A responder answers in order. So an
- * earlier response at this place moves to the copy of the request before, unless that copy already
- * has such a response. Returns false if out of memory. */
+/* Records `answer` as the response packet to `request` for its PSN. A responder answers in
+ * order, so an earlier response to the same PSN then belongs to the previous copy of the
+ * request. It moves there unless that copy has one already. Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};
@@ -100,7 +100,7 @@ static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answe
     return true;
 }
 
-/* Finds the READ request that each READ response answers. */
+/* Finds the READ request that each READ response answers. Returns false if out of memory. */
 static bool link_requests(struct inferred_setup *s, struct links *l)
 {
     size_t ahead = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Match responses: pairs each READ response and Atomic ACK with its request. Runs after
- * infer_loss.h, which knows the requests that were executed before they were captured.
+ * Match responses: pairs each READ response and Atomic ACK with its request. Call after
+ * infer_loss(), which finds the requests executed before they were captured.
  */
 #ifndef REPLAY_INFER_MATCH_RESPONSES_H
 #define REPLAY_INFER_MATCH_RESPONSES_H
@@ -9,7 +9,7 @@
 #include "infer/infer_setup.h"
 
 /* Sets request_pkt.first_response, pkt_event.next_response and pkt_event.request. Returns false
- * without memory. */
+ * if out of memory. */
 bool match_responses(struct inferred_setup *setup);
 
 #endif

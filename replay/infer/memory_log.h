@@ -11,33 +11,34 @@
 #include <stdint.h>
 #include "util/keymap.h"
 
-/* Bytes at consecutive addresses. */
+/* Bytes stored at consecutive addresses. */
 struct logged_store {
-    uint32_t host; /* index into session.host */
+    uint32_t host; /* responder host: index into session.host */
     uint32_t rkey;
     uint64_t va;
     uint32_t len;
     size_t off;            /* offset of the bytes in memory_log.byte */
-    bool initial;          /* part of the initial contents */
-    uint32_t before_frame; /* frame before which they were stored, 0 if not known yet */
-    uint32_t request; /* frame of the request whose response shows them; differs from before_frame
-                         if the request was executed before it was captured */
+    bool initial;          /* the bytes are part of the initial contents */
+    uint32_t before_frame; /* frame before which the bytes were stored, 0 if not known yet */
+    uint32_t request;      /* frame of the request whose response shows the bytes; differs from
+                            * before_frame if the request was executed before its capture */
 };
 
-/* An empty log is all zero. */
+/* All bytes stored during a replay. A log of zeros is empty. */
 struct memory_log {
-    struct logged_store *store; /* in the order stored */
+    struct logged_store *store; /* in the order in which the bytes were stored */
     size_t cnt, cap;
     uint8_t *byte;
     size_t byte_cnt, byte_cap;
 };
 
-/* Adds a stored byte. Returns 0, or -1 without memory. */
+/* Adds a stored byte. Returns 0, or -1 if out of memory. */
 int memory_log_byte(struct memory_log *log, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial);
-/* Assigns the bytes stored since the last call to this request, played at frame `at`. */
+/* Assigns the bytes stored since the last call to the request of frame `request`, which was
+ * played at frame `at`. */
 void memory_log_frame(struct memory_log *log, uint32_t at, uint32_t request);
-/* Ends the log of a host: no later request shows the bytes stored since the last call. */
+/* Ends the log of one host. No request shows the bytes stored since the last memory_log_frame(). */
 void memory_log_end(struct memory_log *log);
 void memory_log_free(struct memory_log *log);
 

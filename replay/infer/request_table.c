@@ -23,7 +23,8 @@ const struct request_pkt *request_at(const struct inferred_setup *s, int64_t rel
 {
     const struct request_pkt *e;
 
-    /* Of SENDs and WRITEs only, each PSN is an request packet. */
+    /* In a direction of SENDs and WRITEs only, each PSN is one request packet, so no search is
+     * needed. */
     if (s->req_cnt && rel >= s->req[0].rel && rel - s->req[0].rel < (int64_t)s->req_cnt &&
         s->req[rel - s->req[0].rel].rel == rel)
         return &s->req[rel - s->req[0].rel];
@@ -40,7 +41,7 @@ uint32_t request_table_msn(const struct inferred_setup *s, int64_t rel)
     return (s->msn + (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
 }
 
-/* A request as it was captured, for sorting by PSN. */
+/* Captured copy of a request, for sorting by PSN. */
 struct seen {
     int64_t rel;
     uint32_t step;
@@ -55,7 +56,7 @@ static int seen_cmp(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* The message that is open during the walk through the request packets. */
+/* Message that is open during the pass through the request packets. */
 struct open_msg {
     bool open;
     enum roce_kind kind;
@@ -82,7 +83,8 @@ static bool is_single(enum roce_kind kind)
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
 }
 
-/* Returns whether the length of a SEND or WRITE packet fits its place (R079, R080). */
+/* Returns whether the payload length of a SEND or WRITE packet fits its position in the message
+ * (R079, R080). */
 static bool length_fits(const struct roce_opcode *op, const struct request_pkt *e, uint32_t mtu,
                         const struct open_msg *m)
 {
@@ -112,16 +114,18 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     e->cnt = 1;
     e->first_response = EVENT_NONE;
     if (starts) {
-        e->invalid = m->open; /* R073 */
+        e->invalid = m->open; /* a first packet inside an open message is invalid: R073 */
         *m = (struct open_msg){.kind = op->kind, .first = idx};
         if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
             m->va = pkt.reth.va;
             m->rkey = pkt.reth.rkey;
             m->total = pkt.reth.dma_len;
-            e->invalid |= m->total > UINT64_C(1) << 31; /* R081 */
+            e->invalid |= m->total > UINT64_C(1) << 31; /* message longer than 2^31 bytes is
+                                                         * invalid: R081 */
         }
     } else {
-        e->invalid = !m->open || m->kind != op->kind; /* R072, R074 */
+        e->invalid = !m->open || m->kind != op->kind; /* no open message, or one of another
+                                                       * operation: R072, R074 */
     }
     switch (op->kind) {
     case ROCE_KIND_SEND:
@@ -135,11 +139,11 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
         m->va = pkt.atomiceth.va;
         m->rkey = pkt.atomiceth.rkey;
         e->len = 8;
-        e->invalid |= (pkt.atomiceth.va & 7) != 0; /* R120 */
+        e->invalid |= (pkt.atomiceth.va & 7) != 0; /* unaligned atomic is invalid: R120 */
         break;
     case ROCE_KIND_FLUSH:
     case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;
-    default: e->invalid = true; break; /* a reserved opcode is not served */
+    default: e->invalid = true; break; /* a responder refuses a reserved opcode */
     }
     e->msg_first = m->first;
     e->off = (uint32_t)m->off;
@@ -170,7 +174,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
         struct request_pkt *e;
 
         if (seen[i].rel < expect)
-            continue; /* retransmitted, or the tail of a READ */
+            continue; /* a retransmission, or a repeated request for the tail of a READ */
         if (seen[i].rel > expect) {
             *gap = expect;
             break;

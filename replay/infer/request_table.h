@@ -8,21 +8,22 @@
 
 #include "infer/packet_log.h"
 
-/* Fills setup->req from the events and the path MTU: all request PSNs in order, up to the first
- * that is missing or cannot be executed. Sets `*gap` to rel of the missing one, or to GAP_NONE.
- * Returns false without memory. */
+/* Fills setup->req from events and path MTU with the request packets in PSN order, up to the
+ * first that is missing or cannot be executed. Sets `*gap` to rel of the missing one, or to
+ * GAP_NONE. Returns false if out of memory. */
 bool request_table_build(struct inferred_setup *setup, int64_t *gap);
 
 /* Returns the request packet that has PSN `rel`, or NULL. */
 const struct request_pkt *request_at(const struct inferred_setup *setup, int64_t rel);
 
-/* Returns the last request packet that begins at `rel` or before, or NULL. */
+/* Returns the last request packet whose PSN is at most `rel`, or NULL. */
 const struct request_pkt *request_at_or_before(const struct inferred_setup *setup, int64_t rel);
 
-/* Returns the MSN of a responder that has executed everything up to `rel`. */
+/* Returns the MSN of a responder that has executed all requests up to PSN `rel`. */
 uint32_t request_table_msn(const struct inferred_setup *setup, int64_t rel);
 
-/* Returns whether the MSN of a response is that of a responder which executed what it shows. */
+/* Returns whether the MSN of a response agrees with its PSN: it counts the messages that the
+ * response shows as executed. */
 bool request_table_msn_fits(const struct inferred_setup *setup, uint32_t event);
 
 #endif

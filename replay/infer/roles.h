@@ -7,7 +7,8 @@ enum replay_role {
     REPLAY_RESPONDER = 1,
     REPLAY_REQUESTER = 2,
     REPLAY_BOTH = 3,
-    REPLAY_NEITHER = 4, /* inferred and played, but not compared: for closed_loop.h */
+    REPLAY_NEITHER = 4, /* closed_loop.h uses this value: the trace is inferred and played, but
+                         * not compared */
 };
 
 #endif

@@ -20,7 +20,7 @@
 
 struct setup_override;
 
-/* One response that our RNIC sent. */
+/* Response that our RNIC sent. */
 struct tx_response {
     uint32_t event; /* the request that our RNIC answered */
     uint64_t time;
@@ -33,39 +33,40 @@ struct tx_response {
     uint8_t syndrome;
     bool se;
     bool ackreq;
-    bool matched; /* the comparison paired this response with a recorded one */
+    bool matched; /* the comparison paired our response with a recorded one */
     uint64_t orig;
     uint32_t payload_len;
     uint64_t hash;          /* payload_hash() of the payload */
-    const uint8_t *payload; /* payload; NULL if the kept payloads exceeded the limit */
+    const uint8_t *payload; /* payload bytes; NULL if the limit of kept payloads was reached */
 };
 
 /* State of our responder after an event that advanced its ePSN. */
 struct epsn_advance {
     uint32_t event;
-    int64_t epsn; /* rel of the next PSN expected */
+    int64_t epsn; /* PSN expected, as rel (packet_log.h) */
     uint32_t msn;
 };
 
-/* One RC direction that is played: all of a recorded direction, or a stretch of it that the capture
- * has without a gap. */
+/* RC direction that is played: a whole recorded direction, or a stretch of one without a gap in
+ * the requests. */
 struct rc_direction {
     struct inferred_setup setup;
-    struct recorded_direction *stretch; /* owned; NULL if the whole recorded direction is played */
+    struct recorded_direction *stretch; /* recorded stretch, owned; NULL if the whole recorded
+                                         * direction is played */
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
                                          * NULL */
     uint32_t host;                      /* index into session.host */
-    struct tx_response *response;       /* in the order sent */
+    struct tx_response *response;       /* responses in the order sent */
     size_t response_cnt;
     size_t response_cap;
     struct epsn_advance *advance;
     size_t advance_cnt;
     size_t advance_cap;
     uint32_t error_event; /* event at which our QP entered the error state, or EVENT_NONE */
-    uint32_t recv_posted; /* receive WQEs posted */
+    uint32_t recv_posted; /* number of receive WQEs posted */
 };
 
-/* One address with responders, whose QPs share memory. */
+/* Recorded host with responders. Its QPs share memory. */
 struct responder_host {
     uint8_t addr[16];
     enum roce_encap encap;
@@ -74,15 +75,17 @@ struct responder_host {
 };
 
 /* Callbacks for each action of a responder's program and for each request played, in order. A
- * remote device can repeat these actions. Each callback returns 0, or -1 if out of memory. */
+ * caller can repeat these actions on a remote device. Each callback returns 0, or -1 if out of
+ * memory. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);
-    /* Called for each byte stored. `initial`: the byte was there before anything was played. */
+    /* Called for each byte stored. `initial` is true if the byte is part of the initial memory
+     * contents. */
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
-    /* Called when the request of `event` is played: at the time of packet `pkt` of the trace, at
-     * event `when`. */
+    /* Called when the request of `event` is played. The time is that of packet `pkt` of the
+     * trace, and the place in the order is that of event `when`. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
 };
 
@@ -91,13 +94,14 @@ struct session {
     const struct session_watch *watch; /* callbacks, or NULL */
     struct setup_override *override;   /* values of a --setup file, or NULL */
     struct memory_log *memory_log;     /* log of the bytes stored in memory, or NULL */
-    struct rc_direction *dir;          /* one for each stretch of each recorded direction */
+    struct rc_direction *dir;          /* played directions, one for each stretch of each
+                                        * recorded direction */
     size_t dir_cnt;
     size_t dir_cap;
     struct responder_host *host;
     size_t host_cnt;
     size_t host_cap;
-    uint8_t **kept; /* payloads of our responses that equal no recorded payload */
+    uint8_t **kept; /* payloads of our responses that differ from all recorded payloads */
     size_t kept_cnt;
     size_t kept_cap;
     uint64_t kept_len;
@@ -107,7 +111,7 @@ struct session_options {
     const struct session_watch *watch; /* callbacks, or NULL */
     struct setup_override *override;   /* values of a --setup file, or NULL if everything is
                                         * inferred */
-    struct memory_log *memory_log;     /* receives each byte stored in memory, or NULL */
+    struct memory_log *memory_log;     /* log that receives each byte stored in memory, or NULL */
 };
 
 /* Infers the setup of all directions. Returns 0, or -1 and an error. Call session_free() in both
@@ -117,7 +121,7 @@ int session_infer(struct session *session, const struct trace *trace,
                   struct error *error);
 void session_free(struct session *session);
 
-/* Adds a response that our RNIC sent, without its payload. Returns NULL without memory. */
+/* Adds a response that our RNIC sent, without its payload. Returns NULL if out of memory. */
 struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
                                          uint32_t event, uint64_t time, int64_t rel);
 

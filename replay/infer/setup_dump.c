@@ -9,7 +9,7 @@
 #include "util/json_util.h"
 #include "util/strbuf.h"
 
-/* Limit of the bytes of an image in one JSON string. */
+/* Limit of the memory bytes in one JSON string. */
 #define CHUNK_MAX 4096u
 
 /* Returns a 64-bit number as a string in hex, because not every JSON reader has 64-bit numbers. */
@@ -83,7 +83,7 @@ static json_t *receives_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Returns the requests whose R_Key was invalid or did not cover their range. */
+/* Returns the requests that found their R_Key invalid or too small for their range. */
 static json_t *withdrawn_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -134,7 +134,7 @@ static json_t *connection_json(const struct rc_direction *dir, size_t number)
     if (skip)
         json_object_set_new(json, "skipped", json_string(skip));
     if (s->skip)
-        return json; /* not all of its setup is known then */
+        return json; /* the setup of a skipped direction is only partly known */
     json_object_set_new(json, "setup",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:o, s:i, s:i, s:i, s:o, s:o}",
                                   "path_mtu", (int)s->mtu, "path_mtu_known", s->mtu_known, "pkey",
@@ -148,7 +148,8 @@ static json_t *connection_json(const struct rc_direction *dir, size_t number)
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* Adds stored bytes to a list, as strings that are not too long. */
+/* Adds stored bytes to a list as hex strings of at most CHUNK_MAX bytes. Returns 0, or -1 if out
+ * of memory. */
 static int add_store(json_t *list, const struct logged_store *store, const uint8_t *byte)
 {
     static const char digits[] = "0123456789abcdef";
@@ -197,7 +198,8 @@ static json_t *device_json(const struct responder_host *host)
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
-/* The bytes into the regions they belong to. */
+/* Adds the logged bytes to the JSON regions that contain them. Returns 0, or -1 if out of
+ * memory. */
 static int add_stores(json_t *devices, const struct session *session, const struct memory_log *log)
 {
     for (size_t i = 0; i < log->cnt; i++) {

@@ -91,8 +91,8 @@ static void apply_numbers(const struct dir_override *c, struct inferred_setup *s
         s->qpn = c->qpn;
 }
 
-/* The next request packet from *from on with this PSN, in the order of the request packets; or
- * NULL. */
+/* Returns the next request packet with this PSN, or NULL. Searches the request table from index
+ * *from and sets *from behind the packet found. */
 static const struct request_pkt *next_entry(const struct inferred_setup *s, size_t *from,
                                             uint32_t psn)
 {
@@ -115,7 +115,8 @@ static int no_such(const struct setup_override *override, const struct dir_overr
                      override->path, c->index, list, index, member, psn);
 }
 
-/* All copies of a request: the first `absent` of them find no receive WQE, and all one of `len`. */
+/* Sets the receive WQEs of all copies of a request. The first r->absent copies find no receive
+ * WQE. All copies find one of r->len bytes. */
 static void apply_receive(struct inferred_setup *s, const struct request_pkt *e,
                           const struct recv_override *r)
 {
@@ -188,8 +189,8 @@ static int apply_conn(const struct setup_override *override, const struct dir_ov
 /* ---- devices -----------------------------------------------------------------------------------
  */
 
-/* The n-th device with an address in one list is the n-th with it in the other: one host may speak
- * several encapsulations. */
+/* One host may use several encapsulations, so an address may occur several times in each list.
+ * Pair the n-th session host of an address with the n-th host of that address in the file. */
 struct host_override *setup_override_host(struct setup_override *override,
                                           const struct session *session, uint32_t host)
 {
@@ -203,7 +204,7 @@ struct host_override *setup_override_host(struct setup_override *override,
     return NULL;
 }
 
-/* Returns whether the capture has a responder for a host of the file. */
+/* Returns whether the capture has a responder for host `index` of the file. */
 static bool is_there(const struct setup_override *override, const struct session *session,
                      size_t index)
 {
@@ -216,7 +217,8 @@ static bool is_there(const struct setup_override *override, const struct session
     return given_cnt <= cnt;
 }
 
-/* The regions are those of the file; a key that it lacks gives access to nothing. */
+/* Replaces the regions of the memory by those of the file. An R_Key that the file lacks grants
+ * no access. */
 static int apply_regions(const struct host_override *from, struct shadow_memory *memory)
 {
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {

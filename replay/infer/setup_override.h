@@ -2,8 +2,8 @@
 /*
  * Setup override: values of a --setup file that replace inferred ones. The file has the format of
  * --dump-setup (docs/replay.md); values that it omits are inferred. A response that contradicts
- * bytes of the file is a difference, unless the file says that the responder's program stored
- * other bytes.
+ * memory bytes of the file is a difference. The file may state that the responder's program stored
+ * other bytes later.
  */
 #ifndef REPLAY_INFER_SETUP_OVERRIDE_H
 #define REPLAY_INFER_SETUP_OVERRIDE_H
@@ -14,7 +14,7 @@
 struct session;
 struct inferred_setup;
 
-/* Bits of the members that an object of the file has. */
+/* Bits of dir_override.has: members that the file has for a direction. */
 enum {
     OVERRIDE_MTU = 1 << 0,
     OVERRIDE_PKEY = 1 << 1,
@@ -39,7 +39,7 @@ enum {
 struct recv_override {
     uint32_t psn;
     uint32_t absent; /* number of RNR NAKs sent before the receive WQE was posted */
-    uint32_t len;    /* length in bytes, or RECV_FULL */
+    uint32_t len;    /* length of the receive WQE in bytes, or RECV_FULL */
 };
 
 /* Values of the file for one rc_direction. */
@@ -53,7 +53,7 @@ struct dir_override {
     uint32_t peer_qpn, qpn;
     struct recv_override *receive;
     size_t receive_cnt, receive_cap;
-    uint32_t *withdrawn; /* PSNs */
+    uint32_t *withdrawn; /* PSNs of requests whose R_Key is invalid */
     size_t withdrawn_cnt, withdrawn_cap;
 };
 
@@ -61,7 +61,8 @@ struct bytes_override {
     uint64_t va;
     uint8_t *bytes;
     uint32_t len;
-    uint32_t at, request; /* frame numbers, as in struct logged_store; 0 for the initial image */
+    uint32_t at, request; /* frame numbers, as before_frame and request of struct logged_store; 0
+                           * for the initial contents */
 };
 
 struct region_override {
@@ -89,30 +90,31 @@ struct setup_override {
     size_t host_cnt, host_cap;
 };
 
-/* Reads a file (setup_parse.c). Returns 0, or -1 and an error that names the file, the place and
- * the value. Call setup_override_free() in both cases. */
+/* Reads a --setup file (setup_parse.c). Returns 0, or -1 and an error that names the file, the
+ * path of the value and the value. Call setup_override_free() in both cases. */
 int setup_override_read(struct setup_override *override, const char *path, struct error *error);
 void setup_override_free(struct setup_override *override);
 
-/* Returns the values of the file for a direction, or NULL. `override` may be NULL. */
+/* Returns the values that the --setup file has for direction `run`, or NULL. `override` may be
+ * NULL. */
 const struct dir_override *setup_override_dir(const struct setup_override *override, size_t run);
 
-/* Sets values of the file in a setup: the first function before the requests are read, the second
- * before the responses are read. infer_setup() calls both. `conn` may be NULL. */
+/* Set values of the file in a setup. infer_setup() calls the first function before it reads the
+ * requests, and the second before it reads the responses. `conn` may be NULL. */
 void setup_override_packets(const struct dir_override *conn, struct inferred_setup *setup);
 void setup_override_responses(const struct dir_override *conn, struct inferred_setup *setup);
 
-/* Applies all other values, after all setups are inferred and before they are played. Returns 0,
- * or -1 and an error. */
+/* Applies the values of the file that need all setups. Call after all setups are inferred and
+ * before they are played. Returns 0, or -1 and an error. */
 int setup_override_apply(const struct setup_override *override, struct session *session,
                          struct error *error);
 
-/* Returns the values of the file for a host, or NULL. */
+/* Returns the values that the --setup file has for a host, or NULL. */
 struct host_override *setup_override_host(struct setup_override *override,
                                           const struct session *session, uint32_t host);
 
-/* Stores the initial contents of the file in memory. Call it after the regions are mapped. Returns
- * 0, or -1 if too much memory is used. */
+/* Stores the initial contents from the --setup file in memory. Call after the regions are
+ * mapped. Returns 0, or -1 if too much memory is used. */
 int setup_override_image(const struct host_override *device, struct shadow_memory *memory);
 
 /* Stores the bytes that the responder's program stored before the request of frame `request`, which

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Reading a --setup file. Each value is checked where it stands, and what is wrong is said once:
- * the file, the way to the value, the value, and what it had to be. */
+/* Reads a --setup file. Each value is checked when it is read. An error names the file, the path
+ * of the value, the value, and the values allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -24,12 +24,12 @@ struct reader {
     char at[128]; /* path of the object that is being read, such as "connections[0].setup" */
 };
 
-/* Numbers of an object: what they may be, and where they go. */
+/* Number member of a JSON object: its allowed range and its destination. */
 struct number {
     const char *name;
     uint64_t min, max;
-    unsigned bit; /* of `has`, or 0 */
-    size_t off;   /* of a uint32_t */
+    unsigned bit; /* bit to set in `has`, or 0 */
+    size_t off;   /* offset of the uint32_t that receives the number */
 };
 
 #define CONN(member) offsetof(struct dir_override, member)
@@ -64,7 +64,8 @@ static const struct number responder_numbers[] = {
 static int wrong(const struct reader *r, const char *member, const json_t *value, const char *fmt,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* `member` is a name of the object that is read, or "[N]" of the array, or "". */
+/* Sets an error about `value` and returns -1. `member` is a member name of the current object,
+ * "[N]" for an array element, or "" for the object itself. */
 static int wrong(const struct reader *r, const char *member, const json_t *value, const char *fmt,
                  ...)
 {
@@ -87,7 +88,7 @@ static int no_memory(const struct reader *r)
     return error_set(r->error, "%s: no memory", r->file);
 }
 
-/* Goes into a member or an element; the result is for leave(). */
+/* Appends a member or an element to the path of the current object. Pass the result to leave(). */
 static size_t enter(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static size_t enter(struct reader *r, const char *fmt, ...)
@@ -109,8 +110,7 @@ static void leave(struct reader *r, size_t len)
 /* ---- values ------------------------------------------------------------------------------------
  */
 
-/* Reads a number, which JSON has as a number or as a string in hex. Returns false if `value` is
- * neither. */
+/* Reads a number: a JSON number, or a JSON string in hex. Returns false if `value` is neither. */
 static bool number_of(const json_t *value, uint64_t *out)
 {
     const char *text = json_string_value(value);
@@ -188,8 +188,8 @@ static int read_access(struct reader *r, const json_t *value, unsigned *out)
     return 0;
 }
 
-/* Reads the access permissions of an object. Returns 1, 0 if the object lacks them, or -1 and an
- * error. */
+/* Reads the access permissions of an object. Returns 1 on success, 0 if the object has none, or
+ * -1 and an error. */
 static int read_access_of(struct reader *r, const json_t *object, unsigned *out)
 {
     const json_t *value = json_object_get(object, "access");
@@ -224,7 +224,7 @@ static int check_names(const struct reader *r, json_t *object, const char *const
     return 0;
 }
 
-/* Reads every element of a list. */
+/* Calls `read` for every element of a list. Returns 0, or -1 and an error. */
 static int read_list(struct reader *r, const json_t *object, const char *name, void *into,
                      int (*read)(struct reader *r, json_t *item, void *into))
 {
@@ -356,7 +356,8 @@ static int read_conn(struct reader *r, json_t *item, void *into)
 /* ---- devices -----------------------------------------------------------------------------------
  */
 
-/* Bytes in hex; NULL and an error. *len receives their number, which is not 0. */
+/* Returns the bytes of the hex string "bytes", which the caller frees, or NULL and an error.
+ * Sets *len to their number, which is never 0. */
 static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *len)
 {
     const json_t *value = json_object_get(item, "bytes");
@@ -379,7 +380,7 @@ static uint8_t *read_hex(const struct reader *r, const json_t *item, uint32_t *l
     return bytes;
 }
 
-/* Bytes that lie in the region. */
+/* Reads bytes and checks that they are inside the region. Returns 0, or -1 and an error. */
 static int read_bytes(struct reader *r, const json_t *item, const struct region_override *region,
                       struct bytes_override *out)
 {

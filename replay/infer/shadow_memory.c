@@ -11,7 +11,8 @@ enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
  * reported. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* A buffer that was filled again differs in at least this many bytes, and in most of them. */
+/* Least number of bytes that differ in a buffer which the program filled again. Most bytes of
+ * the buffer must differ as well. */
 #define REFILL_MIN 16
 
 void shadow_init(struct shadow_memory *memory)
@@ -190,7 +191,8 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Returns whether the value now seen was written through another R_Key of this memory. */
+/* Returns whether a remote write through another R_Key of this memory wrote `value`, which a
+ * response shows at `va`. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {

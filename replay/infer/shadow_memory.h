@@ -34,8 +34,8 @@
 
 struct shadow_region {
     uint32_t rkey;
-    uint64_t low;  /* first address */
-    uint64_t span; /* bytes; 0 before the first access */
+    uint64_t low;  /* lowest address of the region */
+    uint64_t span; /* length in bytes; 0 before the first access */
     unsigned access;
     bool invalidate; /* a SEND with Invalidate has this R_Key */
     uint8_t *image;
@@ -44,29 +44,30 @@ struct shadow_region {
     struct rnic_mr *mr; /* NULL while the region is not registered */
 };
 
-/* A remote write that our RNIC executed. */
+/* Remote write that our RNIC executed. */
 struct shadow_write {
     uint32_t dir;
     uint32_t rkey;
     uint32_t pkt; /* index into trace.pkt of the request */
     uint32_t len;
     uint64_t va;
-    const uint8_t *data; /* bytes written; NULL if they are in `value` */
+    const uint8_t *data; /* bytes written; NULL if `value` has them */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
     uint8_t value[8];
 };
 
-/* The READ or atomic that is about to be played, with callbacks. */
+/* READ or atomic that is about to be played, with callbacks. */
 struct shadow_reader {
     uint32_t dir;
     uint32_t pkt;        /* index into trace.pkt of the request */
     uint32_t app_active; /* latest earlier packet after which the responder's program may reuse its
                           * buffers; 0 if none */
-    /* Returns whether another allowed order of execution has `value` at `va`. `blank`: the initial
-     * value is unknown. The pointer is NULL if no other direction writes there. */
+    /* Returns whether another allowed order of execution has `value` at `va`. `blank` is true if
+     * the initial value is unknown. The pointer is NULL if no other direction writes to the
+     * bytes. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value, bool blank);
     void *explains_ctx;
-    bool unseen_only; /* leave bytes that were seen or written before unchanged */
+    bool unseen_only; /* leave bytes that a response showed or a request wrote before unchanged */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
      */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
@@ -74,19 +75,19 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* A byte that another order of execution explains; the image has it for one READ only. */
+/* Byte that another order of execution explains. The image has that value for one READ only. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
-    uint8_t byte; /* value to restore */
+    uint8_t byte; /* value to restore after the READ */
 };
 
 struct shadow_memory {
     struct keymap keys;
-    struct shadow_region *region; /* numbered by `keys` */
+    struct shadow_region *region; /* regions, numbered by `keys` */
     size_t region_cap;
     struct shadow_write *write;
-    size_t forgotten; /* number of the oldest writes that no longer count */
+    size_t forgotten; /* number of writes at the start of `write` that no longer count */
     size_t write_cnt;
     size_t write_cap;
     struct lent_byte *lent;
@@ -94,30 +95,31 @@ struct shadow_memory {
     size_t lent_cap;
     uint64_t pages;
     uint64_t effort; /* search steps used so far to find explanations */
-    /* Figures for the report. */
-    uint64_t initial;     /* bytes of the initial image that were inferred */
+    /* Figures of the memory for the report. */
+    uint64_t initial;     /* inferred bytes of the initial contents */
     uint64_t host_stores; /* bytes that the responder's program stored */
-    uint64_t obligations; /* written bytes that were read back */
+    uint64_t obligations; /* written bytes that a later READ response shows */
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* delete the RNIC before this call */
+void shadow_free(struct shadow_memory *memory); /* delete our RNIC before this call */
 
-/* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores accesses
- * with `len` 0, which need no valid R_Key (R085), and ranges that wrap. Returns 0, or -1 if out of
- * memory. */
+/* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores an
+ * access with `len` 0, which needs no valid R_Key (R085), and a range that wraps. Returns 0, or
+ * -1 if out of memory. */
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* Adds `access` to the permissions of an R_Key for an access of no bytes that needs a valid R_Key.
- * Returns 0, or -1 if out of memory. */
+/* Adds `access` to the permissions of an R_Key. Used for an access of 0 bytes that needs a valid
+ * R_Key. Returns 0, or -1 if out of memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
-/* Notes that a SEND invalidates the R_Key. An R_Key that no request used gets a region of one page.
- * Returns 0, or -1 if out of memory. */
+/* Notes that a SEND invalidates the R_Key. Makes a region of one page if no request used the
+ * R_Key. Returns 0, or -1 if out of memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
-/* Reserves the address space of all images. Returns NULL, or the reason for a failure. */
+/* Reserves the address space of all images. Returns NULL on success, or the reason of the
+ * failure. */
 const char *shadow_map(struct shadow_memory *memory);
 
 /* Returns the region of an R_Key, or NULL if there is none. */
@@ -131,14 +133,14 @@ bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len
 int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                        const uint8_t *bytes, uint32_t len);
 
-/* Registers a region with our RNIC, or deregisters it. shadow_register() returns 0 or an enum
+/* Register a region with our RNIC, or deregister it. shadow_register() returns 0 or an enum
  * rnic_error. */
 int shadow_register(struct shadow_region *region, struct rnic_pd *pd);
 void shadow_deregister(struct shadow_region *region);
 
-/* Compares the image with bytes that the capture shows at `va`, and stores those that the
- * responder's program must have stored. Bytes of a remote write are not changed. The region must
- * cover the bytes. Returns 0, or -1 if too much memory is used. */
+/* Compares the image with bytes that the capture shows at `va`. If they differ, stores the bytes
+ * that the responder's program must have stored. Bytes of a remote write are not changed. The
+ * region must cover the bytes. Returns 0, or -1 if too much memory is used. */
 int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
@@ -146,16 +148,16 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
  * Returns 0, or -1 if out of memory. */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Notes a write that our RNIC executed. If `write->data` is NULL, the value is the 8 bytes that are
- * now in the image. Returns 0, or -1 if out of memory. */
+/* Notes a write that our RNIC executed. If `write->data` is NULL, the value written is the 8
+ * bytes that are now in the image. Returns 0, or -1 if out of memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Returns whether the byte at `va` is from a remote write. The region must cover it. */
+/* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
-/* Makes all earlier writes no longer count: the capture lacks requests here, and any of them may
- * have written anywhere. */
+/* Makes all earlier writes no longer count. Call at a gap in the captured requests, because a
+ * missing request may have written anywhere. */
 void shadow_forget_writes(struct shadow_memory *memory);
 
 /* Returns the latest remote write to the byte by a packet before `pkt`. Returns NULL if there is

@@ -171,7 +171,8 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
     return cnt;
 }
 
-/* Stores an order that was found as turns of its writes. Returns false if out of memory. */
+/* Stores the order that was found as one atomic_turn for each write. Returns false if out of
+ * memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
@@ -191,7 +192,7 @@ static bool keep_order(struct shared_memory *sh, const struct atomic_order *orde
     return true;
 }
 
-/* Searches an order of the writes to the words, and becomes the owner of `word`. Sets *found.
+/* Searches an order of the writes to the words. Becomes the owner of `word`. Sets *found.
  * Returns false if out of memory. */
 static bool order_words(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt,
                         bool *found)
@@ -236,12 +237,12 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Returns whether all writes can be executed in the orders of their words. They cannot if writes to
- * several words wait for each other in a circle. */
+/* Returns whether the orders of the words agree, so that all writes can be executed. They
+ * disagree if writes to several words wait for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
-    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of its
-                                                                 * next turn */
+    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of
+                                                                 * its next turn */
     size_t done = 0;
     bool moved = true;
 
@@ -421,7 +422,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
     const struct shared_read *read = ctx;
     struct shared_memory *sh = read->sharing;
     size_t from = first_at(sh, read->rkey, va), to = from;
-    bool any = false; /* a write to the byte was executed before the READ */
+    bool any = false; /* true if a write to the byte was executed before the READ */
 
     for (; to < sh->write_cnt && sh->write[to].rkey == read->rkey && sh->write[to].va <= va; to++)
         any |= va - sh->write[to].va < sh->write[to].len && was_before(read, &sh->write[to]);
@@ -430,7 +431,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
         return true;
     for (size_t i = from; i < to; i++) {
         const struct shared_write *w = &sh->write[i];
-        bool over = false; /* another write replaced the byte before the READ */
+        bool over = false; /* true if another write replaced the byte before the READ */
         int byte;
 
         if (va - w->va >= w->len || w->from > read->until)

@@ -28,12 +28,14 @@ struct shared_write {
     uint32_t until;      /* index into trace.pkt of the response that proves the execution;
                           * UINT32_MAX if there is none */
     const uint8_t *data; /* bytes written; NULL for an atomic, or if the capture lacks the bytes */
-    bool known;          /* atomic: its response was captured, so `found` and `left` are valid */
-    uint64_t found; /* atomic: values of the word before and after it, both in host byte order */
+    bool known;          /* atomic: its response was captured, so the values `found` and `left`
+                          * are valid */
+    uint64_t found;      /* atomic: value of the word before it, in host byte order; `left` is the
+                          * value after it */
     uint64_t left;
 };
 
-/* One entry of a word's order: the request at position `place`. */
+/* One entry of a word's order: the request executed at position `place`. */
 struct atomic_turn {
     uint32_t dir;
     uint32_t req;
@@ -43,19 +45,19 @@ struct atomic_turn {
 
 struct shared_memory {
     const struct session *session;
-    struct shared_write *write; /* sorted by R_Key, address, direction and request packet */
+    struct shared_write *write; /* writes, sorted by R_Key, address, direction and request packet */
     size_t write_cnt;
     size_t write_cap;
-    struct atomic_turn *turn; /* sorted by direction, request packet and word */
+    struct atomic_turn *turn; /* turns, sorted by direction, request packet and word */
     size_t turn_cnt;
     size_t turn_cap;
-    uint32_t *next; /* for each word: the number of places already executed */
+    uint32_t *next; /* for each word: number of writes of its order executed so far */
     size_t word_cnt;
     size_t next_cap;
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
 
-/* A READ for whose response an order is searched. */
+/* READ whose response is explained by an order of the writes. */
 struct shared_read {
     struct shared_memory *sharing;
     uint32_t dir;
@@ -65,8 +67,8 @@ struct shared_read {
     uint32_t until; /* index into trace.pkt of the response */
 };
 
-/* Finds the memory that several directions of a host share, and the order of its atomics. Finds
- * nothing if the host has only one direction. Returns 0, or -1 if out of memory. Call
+/* Finds the memory that several directions of a host share, and the order of the atomics on it.
+ * Finds nothing if the host has only one direction. Returns 0, or -1 if out of memory. Call
  * shared_memory_free() in both cases. */
 int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
 void shared_memory_free(struct shared_memory *sharing);
@@ -80,8 +82,9 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 /* Notes that our RNIC executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
-/* Returns whether an allowed order has `value` at `va` when the READ is executed. `blank`: the
- * value before all writes is unknown. `read` points to a struct shared_read. */
+/* Returns whether an allowed order of the writes has `value` at `va` when the READ is executed.
+ * `blank` is true if the value before all writes is unknown. `read` points to a struct
+ * shared_read. */
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value, bool blank);
 
 #endif

@@ -27,13 +27,14 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* responses after `from` may still belong to the head */
+    bool open = true; /* responses after `from` may still answer requests of the head */
 
     *head = *s->recorded;
     head->pkt = NULL;
     head->cnt = head->cap = 0;
     *rest = *head;
-    rest->cm.present = false; /* the CM's PSN and MSN are those of the connection's beginning */
+    rest->cm.present = false; /* the CM's PSN and MSN are valid only for the start of the
+                               * connection */
     rest->after_gap = true;
     rest->gap_psn = roce_psn_add(s->psn, (int32_t)s->gap).v;
     rest->gap_after_frame = from ? event_packet(s, from - 1)->frame : 0;
@@ -41,8 +42,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* Retransmitted requests are played only in the rest, if at all, and so are their
-         * responses. */
+        /* Retransmissions captured after the gap are played only in the rest, like the responses
+         * to them. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

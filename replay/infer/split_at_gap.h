@@ -11,7 +11,7 @@
 #include "infer/infer_setup.h"
 
 /* Limit of the splits of one direction. The setup of each stretch is inferred separately, so a
- * capture with many gaps would need too much time. */
+ * capture with more gaps would need too much time. */
 #define STRETCHES_MAX 64u
 
 /* Splits the direction of `setup` at setup.gap. *head receives the packets before the gap, and

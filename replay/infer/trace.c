@@ -7,13 +7,14 @@
 #include "wire/bytes.h"
 #include "wire/tunnel.h"
 
-/* Limit of the time between a packet and its copy. Beyond it, the sender sent the packet twice. */
+/* Longest time, ns, between a packet and a copy made by the network or the capture. After a
+ * longer time, the sender sent the packet twice. */
 #define COPY_NS UINT64_C(1000000)
 
 #define BLOCK_SIZE (1u << 20)
 #define MAC_LEN    6
 
-/* Frames are kept in blocks that are never moved, so that pointers to them stay valid. */
+/* Block of stored frames. Blocks are never moved, so that pointers to frames stay valid. */
 struct trace_block {
     struct trace_block *next;
     size_t used;
@@ -75,8 +76,8 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
     return keymap_get(&trace->flows, &key);
 }
 
-/* Fills in the addresses of a packet. Those of a native InfiniBand packet without GRH are its LIDs.
- */
+/* Stores the addresses of a packet. A native InfiniBand packet without GRH has its LIDs as
+ * addresses. */
 static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
     roce_pkt_addr(pkt, src, dst);
@@ -114,9 +115,9 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
-/* Completes a frame of RC, XRC, UC or UD that the snaplen cut, so that it can be played. Adds zeros
- * for the missing payload bytes, and an ICRC over the result. Its payload cannot be compared then,
- * but its headers can. */
+/* Completes a frame that the snaplen cut, so that it can be played. Adds zeros for the missing
+ * payload bytes, and a matching ICRC. Only the headers of the packet can be compared then.
+ * Returns false if out of memory. */
 static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
@@ -154,15 +155,15 @@ static void note_macs(struct trace *trace, struct trace_flow *flow, const uint8_
     flow->has_macs = true;
 }
 
-/* The addresses of the trace's hosts and groups, each with the MAC address of its first packet. */
+/* Addresses of the trace's hosts and groups, each with the MAC address of its first packet. */
 struct hosts {
     struct keymap addr;
     uint8_t (*mac)[MAC_LEN];
     size_t cap;
 };
 
-/* Returns 1 if `addr` had this MAC address in all flows so far, 0 if not, or -1 if out of memory.
- */
+/* Returns 1 if `addr` had this MAC address in all flows so far, 0 if the MAC address differs, or
+ * -1 if out of memory. */
 static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
 {
     uint32_t cnt = h->addr.cnt, i;
@@ -215,8 +216,8 @@ static int unify_macs(struct trace *trace)
         same_src = has_mac(&h, flow->src, src);
         same_dst = has_mac(&h, flow->dst, dst);
         rc = same_src < 0 || same_dst < 0 ? -1 : 0;
-        /* A host's MAC address has no group bit, so a source address with that bit is not the
-         * host's. */
+        /* A source MAC with the group bit cannot be the MAC of a host, so replace the MAC
+         * addresses. */
         trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
     }
     if (rc == 0 && trace->macs_vary)
@@ -278,7 +279,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
     if (pkt.link == ROCE_LINK_ETHERNET)
         note_macs(trace, flow, pkt.frame);
-    /* A capture may step back in time, but virtual time cannot. */
+    /* Capture times may step back, but virtual time cannot. */
     if (trace->cnt > 0 && p->time < p[-1].time)
         p->time = p[-1].time;
     flow->good += !p->dropped;
@@ -287,9 +288,9 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
 }
 
 /*
- * Where none of a capture's ICRCs fits, the capture changed what they cover
- * (flow/base/icrc_trust.h), and what its receivers got was right. A few damaged frames alone are no
- * such capture.
+ * Limit of damaged packets in a capture without a right ICRC, below which the ICRCs are left alone.
+ * With more, the capture changed bytes that the ICRC covers (flow/base/icrc_trust.h), and the
+ * receivers got right packets.
  */
 #define DAMAGED_MAX 3u
 

@@ -12,22 +12,23 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* Limits of a capture, because a replay keeps it all in memory; larger captures are refused. 1 GiB
- * is hours of the small captures that replay is made for. The limits also bound the memory that a
- * hostile file can make us allocate. */
+/* Limits of a capture. A replay keeps the whole capture in memory and refuses larger ones. 1 GiB
+ * is hours of the small captures that replay is made for. The limits also bound the memory that
+ * a hostile file can make us allocate. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
-struct peer_quirk; /* see peer_quirks.h */
+struct peer_quirk; /* defined in peer_quirks.h */
 
 struct trace_packet {
     const uint8_t *data; /* the whole frame */
     uint32_t cap_len;    /* length of `data` in bytes */
     uint32_t wire_len;
-    uint64_t time;  /* capture time in ns, never earlier than that of the packet before */
+    uint64_t time;  /* capture time in ns, never earlier than that of the previous packet */
     uint32_t frame; /* frame number in the file, from 1 */
     uint32_t flow;
-    uint32_t overlay; /* network id of the tunnel, as roce_pkt.overlay; 0 without one */
+    uint32_t overlay; /* VNI or other network id of the tunnel, as roce_pkt.overlay; 0 without a
+                       * tunnel */
     uint32_t psn;
     const struct peer_quirk *icrc_fixed; /* known deviation by which the ICRC was wrong before we
                                           * corrected it, or NULL */
@@ -36,7 +37,7 @@ struct trace_packet {
     uint16_t payload_off;                /* offset of the payload in `data` */
     uint16_t pkey;
     uint8_t opcode;
-    uint8_t syndrome; /* syndrome of the AETH, if there is an AETH */
+    uint8_t syndrome; /* AETH syndrome, if the packet has an AETH */
     uint8_t icrc;     /* enum roce_icrc_status */
     uint8_t link;     /* enum roce_link */
     bool ackreq;
@@ -70,7 +71,7 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;      /* number of frames in the file, RoCE or not */
+    uint32_t frames;      /* number of frames in the file, with and without RoCE */
     bool macs_vary;       /* an IP address or GID had several MAC addresses, which we replaced: see
                            * trace_read() */
     uint32_t malformed;   /* number of RoCE frames without a readable BTH */
@@ -78,7 +79,7 @@ struct trace {
                            * capture was right */
     uint64_t bytes;
     struct trace_block *blocks;
-    struct mmap_file *mapped; /* the mapped file, which has the frames; NULL if the frames are in
+    struct mmap_file *mapped; /* mapped file that contains the frames; NULL if the frames are in
                                * `blocks` */
 };
 
@@ -101,7 +102,7 @@ int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
                          enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc);
 
-/* Parses a packet again. Cannot fail, because trace_read() parsed the packet before. */
+/* Parses a packet again. Cannot fail: trace_read() parsed the packet before. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
 /* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets

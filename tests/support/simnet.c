@@ -6,8 +6,7 @@
 #include "wire/codes.h"
 
 struct simnet_flight {
-    uint64_t due;
-    uint64_t seq; /* order of frames with equal times */
+    struct delay_entry entry; /* in simnet.flights */
     unsigned from;
     unsigned to;
     enum simnet_class cls;
@@ -15,25 +14,37 @@ struct simnet_flight {
     bool marked;
     bool arrives; /* at the node; false: at the switch in front of it */
     size_t len;
-    uint8_t *bytes;
+    uint8_t bytes[];
 };
 
 void simnet_init(struct simnet *net, uint64_t seed)
 {
     memset(net, 0, sizeof(*net));
     net->rng = rng_of(seed);
+    net->faults.cnt = IMPAIR_RULES_MAX; /* each place in the table has a random sequence */
+    impair_init(&net->impair, &net->faults, seed);
+    net->faults.cnt = 0;
+}
+
+/* Removes and returns the next flight that is due by `now`, or returns NULL. */
+static struct simnet_flight *take_flight(struct simnet *net, uint64_t now)
+{
+    struct delay_entry *entry = delay_line_take(&net->flights, now);
+
+    return entry ? (struct simnet_flight *)((char *)entry - offsetof(struct simnet_flight, entry))
+                 : NULL;
 }
 
 void simnet_free(struct simnet *net)
 {
-    for (size_t i = 0; i < net->flight_cnt; i++)
-        free(net->flight[i].bytes);
-    free(net->flight);
+    struct simnet_flight *flight;
+
+    while ((flight = take_flight(net, UINT64_MAX)) != NULL)
+        free(flight);
+    delay_line_free(&net->flights);
+    impair_free(&net->impair);
     if (net->record)
         fclose(net->record);
-    net->flight = NULL;
-    net->flight_cnt = 0;
-    net->flight_cap = 0;
     net->record = NULL;
 }
 
@@ -43,6 +54,17 @@ unsigned simnet_add(struct simnet *net, const struct simnet_node *node)
         abort();
     net->node[net->node_cnt] = *node;
     return net->node_cnt++;
+}
+
+/* Adds a fault with a probability in parts per million. */
+static void add_chance(struct simnet *net, struct impair_rule rule, uint32_t ppm)
+{
+    rule.keep_icrc = true;
+    rule.kinds = IMPAIR_ANY;
+    rule.nth_to = UINT32_MAX;
+    rule.chance = IMPAIR_ALWAYS * ppm / 1000000;
+    if (ppm)
+        net->faults.rule[net->faults.cnt++] = rule;
 }
 
 void simnet_paths(struct simnet *net, const struct simnet_path *like)
@@ -58,6 +80,18 @@ void simnet_paths(struct simnet *net, const struct simnet_path *like)
             path->last = last;
         }
     }
+    net->faults.cnt = 0;
+    add_chance(net, (struct impair_rule){.action = IMPAIR_DROP}, like->loss_ppm);
+    add_chance(net, (struct impair_rule){.action = IMPAIR_DUP, .cnt_max = 1}, like->dup_ppm);
+    add_chance(net, (struct impair_rule){.action = IMPAIR_DELAY, .delay_max = like->reorder_ns},
+               like->reorder_ppm);
+    add_chance(net, (struct impair_rule){.action = IMPAIR_CE}, like->mark_ppm);
+    for (unsigned part = IMPAIR_PAYLOAD; part <= IMPAIR_ICRC; part++)
+        add_chance(
+            net,
+            (struct impair_rule){.action = IMPAIR_CORRUPT, .part = part, .byte = IMPAIR_ANY_BYTE},
+            like->corrupt_ppm / 3);
+    net->chance_cnt = net->faults.cnt;
 }
 
 struct simnet_rule *simnet_rule(struct simnet *net, const struct simnet_rule *rule)
@@ -177,111 +211,18 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
     fwrite(frame, 1, len, net->record);
 }
 
-/* ---- the heap of frames under way --------------------------------------------------------------
- */
-
-static bool before(const struct simnet_flight *a, const struct simnet_flight *b)
-{
-    return a->due != b->due ? a->due < b->due : a->seq < b->seq;
-}
-
-static void swap(struct simnet_flight *a, struct simnet_flight *b)
-{
-    struct simnet_flight t = *a;
-
-    *a = *b;
-    *b = t;
-}
-
-static void push(struct simnet *net, const struct simnet_flight *flight)
-{
-    size_t i = net->flight_cnt++;
-
-    if (i == net->flight_cap) {
-        net->flight_cap = net->flight_cap ? 2 * net->flight_cap : 256;
-        net->flight = realloc(net->flight, net->flight_cap * sizeof(*net->flight));
-        if (!net->flight)
-            abort();
-    }
-    net->flight[i] = *flight;
-    for (; i && before(&net->flight[i], &net->flight[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(&net->flight[i], &net->flight[(i - 1) / 2]);
-}
-
-static struct simnet_flight pop(struct simnet *net)
-{
-    struct simnet_flight first = net->flight[0];
-    size_t i = 0;
-
-    net->flight[0] = net->flight[--net->flight_cnt];
-    for (;;) {
-        size_t kid = 2 * i + 1;
-
-        if (kid >= net->flight_cnt)
-            return first;
-        if (kid + 1 < net->flight_cnt && before(&net->flight[kid + 1], &net->flight[kid]))
-            kid++;
-        if (!before(&net->flight[kid], &net->flight[i]))
-            return first;
-        swap(&net->flight[kid], &net->flight[i]);
-        i = kid;
-    }
-}
-
 /* ---- faults ------------------------------------------------------------------------------------
  */
 
-/* The faults that hit one frame. */
-struct verdict {
-    bool drop;
-    bool repeat;
-    uint64_t repeat_ns;
-    bool hold;
-    uint64_t hold_ns;
-    int corrupt; /* offset of the byte with a flipped bit, or -1 */
-    uint8_t bit;
-    bool mark;
-    bool full; /* the queue has no room */
+/* Effects of the exact rules that impair_apply() does not have. */
+struct own_faults {
+    uint64_t repeat_ns; /* time between the copies of a frame, ns */
+    bool full;          /* the queue has no room */
 };
-
-static bool chance(struct simnet *net, uint32_t ppm)
-{
-    return ppm && rng_below(&net->rng, 1000000) < ppm;
-}
 
 static uint64_t up_to(struct simnet *net, uint64_t ns)
 {
     return ns ? rng_u64(&net->rng) % (ns + 1) : 0;
-}
-
-static int icrc_byte(struct simnet *net, const struct roce_pkt *pkt)
-{
-    return (int)(pkt->icrc_off + rng_below(&net->rng, ROCE_ICRC_LEN));
-}
-
-static int payload_byte(struct simnet *net, const struct roce_pkt *pkt)
-{
-    if (pkt->payload_len == 0)
-        return icrc_byte(net, pkt);
-    return (int)(pkt->payload_off + rng_below(&net->rng, pkt->payload_len));
-}
-
-/* Returns the offset of a random byte of the BTH that the ICRC covers. */
-static int header_byte(struct simnet *net, const struct roce_pkt *pkt)
-{
-    static const uint8_t bytes[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11};
-
-    return pkt->off[ROCE_HDR_BTH] + bytes[rng_below(&net->rng, sizeof(bytes))];
-}
-
-static void corrupt_somewhere(struct simnet *net, const struct roce_pkt *pkt, struct verdict *v)
-{
-    v->bit = (uint8_t)(1u << rng_below(&net->rng, 8));
-    switch (rng_below(&net->rng, 3)) {
-    case 0: v->corrupt = payload_byte(net, pkt); break;
-    case 1: v->corrupt = header_byte(net, pkt); break;
-    default: v->corrupt = icrc_byte(net, pkt); break;
-    }
 }
 
 static bool rule_fits(const struct simnet_rule *rule, unsigned from, enum simnet_class cls,
@@ -293,46 +234,58 @@ static bool rule_fits(const struct simnet_rule *rule, unsigned from, enum simnet
            (rule->classes == 0 || (rule->classes & 1u << cls));
 }
 
-static void apply_rule(struct simnet *net, struct simnet_path *path, const struct simnet_rule *rule,
-                       const struct roce_pkt *pkt, struct verdict *v)
+/* Adds the rule's fault to those of the next frame. */
+static void add_fault(struct simnet *net, struct simnet_path *path, const struct simnet_rule *rule,
+                      const struct roce_pkt *pkt, struct own_faults *own)
 {
-    v->bit = 1;
+    struct impair_rule fault = {
+        .action = IMPAIR_CORRUPT, .part = IMPAIR_ICRC, .byte = IMPAIR_ANY_BYTE};
+
     switch (rule->action) {
-    case SIMNET_DROP: v->drop = true; break;
+    case SIMNET_DROP: fault.action = IMPAIR_DROP; break;
     case SIMNET_REPEAT:
-        v->repeat = true;
-        v->repeat_ns = rule->delay_ns;
+        fault = (struct impair_rule){.action = IMPAIR_DUP, .cnt_max = 1};
+        own->repeat_ns = rule->delay_ns;
         break;
     case SIMNET_HOLD:
-        v->hold = true;
-        v->hold_ns = rule->delay_ns;
+        fault = (struct impair_rule){
+            .action = IMPAIR_DELAY, .delay_min = rule->delay_ns, .delay_max = rule->delay_ns};
         break;
-    case SIMNET_CORRUPT_PAYLOAD: v->corrupt = payload_byte(net, pkt); break;
-    case SIMNET_CORRUPT_HEADER: v->corrupt = pkt->off[ROCE_HDR_BTH] + 11; break;
-    case SIMNET_CORRUPT_ICRC: v->corrupt = icrc_byte(net, pkt); break;
-    case SIMNET_MARK: v->mark = true; break;
-    case SIMNET_FULL: v->full = true; break;
+    case SIMNET_CORRUPT_PAYLOAD:
+        if (pkt->payload_len)
+            fault.part = IMPAIR_PAYLOAD;
+        break;
+    case SIMNET_CORRUPT_HEADER:
+        fault.part = IMPAIR_HEADER;
+        fault.byte = 11;
+        break;
+    case SIMNET_CORRUPT_ICRC: break;
+    case SIMNET_MARK: fault.action = IMPAIR_CE; break;
+    case SIMNET_FULL: own->full = true; return;
     case SIMNET_CUT:
         path->down_from = net->now;
         path->down_to = net->now + rule->delay_ns;
-        break;
-    case SIMNET_ACTION_CNT: break;
+        return;
+    case SIMNET_ACTION_CNT: return;
     }
+    if (net->faults.cnt == IMPAIR_RULES_MAX)
+        abort();
+    fault.keep_icrc = true;
+    fault.kinds = IMPAIR_ANY;
+    fault.nth_to = UINT32_MAX;
+    fault.chance = IMPAIR_ALWAYS;
+    net->faults.rule[net->faults.cnt++] = fault;
 }
 
-static struct verdict judge(struct simnet *net, unsigned from, struct simnet_path *path,
-                            enum simnet_class cls, const struct roce_pkt *pkt)
+/* Applies the faults of chance and of the exact rules to a frame. */
+static struct own_faults apply_faults(struct simnet *net, unsigned from, struct simnet_path *path,
+                                      enum simnet_class cls, const struct roce_pkt *pkt,
+                                      struct impair_result *out)
 {
-    struct verdict v = {.corrupt = -1};
+    const struct impair_frame in = {.data = pkt->frame, .len = pkt->wire_len};
+    struct own_faults own = {.repeat_ns = up_to(net, path->reorder_ns)};
 
-    v.drop = chance(net, path->loss_ppm);
-    v.repeat = chance(net, path->dup_ppm);
-    v.repeat_ns = v.repeat ? up_to(net, path->reorder_ns) : 0;
-    v.hold = chance(net, path->reorder_ppm);
-    v.hold_ns = v.hold ? up_to(net, path->reorder_ns) : 0;
-    v.mark = chance(net, path->mark_ppm);
-    if (chance(net, path->corrupt_ppm))
-        corrupt_somewhere(net, pkt, &v);
+    net->faults.cnt = net->chance_cnt;
     for (unsigned i = 0; i < net->rule_cnt; i++) {
         struct simnet_rule *rule = &net->rule[i];
 
@@ -342,9 +295,11 @@ static struct verdict judge(struct simnet *net, unsigned from, struct simnet_pat
         if (rule->nth && rule->nth != rule->seen)
             continue;
         rule->hits++;
-        apply_rule(net, path, rule, pkt, &v);
+        add_fault(net, path, rule, pkt, &own);
     }
-    return v;
+    if (impair_apply(&net->impair, &in, out) != 0)
+        abort();
+    return own;
 }
 
 /* ---- sending -----------------------------------------------------------------------------------
@@ -358,48 +313,27 @@ static int find_node(const struct simnet *net, const uint8_t mac[6])
     return -1;
 }
 
-/* Sets ECN to 11 and corrects the IPv4 header checksum. The ICRC covers neither. */
-static void mark_frame(uint8_t *frame, const struct roce_pkt *pkt)
+static void put_flight(struct simnet *net, struct simnet_flight *flight, uint64_t due)
 {
-    uint8_t *ip = frame + pkt->net_off;
-    uint32_t sum = 0;
-
-    if (pkt->encap == ROCE_ENCAP_V2_IP6) {
-        ip[1] |= 0x30;
-        return;
-    }
-    if (pkt->encap != ROCE_ENCAP_V2_IP4)
-        return;
-    ip[1] |= 3;
-    roce_bits_put(ip, 10, 0, 16, 0);
-    for (unsigned i = 0; i < 20; i += 2)
-        sum += (uint32_t)roce_bits_get(ip, i, 0, 16);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    roce_bits_put(ip, 10, 0, 16, ~sum & 0xFFFF);
+    if (!delay_line_put(&net->flights, &flight->entry, due, 0, 0))
+        abort();
 }
 
 static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_class cls,
-                   const struct roce_pkt *pkt, const struct verdict *v, uint64_t due)
+                   const struct impair_result *out, uint64_t due)
 {
-    struct simnet_flight flight = {.due = due,
-                                   .seq = net->seq++,
-                                   .from = from,
-                                   .to = to,
-                                   .cls = cls,
-                                   .bad = v->corrupt >= 0,
-                                   .marked = v->mark && pkt->encap != ROCE_ENCAP_V1,
-                                   .len = pkt->wire_len};
+    struct simnet_flight *flight = malloc(sizeof(*flight) + out->len);
 
-    flight.bytes = malloc(flight.len);
-    if (!flight.bytes)
+    if (!flight)
         abort();
-    memcpy(flight.bytes, pkt->frame, flight.len);
-    if (v->mark)
-        mark_frame(flight.bytes, pkt);
-    if (v->corrupt >= 0)
-        flight.bytes[v->corrupt] ^= v->bit;
-    push(net, &flight);
+    *flight = (struct simnet_flight){.from = from,
+                                     .to = to,
+                                     .cls = cls,
+                                     .bad = out->damaged,
+                                     .marked = (out->actions & 1u << IMPAIR_CE) != 0,
+                                     .len = out->len};
+    memcpy(flight->bytes, out->data, out->len);
+    put_flight(net, flight, due);
 }
 
 /* Returns the time at which a frame of `len` bytes has left the sender, or 0 if the queue has no
@@ -422,35 +356,35 @@ static unsigned carry(struct simnet *net, unsigned from, unsigned to, enum simne
                       const struct roce_pkt *pkt)
 {
     struct simnet_path *path = &net->path[from][to];
-    struct verdict v = judge(net, from, path, cls, pkt);
+    struct impair_result out;
+    struct own_faults own = apply_faults(net, from, path, cls, pkt, &out);
     unsigned fates = 1u << SIMNET_SENT;
     uint64_t left = take_wire(net, from, path, pkt->wire_len);
     uint64_t due;
 
     if (net->now >= path->down_from && net->now < path->down_to)
         return fates | 1u << SIMNET_PARTED;
-    if (v.drop)
+    if (out.copies == 0)
         return fates | 1u << SIMNET_LOST;
-    if (v.full || (path->bps && left == 0))
+    if (own.full || (path->bps && left == 0))
         return fates | 1u << SIMNET_OVERFLOWED;
     due = left + path->delay_ns + up_to(net, path->jitter_ns);
-    if (v.hold) {
+    if (out.actions & 1u << IMPAIR_DELAY) {
         fates |= 1u << SIMNET_HELD;
-        due += v.hold_ns;
+        due += out.delay;
     } else {
         if (due < path->last)
             due = path->last;
         path->last = due;
     }
-    if (v.mark)
+    if (out.actions & 1u << IMPAIR_CE)
         fates |= 1u << SIMNET_MARKED;
-    if (v.corrupt >= 0)
+    if (out.damaged)
         fates |= 1u << SIMNET_CORRUPTED;
-    launch(net, from, to, cls, pkt, &v, due);
-    if (v.repeat) {
+    if (out.copies > 1)
         fates |= 1u << SIMNET_DUPLICATED;
-        launch(net, from, to, cls, pkt, &v, due + v.repeat_ns);
-    }
+    for (unsigned i = 0; i < out.copies; i++)
+        launch(net, from, to, cls, &out, due + i * own.repeat_ns);
     return fates;
 }
 
@@ -526,57 +460,49 @@ static void enter_queue(struct simnet *net, struct simnet_flight *flight)
     struct simnet_port *port = &net->port[flight->to];
     uint64_t start = port->busy > net->now ? port->busy : net->now;
     uint64_t waiting = (start - net->now) * port->bps / 8000000000u;
-    struct roce_pkt pkt;
 
     if (waiting + flight->len > port->queue) {
         net->tally[flight->from][flight->cls][SIMNET_OVERFLOWED]++;
         tell_switched(net, flight, SIMNET_OVERFLOWED);
-        free(flight->bytes);
+        free(flight);
         return;
     }
     if (waiting + flight->len > port->depth_max)
         port->depth_max = waiting + flight->len;
-    if (port->mark && waiting > port->mark &&
-        roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, flight->bytes, flight->len, flight->len) == 0 &&
-        ((pkt.encap == ROCE_ENCAP_V2_IP4 && pkt.ip4.ecn) ||
-         (pkt.encap == ROCE_ENCAP_V2_IP6 && pkt.ip6.ecn))) {
-        mark_frame(flight->bytes, &pkt);
+    if (port->mark && waiting > port->mark && impair_mark_ce(flight->bytes, flight->len, true)) {
         flight->marked = true;
         net->tally[flight->from][flight->cls][SIMNET_MARKED]++;
         tell_switched(net, flight, SIMNET_MARKED);
     }
     port->busy = start + (uint64_t)flight->len * 8000000000u / port->bps;
-    flight->due = port->busy + port->delay_ns;
-    flight->seq = net->seq++;
     flight->arrives = true;
-    push(net, flight);
+    put_flight(net, flight, port->busy + port->delay_ns);
 }
 
-static void deliver(struct simnet *net)
+static void deliver(struct simnet *net, struct simnet_flight *flight)
 {
-    struct simnet_flight flight = pop(net);
-    const struct simnet_node *node = &net->node[flight.to];
+    const struct simnet_node *node = &net->node[flight->to];
 
-    if (!flight.arrives && net->port[flight.to].bps) {
-        enter_queue(net, &flight);
+    if (!flight->arrives && net->port[flight->to].bps) {
+        enter_queue(net, flight);
         return;
     }
     if (net->arrive)
-        net->arrive(net->ctx, flight.to, flight.bytes, flight.len, net->now);
-    net->tally[flight.from][flight.cls][SIMNET_DELIVERED]++;
-    net->tally[flight.from][flight.cls][SIMNET_BAD] += flight.bad;
-    net->got[flight.to][flight.cls] += !flight.bad;
-    net->marked[flight.to][flight.cls] += flight.marked && !flight.bad;
-    net->got_bytes[flight.to] += flight.len;
-    net->arrived[flight.to]++;
-    net->arrived_bad[flight.to] += flight.bad;
-    node->input(node->ctx, flight.bytes, flight.len, net->now);
-    free(flight.bytes);
+        net->arrive(net->ctx, flight->to, flight->bytes, flight->len, net->now);
+    net->tally[flight->from][flight->cls][SIMNET_DELIVERED]++;
+    net->tally[flight->from][flight->cls][SIMNET_BAD] += flight->bad;
+    net->got[flight->to][flight->cls] += !flight->bad;
+    net->marked[flight->to][flight->cls] += flight->marked && !flight->bad;
+    net->got_bytes[flight->to] += flight->len;
+    net->arrived[flight->to]++;
+    net->arrived_bad[flight->to] += flight->bad;
+    node->input(node->ctx, flight->bytes, flight->len, net->now);
+    free(flight);
 }
 
 static uint64_t next_event(const struct simnet *net)
 {
-    uint64_t next = net->flight_cnt ? net->flight[0].due : SIMNET_NEVER;
+    uint64_t next = delay_line_due(&net->flights);
 
     for (unsigned i = 0; i < net->node_cnt; i++) {
         uint64_t at = net->node[i].deadline(net->node[i].ctx);
@@ -592,6 +518,7 @@ static uint64_t next_event(const struct simnet *net)
 bool simnet_run(struct simnet *net, uint64_t until)
 {
     for (;;) {
+        struct simnet_flight *flight;
         uint64_t next;
         bool fired = false;
 
@@ -617,7 +544,8 @@ bool simnet_run(struct simnet *net, uint64_t until)
         }
         if (fired) /* Frames that a timer causes leave before another frame arrives. */
             drain(net);
-        if (net->flight_cnt && net->flight[0].due <= net->now)
-            deliver(net);
+        flight = take_flight(net, net->now);
+        if (flight)
+            deliver(net, flight);
     }
 }

@@ -4,9 +4,9 @@
  * mark packets, on a virtual clock that jumps from event to event. The same seed and the same
  * calls give the same packets at the same times.
  *
- * A fault hits by chance (parts per million of a path) or exactly: a rule names the n-th packet
- * of a sender, QP, PSN and class. The tally is the ground truth: which packets were sent, and
- * their fates.
+ * The engine of rnic/impair makes the faults. A fault hits by chance (parts per million of a path)
+ * or exactly: a rule names the n-th packet of a sender, QP, PSN and class. The tally is the ground
+ * truth: which packets were sent, and their fates.
  *
  * A frame goes to the node with its destination MAC address. A multicast frame goes to all other
  * nodes, each copy with its own fate. A frame to an unknown address is lost.
@@ -16,6 +16,8 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "impair/delay_line.h"
+#include "impair/impair.h"
 #include "rng.h"
 #include "wire/pkt.h"
 
@@ -144,8 +146,6 @@ struct simnet_event {
     const struct roce_pkt *pkt;
 };
 
-struct simnet_flight;
-
 struct simnet {
     uint64_t now;
     struct rng rng;
@@ -156,6 +156,9 @@ struct simnet {
     uint64_t hold_output[SIMNET_NODES]; /* state: time until which a node waits for its wire, ns */
     struct simnet_rule rule[SIMNET_RULES];
     unsigned rule_cnt;
+    struct impair_rules faults; /* the chance faults of all paths, then the exact ones of a frame */
+    size_t chance_cnt;          /* number of chance faults */
+    struct impair impair;
     uint64_t tally[SIMNET_NODES][SIMNET_CLASS_CNT][SIMNET_FATE_CNT]; /* by sender */
     uint64_t arrived[SIMNET_NODES];                                  /* frames delivered to each
                                                                       * node */
@@ -175,10 +178,7 @@ struct simnet {
                      enum simnet_fate fate);
     void *ctx;
 
-    struct simnet_flight *flight; /* frames in flight, a heap by time */
-    size_t flight_cnt;
-    size_t flight_cap;
-    uint64_t seq;
+    struct delay_line flights; /* frames in flight */
     FILE *record;
 };
 

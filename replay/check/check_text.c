@@ -52,7 +52,7 @@ static void add_tunnel_list(struct strbuf *t, const struct check_report *r, bool
 static void add_tunnels(struct strbuf *t, const struct check_report *r)
 {
     add_tunnel_list(t, r, true, "  inside tunnels: ");
-    add_tunnel_list(t, r, false, "  frames of tunnels that check cannot open: ");
+    add_tunnel_list(t, r, false, "  frames in tunnels that check cannot decode: ");
 }
 
 /* Returns the number of packets that were dropped because of their ICRC and belong to no known
@@ -87,50 +87,51 @@ static void print_head(FILE *out, const struct check_report *r)
     add_tunnels(&t, r);
     if (r->cut)
         strbuf_addf(&t,
-                    "  cut by the snaplen: %" PRIu64 " frames; the missing bytes are not checked\n",
+                    "  truncated by the snaplen: %" PRIu64
+                    " frames; the missing bytes are not checked\n",
                     r->cut);
     if (r->pauses)
         strbuf_addf(&t,
-                    "  flow control: %" PRIu64 " frame%s (PFC, PAUSE) stopped a sender: no "
-                    "packet is lost, but all traffic of that priority waits\n",
+                    "  flow control: %" PRIu64 " PFC or PAUSE frame%s stopped a sender: no packet "
+                    "is lost, but all traffic of that priority waits\n",
                     r->pauses, r->pauses == 1 ? "" : "s");
     if (sum->dc)
         strbuf_addf(&t,
-                    "  not judged: %" PRIu64
-                    " packets of NVIDIA's dynamically connected transport, "
-                    "which no specification describes\n",
+                    "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected (DC) "
+                    "transport, which has no public specification\n",
                     sum->dc);
     if (r->unseen * 100 >= sum->packets && r->unseen)
         strbuf_addf(&t,
-                    "  not captured: %" PRIu64 " request packets that were answered: lost by the "
-                    "capture, not by the network\n",
+                    "  not captured: %" PRIu64
+                    " acknowledged request packets; the capture lost them, not the network\n",
                     r->unseen);
     if (r->copies * 100 >= sum->packets && r->copies)
         strbuf_addf(&t,
-                    "  captured twice: %" PRIu64 " packets, perhaps by mirroring two ports, or "
-                    "duplicated by the network\n",
+                    "  captured twice: %" PRIu64
+                    " packets; two ports may be mirrored, or the network duplicated the packets\n",
                     r->copies);
     if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
-        strbuf_addf(&t,
-                    "  no correct ICRC from %" PRIu64
-                    " host%s: a device on the path (NAT, a firewall) changed the packets, and "
-                    "every receiver "
-                    "drops them; or the packets were captured before the ICRC was computed\n",
-                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
-                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+        strbuf_addf(
+            &t,
+            "  no correct ICRC from %" PRIu64
+            " host%s: a device on the path (NAT, firewall) changed the packets, so that receivers "
+            "drop them; or the packets were captured before the sender computed the ICRC\n",
+            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
     else if (r->ended == 0 && damaged_alone(r))
         strbuf_addf(
             &t,
-            "  wrong ICRC: %" PRIu64 " packet%s, and no other packet of a connection; a receiver "
-            "drops them without a response, and the requester gets IBV_WC_RETRY_EXC_ERR (12): "
-            "damaged or changed on the path, or captured before the ICRC was computed\n",
+            "  wrong ICRC: %" PRIu64
+            " packet%s, and no other packet of a connection; a receiver drops packets with a wrong "
+            "ICRC, and the requester gets IBV_WC_RETRY_EXC_ERR (12). The packets were damaged or "
+            "changed on the path, or captured before the sender computed the ICRC\n",
             damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
     if (r->no_icrc)
         strbuf_addf(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
         strbuf_addf(&t,
                     "  memory limit reached: %" PRIu64 " connections were closed early, %" PRIu64
-                    " idle ones lost their history, %" PRIu64
+                    " idle connections lost their history, %" PRIu64
                     " request packets were forgotten early, %" PRIu64 " packets were not tracked\n",
                     sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
     fputs(buf, out);
@@ -178,9 +179,8 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         fprintf(out, "     %s\n", buf);
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
         (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
-        fprintf(out,
-                "     or the ICRCs are wrong on the wire, as in this capture: then the peer drops "
-                "every packet\n");
+        fprintf(out, "     another possible cause: the ICRCs are wrong on the wire, as in this "
+                     "capture, and the peer drops every packet\n");
 }
 
 static void print_rejections(struct page *page)
@@ -259,17 +259,17 @@ static void print_failures(struct page *page)
     uint32_t unanswered = unanswered_cm_cnt(&r->unanswered_cm);
 
     if (r->failed + r->rejection_cnt) {
-        fprintf(page->out, "why it failed:\n");
+        fprintf(page->out, "failures:\n");
         print_rejections(page);
         print_stories(page, check_conn_failed, print_story, r->failed, "failed");
     }
     if (r->stuck + unanswered) {
-        fprintf(page->out, "what got stuck:\n");
+        fprintf(page->out, "stuck connections:\n");
         print_all_unanswered(page, unanswered);
         print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
     if (r->slow) {
-        fprintf(page->out, "what slowed it:\n");
+        fprintf(page->out, "slow connections:\n");
         print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
     }
 }
@@ -290,7 +290,7 @@ static void print_conns(struct page *page)
         check_text_conn(page->out, &r->conn[shown], page->verbose);
     if (r->ended > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
-                page->verbose ? " (--json has all)" : " (-v)");
+                page->verbose ? " (--json lists all)" : " (-v)");
 }
 
 /* ---- findings ----------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ static void print_group(FILE *out, const struct finding_group *g)
     uint32_t shown = g->cnt < FINDING_GROUP_FRAMES ? (uint32_t)g->cnt : FINDING_GROUP_FRAMES;
 
     if (g->conns)
-        strbuf_addf(&t, "%u connections, until frames", g->conns);
+        strbuf_addf(&t, "in %u connections, the first ones in frames", g->conns);
     else
         strbuf_addf(&t, "%" PRIu64 "×, frames", g->cnt);
     for (uint32_t i = 0; i < shown; i++)
@@ -340,7 +340,7 @@ static void print_each(FILE *out, const struct finding_groups *groups,
 static void print_whose(FILE *out, const struct finding_group *g)
 {
     if (g->conns)
-        fprintf(out, "  of many connections:\n");
+        fprintf(out, "  in many connections:\n");
     else if (g->first.conn_index == ROCE_NO_CONN)
         fprintf(out, "  without a connection:\n");
     else
@@ -378,11 +378,12 @@ static void print_findings(struct page *page)
         shown += print_findings_of(page, r->conn[i].sum.facts.conn_index);
     shown += print_findings_of(page, ROCE_NO_CONN);
     if (r->groups.group_cnt > shown)
-        fprintf(page->out, "  ... and %u more kinds%s\n", r->groups.group_cnt - shown,
-                page->verbose ? " of connections not shown (--json has all)" : " (-v)");
+        fprintf(page->out, "  ... and %u more groups%s\n", r->groups.group_cnt - shown,
+                page->verbose ? " of findings of connections not shown (--json lists all)"
+                              : " (-v)");
     if (r->groups.not_kept)
         fprintf(page->out,
-                "  ... and %" PRIu64 " findings that are only counted (--json has all)\n",
+                "  ... and %" PRIu64 " findings that are only counted (--json lists all)\n",
                 r->groups.not_kept);
 }
 
@@ -396,10 +397,10 @@ static void print_verdict(FILE *out, const struct check_report *r)
 
     check_text_severities(&t, r->totals.findings);
     if (r->totals.known)
-        strbuf_addf(&t, ", %" PRIu64 " of them known of %s", r->totals.known,
+        strbuf_addf(&t, ", %" PRIu64 " of them known deviations of %s", r->totals.known,
                     roce_profile_name(r->profile));
     fprintf(out, "verdict: %s%s (%s", check_verdict_name(check_report_verdict(r)),
-            r->broke_off ? " as far as the capture could be read" : "", buf);
+            r->broke_off ? " in the part of the capture that could be read" : "", buf);
     if (r->failed)
         fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
     if (r->stuck)

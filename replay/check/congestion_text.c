@@ -41,7 +41,7 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
         return;
     strbuf_addf(t, "slowed by CNPs ");
     if (c->measured == 0) {
-        strbuf_addf(t, "%" PRIu64 "×: the rate is not known", c->episodes);
+        strbuf_addf(t, "%" PRIu64 "×: the rate could not be measured", c->episodes);
         return;
     }
     strbuf_addf(t, "%" PRIu64 " of %" PRIu64 "×", slowed, c->measured);
@@ -55,7 +55,7 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
     add_rate(t, spread_mean(&c->lowest));
     strbuf_addf(t, " at the lowest");
     if (back) {
-        strbuf_addf(t, ", back after ");
+        strbuf_addf(t, ", recovered after ");
         strbuf_add_duration(t, spread_mean(&c->recovery_ns));
         if (back > 1) {
             strbuf_addf(t, " (max ");
@@ -64,5 +64,5 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
         }
     }
     if (back < slowed)
-        strbuf_addf(t, ", %" PRIu64 " not seen to recover", slowed - back);
+        strbuf_addf(t, ", %" PRIu64 " without recovery in the capture", slowed - back);
 }

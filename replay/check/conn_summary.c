@@ -127,43 +127,45 @@ static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     if (sum->facts.end_repeats > RETRY_MAX)
         strbuf_addf(t,
-                    " has sent it more often than any retry_cnt allows (0 to %u): this device "
-                    "does not give up, and its program may wait forever",
+                    " transmitted this request more often than any retry_cnt (0 to %u) allows: the "
+                    "device never gives up, and its program may wait forever",
                     RETRY_MAX);
     else if (sum->facts.end == ROCE_END_UNANSWERED)
-        strbuf_addf(t, " stops after its retries and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(t, " enters the error state when its retries run out, and its program gets "
+                       "IBV_WC_RETRY_EXC_ERR (12)");
     else
-        strbuf_addf(t, " stops and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(t, " enters the error state, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
 }
 
 static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t,
-                "the request with PSN %u arrived %u times with a wrong ICRC, last in frame %u, and "
-                "never with a correct one; ",
+                "the request with PSN %u was captured %u times, last in frame %u, and always with "
+                "a wrong ICRC; ",
                 sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, " drops such packets without a response, until the retries run out");
+    strbuf_addf(t, " drops packets with a wrong ICRC without a response");
     add_fate(t, sum);
 }
 
 /* What follows a code that has no meaning depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
-    " if it takes this code for an error: with Linux Soft-RoCE its program gets "                  \
-    "IBV_WC_REM_OP_ERR (11); if it ignores it, IBV_WC_RETRY_EXC_ERR (12) after its retries"
+    " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
+    "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \
+    "IBV_WC_RETRY_EXC_ERR (12) after its retries"
 
 static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, " answered ");
+    strbuf_addf(t, " responded to ");
     add_request(t, sum);
     strbuf_addf(t, " with the reserved syndrome 0x%02x in frame %u", sum->facts.end_syndrome,
                 sum->facts.end_frame);
     if (sum->facts.end_tries > 1)
-        strbuf_addf(t, ", which was sent %u times", sum->facts.end_tries);
+        strbuf_addf(t, ", which was transmitted %u times", sum->facts.end_tries);
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
-    strbuf_addf(t, " stops" WITHOUT_MEANING);
+    strbuf_addf(t, " enters the error state" WITHOUT_MEANING);
 }
 
 /* After a NAK that stops a QP: what the program sees, unless the NAK did not get there. */
@@ -175,20 +177,20 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, "; ");
         strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
         strbuf_addf(t,
-                    " retransmitted after a timeout %u time%s after that: the NAK was probably "
-                    "lost on its path%s",
+                    " then retransmitted %u time%s after a timeout: the NAK was probably lost on "
+                    "its path%s",
                     sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
                     status ? "" : " or ignored");
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
-    strbuf_addf(t, " stops");
+    strbuf_addf(t, " enters the error state");
     if (sum->facts.end_repeats)
         strbuf_addf(t, " when its retries run out, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
     if (sum->facts.end_repeats && status)
-        strbuf_addf(t, ", or %s if a later NAK arrives", status);
+        strbuf_addf(t, ", or %s if a later NAK reaches the requester", status);
     else if (!sum->facts.end_repeats && status)
-        strbuf_addf(t, " and its program gets %s", status);
+        strbuf_addf(t, ", and its program gets %s", status);
     else if (!sum->facts.end_repeats)
         strbuf_addf(t, WITHOUT_MEANING);
 }
@@ -196,7 +198,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, sum->facts.end_paged ? " postponed " : " had no receive WQE for ");
+    strbuf_addf(t, sum->facts.end_paged ? " delayed " : " had no receive WQE for ");
     add_request(t, sum);
     strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
                 sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);
@@ -219,12 +221,11 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         }
         strbuf_addf(t, "no response of ");
         add_end(t, its);
-        strbuf_addf(
-            t,
-            " to the request with PSN %u was captured, although it was sent %u times, last in "
-            "frame %u",
-            sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
-        strbuf_addf(t, "; if the capture has both directions, there was none");
+        strbuf_addf(t,
+                    " to the request with PSN %u was captured, although the request was "
+                    "transmitted %u times, last in frame %u",
+                    sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
+        strbuf_addf(t, "; if the capture contains both directions, the peer did not respond");
         add_fate(t, sum);
         return;
     case ROCE_END_RNR_WAITING:
@@ -234,11 +235,11 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
                         sum->facts.end_tries == UINT8_MAX ? " or more" : "");
         strbuf_addf(t, "; the QP of ");
         strbuf_add_addr(t, mine->addr);
-        strbuf_addf(t, " retries forever, because its rnr_retry is 7: its program waits");
+        strbuf_addf(t, " retransmits without limit because its rnr_retry is 7: its program waits");
         return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
-        strbuf_addf(t, "the connection was rejected: REJ with reason %u%s%s%s in frame %u",
+        strbuf_addf(t, "the peer rejected the connection: REJ with reason %u%s%s%s in frame %u",
                     sum->facts.cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
                     sum->facts.end_frame);
         return;
@@ -273,19 +274,19 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         else
             strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
         if (sum->facts.end_tries)
-            strbuf_addf(t, ", sent %u%s time%s", sum->facts.end_tries,
+            strbuf_addf(t, ", transmitted %u%s time%s", sum->facts.end_tries,
                         sum->facts.end_tries == UINT8_MAX ? " or more" : "",
                         sum->facts.end_tries == 1 ? "" : "s");
         if (sum->facts.end_frame)
             strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
         if (sum->facts.end_naks >= 2)
-            strbuf_addf(t, "; it never arrived there undamaged");
+            strbuf_addf(t, "; the packet never arrived undamaged");
         add_fate(t, sum);
         return;
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, mine->addr);
-    strbuf_addf(t, " stops and its program gets %s", status_of(sum));
+    strbuf_addf(t, " enters the error state, and its program gets %s", status_of(sum));
 }
 
 /* What makes a responder refuse a request as invalid, by what was asked of it. */
@@ -302,33 +303,32 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "check whether the QP allows remote writes (qp_access_flags)");
         break;
     case ROCE_KIND_READ:
-        strbuf_addf(
-            t, "check whether the QP allows remote reads (qp_access_flags), and more READs and "
-               "atomics at a time than it serves (max_dest_rd_atomic)");
+        strbuf_addf(t, "check whether the QP allows remote reads (qp_access_flags), and whether "
+                       "more READs and atomics were outstanding than its max_dest_rd_atomic");
         return;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD:
     case ROCE_KIND_ATOMIC_WRITE:
         if (alone && request->va % 8 != 0)
-            strbuf_addf(t,
-                        "the address 0x%" PRIx64 " is not a multiple of 8, as that of an atomic is",
+            strbuf_addf(t, "the address 0x%" PRIx64 " of the atomic is not a multiple of 8",
                         request->va);
         else
-            strbuf_addf(t, "check the address (a multiple of 8), whether the QP allows atomics "
-                           "(qp_access_flags), and more of them at a time than it serves "
-                           "(max_dest_rd_atomic)");
+            strbuf_addf(
+                t,
+                "check whether the address is a multiple of 8, whether the QP allows atomics "
+                "(qp_access_flags), and whether more were outstanding than its max_dest_rd_atomic");
         return;
     default:
         strbuf_addf(t,
-                    "check for a message longer than the posted receive, an operation the QP does "
-                    "not allow, more READs than it serves, or an unaligned atomic");
+                    "check for a message longer than the posted receive, an operation that the QP "
+                    "does not allow, more READs than max_dest_rd_atomic, or an unaligned atomic");
         return;
     }
     if (sum->facts.mtu)
-        strbuf_addf(t, ", and at the path MTU of both QPs (packets of %u bytes came here)",
+        strbuf_addf(t, "; check also the path MTU of both QPs (packets of %u bytes were captured)",
                     sum->facts.mtu);
     else
-        strbuf_addf(t, ", and at the path MTU of both QPs");
+        strbuf_addf(t, "; check also the path MTU of both QPs");
 }
 
 /* Small packets may pass where large ones do not: a switch without jumbo frames, or QPs
@@ -337,29 +337,29 @@ static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)
         strbuf_addf(t,
-                    "; packets of %u bytes may be too large for a switch on the way or for the "
-                    "path MTU of the peer's QP",
+                    "; packets of %u bytes may exceed the MTU of a switch on the path or the path "
+                    "MTU of the peer's QP",
                     request->payload / request->cnt);
 }
 
 static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    strbuf_addf(t, "damaged on the way, or computed wrongly where they are sent: check links and "
-                   "devices from ");
+    strbuf_addf(t, "the packets were damaged on the path, or the sender computed the ICRC wrongly: "
+                   "check links and devices from ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
-    strbuf_addf(t, " to the capture point, and at what alters headers after the ICRC was made");
+    strbuf_addf(t, " to the capture point, and any device that changes headers after the sender "
+                   "computed the ICRC");
 }
 
 static void hint_paged(struct strbuf *t)
 {
-    strbuf_addf(t,
-                "page faults: its memory is paged on demand (ODP), and more receives do not help; "
-                "prefetch the memory (ibv_advise_mr) or pin it");
+    strbuf_addf(t, "the responder's memory is paged on demand (ODP) and had page faults: prefetch "
+                   "the memory (ibv_advise_mr) or pin it; posting more receives does not help");
 }
 
 #define RESERVED_HINT                                                                              \
-    "no responder of this service sends that code (RC-RSP-108): look at the peer's device and "    \
-    "firmware, and at what may alter packets on the way"
+    "no conformant responder sends this code (RC-RSP-108): check the peer's device and firmware, " \
+    "and any device on the path that changes packets"
 
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request)
@@ -373,9 +373,8 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                            "whether it was deregistered or invalidated");
             break;
         case ROCE_NAK_REMOTE_OP:
-            strbuf_addf(t,
-                        "the responder failed by itself: look at its completions and events (some "
-                        "devices answer so when the posted receive is too short)");
+            strbuf_addf(t, "the responder had a local error: check its completions and events "
+                           "(some devices send this NAK if the posted receive is too short)");
             break;
         default: strbuf_addf(t, RESERVED_HINT); break;
         }
@@ -386,8 +385,8 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             strbuf_addf(t, ", or raise rnr_retry");
             break;
         }
-        strbuf_addf(t, "the receiver posts receives too late or too few; compare rnr_retry and "
-                       "min_rnr_timer with the time it needs");
+        strbuf_addf(t, "the receiver posts receives too late or too few: compare rnr_retry × "
+                       "min_rnr_timer with the time that the receiver needs");
         break;
     case ROCE_END_RETRY_EXHAUSTED:
         if (sum->facts.end_damaged) {
@@ -399,15 +398,15 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             break;
         }
         if (sum->facts.end_naks >= 2) {
-            strbuf_addf(t,
-                        "later packets come through and this one does not: look for what drops or "
-                        "damages it on the way, and whether the peer drops it as malformed; "
-                        "compare with a capture at the other end");
+            strbuf_addf(t, "later packets arrive and this packet does not: check for a device that "
+                           "drops or damages it on the path, and whether the peer drops it as "
+                           "malformed; compare with a capture at the other end");
             hint_large(t, request);
             break;
         }
-        strbuf_addf(t, "the peer's QP is gone, in error or not yet ready to receive, or the path "
-                       "drops packets in one direction; compare with a capture at the other end");
+        strbuf_addf(
+            t, "the peer's QP was destroyed, is in error or is not yet ready to receive, or the "
+               "path drops packets in one direction; compare with a capture at the other end");
         hint_large(t, request);
         break;
     case ROCE_END_UNANSWERED:
@@ -415,10 +414,9 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             hint_damaged(t, sum);
             break;
         }
-        strbuf_addf(t,
-                    "look at the peer's QP number, GID and state (not yet ready to receive, in "
-                    "error, gone), at its rq_psn against this PSN, and for a path that drops UDP "
-                    "port 4791; compare with a capture at the other end");
+        strbuf_addf(t, "check the peer's QP number, GID and state (not yet ready to receive, in "
+                       "error, destroyed), whether its rq_psn is this PSN, and whether the path "
+                       "drops UDP port 4791; compare with a capture at the other end");
         hint_large(t, request);
         break;
     case ROCE_END_RNR_WAITING:
@@ -426,7 +424,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             hint_paged(t);
             break;
         }
-        strbuf_addf(t, "the receiver posted no receive, or not to this QP or its SRQ");
+        strbuf_addf(t, "the receiver posted no receive, or posted it to another QP or SRQ");
         break;
     default: break;
     }

@@ -108,7 +108,7 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     if (answered || bytes)
         strbuf_add_size(&t, (double)bytes);
     else
-        strbuf_addf(&t, c->sum.facts.paired ? "too few responses to match them"
+        strbuf_addf(&t, c->sum.facts.paired ? "too few responses to pair the two directions"
                                             : "no responses captured");
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
@@ -233,7 +233,7 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
     if (sum->facts.end != ROCE_END_OPEN)
         strbuf_addf(&t, "%s%s", check_conn_failed(sum) ? ", failed: " : ", ",
                     sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_syndrome
-                        ? "answered with a reserved syndrome"
+                        ? "received a response with a reserved syndrome"
                         : roce_end_name(sum->facts.end));
     strbuf_addf(&t, "; ");
     check_text_severities(&t, sum->facts.findings);

@@ -151,9 +151,9 @@ static void add_flags(struct strbuf *t, const struct history_event *e)
     } words[] = {
         {ROCE_AN_QP_REUSED, "QP reuse"},
         {ROCE_AN_DUPLICATE_REQUEST, "already acknowledged"},
-        {ROCE_AN_COPY, "copy of the same packet"},
+        {ROCE_AN_COPY, "copy of the previous packet"},
         {ROCE_AN_OUT_OF_ORDER, "out of order"},
-        {ROCE_AN_PSN_GAP, "packets before it are missing"},
+        {ROCE_AN_PSN_GAP, "packets before this one are missing"},
         {ROCE_AN_DUPLICATE_ACK, "duplicate"},
         {ROCE_AN_DUPLICATE_RESPONSE, "duplicate response"},
     };

@@ -80,8 +80,8 @@ static void say_overtaken(struct strbuf *t, const struct direction *w)
 static void look_overtaken(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t, "look for per-packet load balancing over several links, "
-                   "or for a device that reorders");
+    strbuf_addf(t, "check for per-packet load balancing over several links, or for a device that "
+                   "reorders packets");
 }
 
 static bool is_damaged(const struct direction *w)
@@ -99,7 +99,7 @@ static void say_damaged(struct strbuf *t, const struct direction *w)
 
 static void look_damaged(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look at links and devices from ");
+    strbuf_addf(t, "check links and devices from ");
     add_addr(t, w->mine);
     strbuf_addf(t, " to the capture point");
 }
@@ -118,12 +118,12 @@ static void say_lost(struct strbuf *t, const struct direction *w)
     if (w->gone)
         strbuf_addf(t, "%" PRIu64 " packets never reached the capture point", w->gone);
     else
-        strbuf_addf(t, "all passed the capture point");
+        strbuf_addf(t, "all lost packets passed the capture point");
 }
 
 static void look_lost(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look for drops (full queues, a priority without PFC, a bad link) ");
+    strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
     if (w->gone * 2 >= w->naks) {
         strbuf_addf(t, "from ");
         add_addr(t, w->mine);
@@ -161,13 +161,13 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "responses of ");
     add_addr(t, w->its);
-    strbuf_addf(t, " to READs or atomics were missed %" PRIu64 "×",
+    strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×",
                 go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
 }
 
 static void look_answer_lost(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look for drops from ");
+    strbuf_addf(t, "check for drops from ");
     add_addr(t, w->its);
     strbuf_addf(t, " to ");
     add_addr(t, w->mine);
@@ -180,7 +180,7 @@ static bool is_late(const struct direction *w)
 
 static void say_late(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "no response arrived in time %" PRIu64 "×: retransmitted after ",
+    strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×: the requester retransmitted after ",
                 go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     strbuf_add_duration(t, w->mine->timeout_min_ns);
     if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
@@ -192,8 +192,8 @@ static void say_late(struct strbuf *t, const struct direction *w)
 static void look_late(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the sender "
-                   "detects that only by its timeout");
+    strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the requester "
+                   "detects this loss only by its timeout");
 }
 
 static bool is_unready(const struct direction *w)
@@ -224,8 +224,8 @@ static void look_unready(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "on ");
     add_addr(t, w->its);
-    strbuf_addf(t, ", post receives earlier, or more of them; each RNR NAK costs at least "
-                   "min_rnr_timer");
+    strbuf_addf(t,
+                ", post receives earlier, or post more; each RNR NAK costs at least min_rnr_timer");
 }
 
 /* Returns whether requests that need no receive WQE were answered with RNR NAKs. */
@@ -237,11 +237,10 @@ static bool is_paged(const struct direction *w)
 static void say_paged(struct strbuf *t, const struct direction *w)
 {
     add_addr(t, w->its);
-    strbuf_addf(
-        t,
-        " answered READs, WRITEs or atomics with RNR NAK %" PRIu64
-        "×, although they need no receive: page faults, its memory is paged on demand (ODP)",
-        w->its->rnr_paged);
+    strbuf_addf(t,
+                " sent RNR NAK %" PRIu64 "× for READs, WRITEs or atomics, which need no receive: "
+                "its memory is paged on demand (ODP) and had page faults",
+                w->its->rnr_paged);
     if (!is_unready(w)) /* which told the time of both */
         add_waited(t, w);
 }
@@ -250,8 +249,8 @@ static void look_paged(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "on ");
     add_addr(t, w->its);
-    strbuf_addf(t, ", prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); more "
-                   "receives do not help");
+    strbuf_addf(t, ", prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); "
+                   "posting more receives does not help");
 }
 
 static bool is_congested(const struct direction *w)
@@ -266,12 +265,13 @@ static void say_congested(struct strbuf *t, const struct direction *w)
 
 static void look_congested(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look for the full queue between ");
+    strbuf_addf(t, "check for the full queue between ");
     add_addr(t, w->mine);
     strbuf_addf(t, " and ");
     add_addr(t, w->its);
     if (w->mine->ce_marked)
-        strbuf_addf(t, ": %" PRIu64 " packets carried its mark here", w->mine->ce_marked);
+        strbuf_addf(t, ": %" PRIu64 " captured packets are marked (congestion experienced)",
+                    w->mine->ce_marked);
 }
 
 /* Only where nothing else tells. */
@@ -283,13 +283,13 @@ static bool is_unexplained(const struct direction *w)
 
 static void say_unexplained(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "retransmitted %" PRIu64 "×, and the capture shows no reason",
+    strbuf_addf(t, "the requester retransmitted %" PRIu64 "×, and the capture shows no reason",
                 go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
 }
 
 static void look_unexplained(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "perhaps the NAKs of ");
+    strbuf_addf(t, "possible cause: the NAKs of ");
     add_addr(t, w->its);
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }

@@ -160,7 +160,7 @@ void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint6
     strbuf_add_addr(&t, one->from);
     if (one->kind != ROCE_CM_REP)
         strbuf_addf(&t, " for service 0x%016" PRIx64, one->service_id);
-    strbuf_addf(&t, " was captured; it was sent %u times in ", one->tries);
+    strbuf_addf(&t, " was captured; the message was sent %u times in ", one->tries);
     strbuf_add_duration(&t,
                         one->last_time > one->first_time ? one->last_time - one->first_time : 0);
     fprintf(out, "%s\n", buf);
@@ -168,19 +168,17 @@ void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint6
     print_time(out, one->last_frame, one->last_time, begin, "last");
     t = strbuf_of(buf, sizeof(buf));
     if (one->kind == ROCE_CM_REP) {
-        strbuf_addf(&t, "     if the capture has both directions, the connection was never "
+        strbuf_addf(&t, "     if the capture contains both directions, the connection was never "
                         "established: the RTU was lost, or ");
         strbuf_add_addr(&t, one->to);
-        strbuf_addf(&t,
-                    " never sent one because it dropped the REP or gave up; the program that "
-                    "accepted gets RDMA_CM_EVENT_UNREACHABLE; check whether the REP arrives there, "
-                    "and how long its program takes");
+        strbuf_addf(&t, " sent no RTU, because it dropped the REP or gave up. The accepting "
+                        "program gets RDMA_CM_EVENT_UNREACHABLE. Check whether the REP arrives at "
+                        "the connecting host, and how long the connecting program takes");
         fprintf(out, "%s\n", buf);
         return;
     }
-    strbuf_addf(&t,
-                "     if the capture has both directions, there was none: the connecting program "
-                "gets RDMA_CM_EVENT_UNREACHABLE; check whether ");
+    strbuf_addf(&t, "     if the capture contains both directions, the peer did not respond, and "
+                    "the connecting program gets RDMA_CM_EVENT_UNREACHABLE. Check whether ");
     strbuf_add_addr(&t, one->to);
     strbuf_addf(&t, " runs RoCE v%c on this GID and network, and whether the path drops %s",
                 one->v1 ? '1' : '2', one->v1 ? "its Ethernet type 0x8915" : "UDP port 4791");

@@ -109,7 +109,7 @@ void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_
         if (event->damaged)
             strbuf_addf(&t, " DAMAGED");
         if (event->lost)
-            strbuf_addf(&t, " (lost after here)");
+            strbuf_addf(&t, " (lost after the capture point)");
         fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
         print_arrow(out, buf, !event->response, mark_text(mark));
         if (mark == MARK_DIFF || mark == MARK_KNOWN)

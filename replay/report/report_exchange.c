@@ -32,11 +32,11 @@ static void print_end(FILE *out, const struct cm_exchange_end *end, unsigned rol
             end->compared, end->compared == 1 ? "" : "s");
     if (end->diff_cnt)
         fprintf(out, ", %u differ%s", end->diff_cnt, end->diff_cnt == 1 ? "s" : "");
-    report_count(&t, &sep, end->lost, "that it cannot have got");
-    report_count(&t, &sep, end->only_ours, "only ours sent");
-    report_count(&t, &sep, end->optional, "sent at will, not compared");
+    report_count(&t, &sep, end->lost, "that the endpoint cannot have received");
+    report_count(&t, &sep, end->only_ours, "that only our CM sent");
+    report_count(&t, &sep, end->optional, "optional, not compared");
     if (t.len)
-        fprintf(out, " (free: %s)", buf);
+        fprintf(out, " (ignored: %s)", buf);
     if (end->stopped)
         fprintf(out, "; ended early: %s", end->stopped);
     fputc('\n', out);

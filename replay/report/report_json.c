@@ -22,15 +22,15 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
     side = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "verdict", verdict_name(res->verdict),
-                     "compared", (int)res->compared, "differing_answers", (int)res->diff_frames,
+                     "compared", (int)res->compared, "differing_responses", (int)res->diff_frames,
                      "known_deviations", (int)res->known_frames, "cut_payloads", (int)s->cut,
                      "executed_before_captured", (int)s->executed_unseen_cnt);
     if (res->inconclusive)
         json_object_set_new(
             side, "inconclusive",
-            json_pack("{s:i, s:i, s:i, s:s}", "answers", (int)res->inconclusive, "first_frame",
+            json_pack("{s:i, s:i, s:i, s:s}", "responses", (int)res->inconclusive, "first_frame",
                       (int)event_packet(s, res->inconclusive_from)->frame, "last_frame",
-                      (int)event_packet(s, res->inconclusive_to)->frame, "the_capture",
+                      (int)event_packet(s, res->inconclusive_to)->frame, "capture",
                       res->why_inconclusive));
     json_object_set_new(side, "derived",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,

@@ -57,8 +57,8 @@ static void tell_diff(char *out, size_t size, const struct dgram_streams *stream
 
         if (d->dir != idx)
             continue;
-        strbuf_addf(&t, "frame %u: %s: expected %s, is %s: %s", streams->trace->pkt[d->pkt].frame,
-                    d->field, d->expected, d->actual, d->reason);
+        strbuf_addf(&t, "frame %u: %s: expected %s, actual %s: %s",
+                    streams->trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason);
         return;
     }
 }
@@ -190,7 +190,7 @@ const char *closed_sum_skip_reason(const struct loop_summary *sum)
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
         if (dgram_loop_has(&sum->clean.streams, i) && sum->clean.streams.streams.stream[i].skip)
             return sum->clean.streams.streams.stream[i].skip;
-    return "no connection and no stream in it";
+    return "the capture contains no connection and no datagram stream";
 }
 
 /* ---- words -------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ static void print_conn(FILE *out, const struct loop_summary *sum, size_t i)
     else
         fprintf(out, ", %zu work requests, %zu receives, %" PRIu64 " frames%s%s\n", conn->sent.cnt,
                 conn->received.cnt, conn->frames,
-                conn->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                conn->verdict == VERDICT_FAIL ? "; without impairments " : "",
                 conn->verdict == VERDICT_FAIL ? conn->reason : "");
 }
 
@@ -243,7 +243,7 @@ static void print_exchange(FILE *out, const struct loop_summary *sum, size_t i)
         fprintf(out, ": %s\n", cm->reason);
     else
         fprintf(out, ", %" PRIu64 " messages%s%s\n", cm->frames,
-                cm->verdict == VERDICT_FAIL ? "; without any edit " : "",
+                cm->verdict == VERDICT_FAIL ? "; without impairments " : "",
                 cm->verdict == VERDICT_FAIL ? cm->reason : "");
 }
 
@@ -270,15 +270,15 @@ static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
         fprintf(out, ": %s\n", s->skip);
     else
         fprintf(out, ", %u messages, %u frames%s%s\n", s->messages, s->compared,
-                *why ? "; without any edit " : "", why);
+                *why ? "; without impairments " : "", why);
 }
 
 static const char *const sides[] = {
     [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
 static const char *const ends_text[] = {
-    [REPLAY_RESPONDER] = "our RNIC answers the recorded requesters",
-    [REPLAY_REQUESTER] = "our RNIC asks the recorded responders",
-    [REPLAY_BOTH] = "closed loop, our RNIC at both ends",
+    [REPLAY_RESPONDER] = "our RNIC is the responder, requests are recorded",
+    [REPLAY_REQUESTER] = "our RNIC is the requester, responses are recorded",
+    [REPLAY_BOTH] = "closed loop with our RNIC at both ends",
 };
 
 void report_closed_text(FILE *out, const struct loop_summary *sum,
@@ -287,7 +287,7 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     const char *name = sum->clean.drive->trace->name;
 
     put_escaped(out, name);
-    fprintf(out, ": %s: %s, %" PRIu32 " plays from seed %" PRIu64 "\n",
+    fprintf(out, ": %s: %s, %" PRIu32 " runs from seed %" PRIu64 "\n",
             verdict_name(loop_summary_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
             options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)
@@ -297,23 +297,24 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++)
         print_stream(out, sum, i);
     fprintf(out,
-            "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " damaged, %" PRIu64
-            " forged, %" PRIu64 " requests sent again",
+            "%" PRIu64 " frames, %" PRIu64 " dropped, %" PRIu64 " corrupted, %" PRIu64
+            " with a changed field, %" PRIu64 " requests retransmitted",
             sum->frames, sum->lost, sum->damaged, sum->forged, sum->repeated);
     if (sum->gave_up)
-        fprintf(out, ", %" PRIu64 " connections given up as they had to", sum->gave_up);
+        fprintf(out, ", %" PRIu64 " connections failed, as the impairments require", sum->gave_up);
     if (sum->doubtful)
-        fprintf(out, ", %" PRIu64 " rules broken after forged packets (no proof)", sum->doubtful);
+        fprintf(out, ", %" PRIu64 " violations after packets with a changed field (not counted)",
+                sum->doubtful);
     fputc('\n', out);
     for (size_t i = 0; i < options->impair.cnt; i++)
-        fprintf(out, "edit %s: %" PRIu64 " frames%s\n", options->impair.rule[i].text,
-                sum->applied[i], sum->applied[i] ? "" : " (it fits none)");
+        fprintf(out, "impairment %s: %" PRIu64 " frames%s\n", options->impair.rule[i].text,
+                sum->applied[i], sum->applied[i] ? "" : " (no frame matches)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
         fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
                 sum->failure[i].number, sum->failure[i].reason);
     if (sum->failure_cnt == 0)
         return;
-    fprintf(out, "again with: rocedrill replay --closed-loop%s",
+    fprintf(out, "to repeat: rocedrill replay --closed-loop%s",
             sum->ends.sides == REPLAY_RESPONDER   ? " --side responder"
             : sum->ends.sides == REPLAY_REQUESTER ? " --side requester"
                                                   : "");
@@ -358,16 +359,16 @@ static json_t *failure_json(const struct loop_failure *failure)
     char field[48], again[64];
 
     snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
-    snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats it", failure->seed);
+    snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats this run", failure->seed);
     return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->what, (int)failure->number,
                      "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
-                     "what the rules and the play without edits say", "actual", failure->reason,
-                     "reason", again);
+                     "the behavior without impairments, within the rules", "actual",
+                     failure->reason, "reason", again);
 }
 
 json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options)
 {
-    json_t *connections = json_array(), *failures = json_array(), *edits = json_array();
+    json_t *connections = json_array(), *failures = json_array(), *impairments = json_array();
     json_t *streams = json_array();
 
     for (size_t i = 0; i < sum->clean.cnt; i++)
@@ -381,8 +382,9 @@ json_t *report_closed_json(const struct loop_summary *sum, const struct loop_opt
     for (size_t i = 0; i < sum->failure_cnt; i++)
         json_array_append_new(failures, failure_json(&sum->failure[i]));
     for (size_t i = 0; i < options->impair.cnt; i++)
-        json_array_append_new(edits, json_pack("{s:s, s:I}", "edit", options->impair.rule[i].text,
-                                               "frames", (json_int_t)sum->applied[i]));
+        json_array_append_new(impairments,
+                              json_pack("{s:s, s:I}", "rule", options->impair.rule[i].text,
+                                        "frames", (json_int_t)sum->applied[i]));
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
         "file", json_lossy_string(sum->clean.drive->trace->name), "verdict",
@@ -392,5 +394,6 @@ json_t *report_closed_json(const struct loop_summary *sum, const struct loop_opt
         (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
         (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
         (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
-        (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "edits", edits);
+        (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "impairments",
+        impairments);
 }

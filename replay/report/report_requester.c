@@ -22,9 +22,9 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
 
     strbuf_addf(&t, "%zu work request%s; %zu packets sent, ", a->wrs.cnt,
                 a->wrs.cnt == 1 ? "" : "s", a->tx_cnt);
-    strbuf_addf(&t, "went back %u time%s; ", res->go_backs, res->go_backs == 1 ? "" : "s");
+    strbuf_addf(&t, "%u go-back-N restart%s; ", res->go_backs, res->go_backs == 1 ? "" : "s");
     if (a->completions_unseen)
-        strbuf_addf(&t, "its completions are its program's");
+        strbuf_addf(&t, "completions are not visible");
     else
         strbuf_addf(&t, "%u completed", res->completed);
     if (res->failed)
@@ -32,16 +32,16 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
     fprintf(out, "  posted    %s\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     report_count(&t, &sep, res->ackreq, "AckReq bits");
-    report_count(&t, &sep, a->other_payload, "payloads with other bytes");
-    report_count(&t, &sep, res->more, "requests that only ours sent again");
-    report_count(&t, &sep, res->fewer, "requests that only the recorded one sent again");
-    report_count(&t, &sep, res->not_captured, "requests of ours after the capture's last");
-    report_count(&t, &sep, res->wire_duplicates, "requests the wire repeated");
-    report_count(&t, &sep, res->damaged, "requests damaged on the wire");
-    report_count(&t, &sep, res->lost, "answers that were lost after here");
-    report_count(&t, &sep, res->after_gap, "requests after one that the capture lacks");
+    report_count(&t, &sep, a->other_payload, "payloads with different bytes");
+    report_count(&t, &sep, res->more, "requests that only our RNIC retransmitted");
+    report_count(&t, &sep, res->fewer, "requests that only the recorded requester retransmitted");
+    report_count(&t, &sep, res->not_captured, "requests of our RNIC after the last captured one");
+    report_count(&t, &sep, res->wire_duplicates, "requests duplicated by the network");
+    report_count(&t, &sep, res->damaged, "requests damaged by the network");
+    report_count(&t, &sep, res->lost, "responses lost after the capture point");
+    report_count(&t, &sep, res->after_gap, "requests after a request that was not captured");
     if (t.len)
-        fprintf(out, "  free      %s\n", buf);
+        fprintf(out, "  ignored   %s\n", buf);
 }
 
 void report_diff(FILE *out, const struct trace *trace, const struct diff *d, const char *rule,
@@ -76,8 +76,8 @@ static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t 
                 v->result[idx].diff_frames - DIFFS_MAX);
     if (v->result[idx].not_compared)
         fprintf(out,
-                "  not compared: %u requests after our QP went to error and the recorded one did "
-                "not\n",
+                "  not compared: %u requests after our QP entered the error state and the recorded "
+                "QP did not\n",
                 v->result[idx].not_compared);
 }
 
@@ -100,7 +100,7 @@ void report_requester_text(FILE *out, const struct request_comparison *v, uint32
         fprintf(out, ", %u known deviation%s", res->known_frames,
                 res->known_frames == 1 ? "" : "s");
     if (res->inconclusive)
-        fprintf(out, ", %u inconclusive: the capture lacks a READ request", res->inconclusive);
+        fprintf(out, ", %u inconclusive: a READ request was not captured", res->inconclusive);
     fputc('\n', out);
 }
 

@@ -46,23 +46,24 @@ static void print_found(FILE *out, const struct dgram_stream *s)
     const char *sep = "";
 
     if (s->svc == ROCE_SVC_UC)
-        strbuf_addf(&t, "path MTU %u (fits), P_Key 0x%04x", s->mtu, s->pkey);
+        strbuf_addf(&t, "path MTU %u (not proven), P_Key 0x%04x", s->mtu, s->pkey);
     else
         strbuf_addf(&t, "Q_Key 0x%08x, P_Key 0x%04x", s->qkey, s->pkey);
-    fprintf(out, "  derived   %s; %u message%s %s, %" PRIu64 " bytes\n", buf, s->messages,
-            s->messages == 1 ? "" : "s", s->role == DGRAM_RECEIVER ? "whole" : "posted", s->bytes);
+    fprintf(out, "  inferred  %s; %u message%s %s, %" PRIu64 " bytes\n", buf, s->messages,
+            s->messages == 1 ? "" : "s", s->role == DGRAM_RECEIVER ? "complete" : "posted",
+            s->bytes);
     t = strbuf_of(buf, sizeof(buf));
-    report_count(&t, &sep, s->not_captured, "packets of ours the capture lacks");
+    report_count(&t, &sep, s->not_captured, "packets of our RNIC that were not captured");
     report_count(&t, &sep, s->resumed, "gaps between messages");
-    report_count(&t, &sep, s->wire_duplicates, "packets the wire repeated");
-    report_count(&t, &sep, s->damaged, "packets damaged on the wire");
+    report_count(&t, &sep, s->wire_duplicates, "packets duplicated by the network");
+    report_count(&t, &sep, s->damaged, "packets damaged by the network");
     if (t.len)
-        fprintf(out, "  free      %s\n", buf);
+        fprintf(out, "  ignored   %s\n", buf);
     if (s->not_posted)
-        fprintf(out,
-                "  weaker    %u packets of messages that cannot be posted from what the capture "
-                "has: not compared\n",
-                s->not_posted);
+        fprintf(
+            out,
+            "  limited   %u packets of incomplete messages, which cannot be posted: not compared\n",
+            s->not_posted);
 }
 
 static void print_diffs(FILE *out, const struct dgram_streams *streams, uint32_t idx)
@@ -93,7 +94,7 @@ void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t
         return;
     }
     fprintf(out, "stream %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      %s, %s, %zu packet%s, frames %u..%u\n", stream_service(s),
+    fprintf(out, "  captured  %s, %s, %zu packet%s, frames %u..%u\n", stream_service(s),
             packet_text_encap(s->encap), s->cnt, s->cnt == 1 ? "" : "s",
             streams->trace->pkt[s->pkt[0]].frame, streams->trace->pkt[s->pkt[s->cnt - 1]].frame);
     if (s->verdict == VERDICT_SKIPPED) {
@@ -105,7 +106,7 @@ void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t
     fprintf(out, "  %-9s %s: %u packet%s compared", dgram_role_name(s->role),
             verdict_name(s->verdict), s->compared, s->compared == 1 ? "" : "s");
     if (s->dropped)
-        fprintf(out, ", %u of them rightly dropped", s->dropped);
+        fprintf(out, ", %u of them dropped as required", s->dropped);
     if (s->diff_frames)
         fprintf(out, ", %u differ%s", s->diff_frames, s->diff_frames == 1 ? "s" : "");
     if (s->known_frames)

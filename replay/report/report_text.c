@@ -42,8 +42,8 @@ static void add_diff(struct strbuf *t, const struct response_comparison *all, co
     if (d->request != EVENT_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 
-        strbuf_addf(t, "; answers frame %u (%s PSN %u)", p->frame, packet_text_opcode(p->opcode),
-                    p->psn);
+        strbuf_addf(t, "; response to frame %u (%s PSN %u)", p->frame,
+                    packet_text_opcode(p->opcode), p->psn);
     }
     strbuf_addf(t, "; %s", d->reason);
     if (!d->known && diff_rule(trace, d))
@@ -71,12 +71,12 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
         fprintf(out, "%s\n", buf);
     }
     if (all->result[dir].diff_frames > DIFFS_MAX)
-        fprintf(out, "  ... and %u more answers that differ\n",
+        fprintf(out, "  ... and %u more responses that differ\n",
                 all->result[dir].diff_frames - DIFFS_MAX);
     if (all->result[dir].not_compared)
         fprintf(out,
-                "  not compared: %u answers after our QP went to error and the recorded one did "
-                "not\n",
+                "  not compared: %u responses after our QP entered the error state and the "
+                "recorded QP did not\n",
                 all->result[dir].not_compared);
 }
 
@@ -100,12 +100,14 @@ static void print_requests(FILE *out, const struct inferred_setup *s)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         report_count(&t, &sep, s->ops[kinds[i].kind], kinds[i].name);
     if (s->messages == 0)
-        strbuf_addf(&t, "no message served");
-    fprintf(out, "  requests  %u packets: %s; %" PRIu64 " bytes in, %" PRIu64 " bytes read; PSN %u",
+        strbuf_addf(&t, "no message executed");
+    fprintf(out,
+            "  requests  %u packets: %s; %" PRIu64 " bytes received, %" PRIu64
+            " bytes read; PSN %u",
             s->requests, buf, s->bytes_in, s->bytes_out, roce_psn_add(s->psn, (int32_t)s->first).v);
     if (last)
         fprintf(out, "..%u", roce_psn_add(s->psn, (int32_t)(last->rel + last->cnt - 1)).v);
-    fprintf(out, "; %u sent again\n", s->retransmitted);
+    fprintf(out, "; %u retransmitted\n", s->retransmitted);
 }
 
 static void print_derived(FILE *out, const struct response_comparison *all,
@@ -125,25 +127,25 @@ static void print_derived(FILE *out, const struct response_comparison *all,
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = " ";
 
-    strbuf_addf(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, QP allows", s->mtu,
-                s->mtu_known ? "" : " (fits)", roce_psn_add(s->psn, (int32_t)s->first).v, s->msn,
-                s->msn && s->msn_votes < 2 ? " (one answer says so)" : "", s->pkey);
+    strbuf_addf(&t, "path MTU %u%s, first PSN %u, MSN %u%s, P_Key 0x%04x, the QP allows", s->mtu,
+                s->mtu_known ? "" : " (not proven)", roce_psn_add(s->psn, (int32_t)s->first).v,
+                s->msn, s->msn && s->msn_votes < 2 ? " (from one response)" : "", s->pkey);
     for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
         if (s->access & rights[i].right) {
             strbuf_addf(&t, "%s%s", sep, rights[i].name);
             sep = "+";
         }
     if (!s->access)
-        strbuf_addf(&t, " nothing but SEND");
-    strbuf_addf(&t, "; %u receive WQEs", dir->recv_posted);
+        strbuf_addf(&t, " only SEND");
+    strbuf_addf(&t, "; %u receive WQEs posted", dir->recv_posted);
     if (s->rnr_naks)
         strbuf_addf(&t, ", RNR timer %.2f ms", (double)roce_rnr_ns(s->rnr_code) / 1e6);
-    fprintf(out, "  derived   %s\n", buf);
+    fprintf(out, "  inferred  %s\n", buf);
     if (memory->keys.cnt == 0)
         return;
     fprintf(out,
-            "            memory: %u key%s; %" PRIu64 " bytes of initial image, %" PRIu64
-            " stored by the responder's program, %" PRIu64 " read back as written\n",
+            "            memory: %u key%s; %" PRIu64 " bytes inferred as initial contents, %" PRIu64
+            " written by the responder's program, %" PRIu64 " read back as written\n",
             memory->keys.cnt, memory->keys.cnt == 1 ? "" : "s", memory->initial,
             memory->host_stores, memory->obligations);
     for (uint32_t i = 0; options->verbose && i < memory->keys.cnt; i++) {
@@ -165,42 +167,40 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    report_count(&t, &sep, res->acks_more, "ACKs only ours has");
-    report_count(&t, &sep, res->acks_fewer, "ACKs covered by others of ours");
+    report_count(&t, &sep, res->acks_more, "ACKs that only our RNIC sends");
+    report_count(&t, &sep, res->acks_fewer, "ACKs that a later ACK of our RNIC covers");
     report_count(&t, &sep, res->credits, "credit codes");
-    report_count(&t, &sep, res->read_msn, "READ First MSNs");
-    report_count(&t, &sep, res->not_captured, "answers of ours the capture lacks");
-    report_count(&t, &sep, res->before_first, "answers to requests before the capture");
-    report_count(&t, &sep, res->unsolicited, "answers to requests the capture lacks");
-    report_count(&t, &sep, res->wire_duplicates, "answers the wire repeated");
-    report_count(&t, &sep, res->damaged, "answers damaged on the wire");
+    report_count(&t, &sep, res->read_msn, "MSNs in READ Response First");
+    report_count(&t, &sep, res->not_captured, "responses of our RNIC that were not captured");
+    report_count(&t, &sep, res->before_first, "responses to requests before the capture");
+    report_count(&t, &sep, res->unsolicited, "responses to requests that were not captured");
+    report_count(&t, &sep, res->wire_duplicates, "responses duplicated by the network");
+    report_count(&t, &sep, res->damaged, "responses damaged by the network");
     if (t.len)
-        fprintf(out, "  free      %s\n", buf);
+        fprintf(out, "  ignored   %s\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     sep = "";
-    report_count(&t, &sep, s->cut, "payloads cut by the snap length: data not compared");
+    report_count(&t, &sep, s->cut, "payloads truncated by the snaplen: data not compared");
     report_count(&t, &sep, s->executed_unseen_cnt,
-                 "requests executed before the capture has a copy of them");
+                 "requests that the responder executed before the captured copy");
     if (t.len)
-        fprintf(out, "  weaker    %s\n", buf);
+        fprintf(out, "  limited   %s\n", buf);
     if (res->inconclusive)
-        fprintf(out,
-                "  in doubt  frames %u..%u: %u answer%s differ%s, but the capture %s: "
-                "inconclusive\n",
-                event_packet(s, res->inconclusive_from)->frame,
-                event_packet(s, res->inconclusive_to)->frame, res->inconclusive,
-                res->inconclusive == 1 ? "" : "s", res->inconclusive == 1 ? "s" : "",
-                res->why_inconclusive);
+        fprintf(
+            out,
+            "  uncertain frames %u..%u: %u response%s differ%s, but the capture %s: inconclusive\n",
+            event_packet(s, res->inconclusive_from)->frame,
+            event_packet(s, res->inconclusive_to)->frame, res->inconclusive,
+            res->inconclusive == 1 ? "" : "s", res->inconclusive == 1 ? "s" : "",
+            res->why_inconclusive);
 }
 
 /* Where this side goes on after a gap, and what is missing before it. */
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)
-        fprintf(
-            out,
-            "  resumes   after frame %u: the capture lacks a request that was executed, PSN %u\n",
-            s->recorded->gap_after_frame, s->recorded->gap_psn);
+        fprintf(out, "  resumes   after frame %u: an executed request was not captured, PSN %u\n",
+                s->recorded->gap_after_frame, s->recorded->gap_psn);
 }
 
 static void print_responder(FILE *out, const struct response_comparison *all, uint32_t idx,
@@ -217,7 +217,8 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
     print_derived(out, all, dir, options);
     print_free(out, s, res);
     print_diffs(out, all, idx);
-    fprintf(out, "  responder %s: %u answers compared", verdict_name(res->verdict), res->compared);
+    fprintf(out, "  responder %s: %u responses compared", verdict_name(res->verdict),
+            res->compared);
     if (res->diff_frames)
         fprintf(out, ", %u differ", res->diff_frames);
     if (res->known_frames)
@@ -276,10 +277,10 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
 
     add_ends(&t, s);
     fprintf(out, "connection %u: %s\n", idx + 1, buf);
-    fprintf(out, "  seen      %s, %s, frames %u..%u%s\n",
+    fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",
             inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
             event_packet(s, 0)->frame, event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
-            s->recorded->cm.present ? ", set up by the connection manager" : "");
+            s->recorded->cm.present ? ", set up by CM messages" : "");
     print_resumed(out, s);
     if (report_run_verdict(r, idx) != VERDICT_SKIPPED)
         print_requests(out, s);
@@ -324,7 +325,7 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
     }
     if (cnt)
         fprintf(out,
-                "known deviation %s of %s (%s; %s): %u frame%s, the first is %u: taken as good\n",
+                "known deviation %s of %s (%s; %s): %u frame%s, first frame %u: ICRC accepted\n",
                 first->icrc_fixed->deviation->id, roce_profile_name(first->icrc_fixed->peer),
                 first->icrc_fixed->deviation->text, first->icrc_fixed->deviation->rules, cnt,
                 cnt == 1 ? "" : "s", first->frame);
@@ -346,11 +347,11 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     put_escaped(out, r->trace.name);
     fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
-        fprintf(out, ", %u too short or malformed to be read", r->trace.malformed);
+        fprintf(out, ", %u truncated or malformed", r->trace.malformed);
     if (r->trace.icrcs_fixed)
         fprintf(out,
-                ", %u with an ICRC that does not fit: none does, so the capture changed what it "
-                "covers, and they count as right",
+                ", %u with a wrong ICRC: no packet has a correct one, so the capture changed "
+                "covered bytes; the ICRCs are accepted",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
@@ -374,9 +375,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         exchange_cnt[report_exchange_verdict(&r->cm_exchanges.at[i])]++;
     }
     if (unseen)
-        fputs("not seen: what the recorded receivers made of UC and UD packets, which have no "
-              "answers; "
-              "ours is judged by the rules\n",
+        fputs("not visible: which UC and UD packets the recorded receivers accepted, because "
+              "nothing is acknowledged; our receiver is judged by the rules\n",
               out);
     print_skips(out, r);
     known += print_seals(out, &r->trace);
@@ -395,7 +395,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->quirks);
     if (inconclusive)
-        fprintf(out, "; %u answer%s inconclusive for what the capture lacks", inconclusive,
+        fprintf(out, "; %u response%s inconclusive because packets were not captured", inconclusive,
                 inconclusive == 1 ? "" : "s");
     fputc('\n', out);
 }

@@ -85,7 +85,7 @@ static void print_rerun_command(FILE *text, const struct job *job,
                                         [REPLAY_BOTH] = ""};
     const char *peer = peer_of(job->item, options);
 
-    fprintf(text, "again with: rocedrill replay --ladder%s%s%s%s ", peer ? " --quirks " : "",
+    fprintf(text, "to repeat: rocedrill replay --ladder%s%s%s%s ", peer ? " --quirks " : "",
             peer ? peer : "", options->sides ? sides[options->sides & REPLAY_BOTH] : "",
             options->strict ? " --strict" : "");
     if (options->given) {

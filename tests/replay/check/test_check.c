@@ -650,9 +650,9 @@ static void looks_into_tunnels(void)
     checkrun_free(&r);
     r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs in three networks */
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", 3 connections\n"));
-    CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the same packet"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the previous packet"));
     checkrun_free(&r);
-    expect_no_verdict("check $T/ipsec.pcap", "tunnels that check cannot open: ");
+    expect_no_verdict("check $T/ipsec.pcap", "tunnels that check cannot decode: ");
     expect_no_verdict("check --json - $T/ipsec.pcap", "\"tunnels_closed\":{\"IPsec\":");
 }
 
@@ -789,7 +789,8 @@ static void reports_a_capture_that_breaks_off(void)
 
     EXPECT_EQ(r.status, 2);
     CU_ASSERT_TRUE(checkrun_complains(&r, "broken.pcap: frame "));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds as far as the capture could be read ("));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "verdict: holds in the part of the capture that could be read ("));
     EXPECT_EQ(json_integer_value(json_object_get(summary, "exit_status")), 2);
     CU_ASSERT_TRUE(json_is_string(json_object_get(summary, "fault")));
     json_decref(lines);

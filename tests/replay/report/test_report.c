@@ -18,7 +18,7 @@ static void a_difference_is_told_whole(void)
     static const char *const parts[] = {
         "difference ",
         "frame 16: atomicacketh.orig: expected 0x9, actual 0x5",
-        "answers frame 15 (Fetch and Add PSN 1464518)",
+        "response to frame 15 (Fetch and Add PSN 1464518)",
         "[RC-RSP-122]",
         "192.0.2.1 QP 0x000017   ",
         "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
@@ -26,7 +26,7 @@ static void a_difference_is_told_whole(void)
         "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
         "actual 0x5\n       17  ",
         "verdict: FAIL (0 connections passed, 1 failed, 0 skipped)",
-        "again with: rocedrill replay --ladder '",
+        "to repeat: rocedrill replay --ladder '",
     };
     struct checkrun run = checkrun_shell(ALTER "$R replay $T/a.pcapng");
 
@@ -43,7 +43,7 @@ static void a_difference_is_told_whole(void)
 static void the_command_shows_it_again(void)
 {
     CHECKRUN_EXPECT(ALTER
-                    "sh -c \"$($R replay $T/a.pcapng | sed -n 's|^again with: rocedrill|$R|p')\"",
+                    "sh -c \"$($R replay $T/a.pcapng | sed -n 's|^to repeat: rocedrill|$R|p')\"",
                     1, "        1  0.000000 ├─", "");
 }
 
@@ -69,7 +69,7 @@ static void an_odd_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
     struct checkrun again = checkrun_shell(
-        ALTER ODD "bash -c \"$($R replay \"$n\" | sed -n 's|^again with: rocedrill|$R|p')\"");
+        ALTER ODD "bash -c \"$($R replay \"$n\" | sed -n 's|^to repeat: rocedrill|$R|p')\"");
 
     EXPECT_EQ(run.status, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(run.out, "  difference " ODD_SHOWN ": frame 16: "));
@@ -80,7 +80,7 @@ static void an_odd_name_is_escaped(void)
     checkrun_free(&again);
     /* A single quote works in any POSIX shell. */
     CHECKRUN_EXPECT(ALTER "cp $T/a.pcapng \"$T/it's.pcapng\" && sh -c \"$($R replay "
-                          "\"$T/it's.pcapng\" | sed -n 's|^again with: rocedrill|$R|p')\"",
+                          "\"$T/it's.pcapng\" | sed -n 's|^to repeat: rocedrill|$R|p')\"",
                     1, "        1  0.000000 ├─", "");
 }
 

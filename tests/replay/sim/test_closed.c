@@ -25,7 +25,7 @@ static void says_what_is_wrong_in_one_line(void)
                     "would be overwritten");
 }
 
-static void every_capture_holds_without_edits(void)
+static void every_capture_passes_without_impairments(void)
 {
     CHECKRUN_EXPECT("$R replay --closed-loop " TRACES_DIR, 0, "all as expected", "");
 }
@@ -49,10 +49,10 @@ static void every_capture_holds_on_bad_links(void)
 static void one_loss_is_one_repetition(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
-                    "edit drop@psn=+1,dir=request: 1 frames", "");
+                    "impairment drop@psn=+1,dir=request: 1 frames", "");
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
-                    ", 1 dropped, 0 damaged", "");
-    CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(it fits none)", "");
+                    ", 1 dropped, 0 corrupted", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(no frame matches)", "");
 }
 
 /* For UC and UD, the exact result at our receiver is known from the frames that arrive. */
@@ -70,7 +70,7 @@ static void streams_are_played(void)
                     "('sender', 'PASS', 5)]",
                     "");
     CHECKRUN_EXPECT("$R replay --impair drop@stream=1,nth=2 --record $T/u.pcapng $C/uc-loss.pcap",
-                    0, "edit drop@stream=1,nth=2: 1 frames", "");
+                    0, "impairment drop@stream=1,nth=2: 1 frames", "");
     CHECKRUN_EXPECT("$R replay $T/u.pcapng", 0, "verdict: PASS", "");
     CHECKRUN_EXPECT("$R replay --closed-loop --side responder $C/uc-loss.pcap", 0,
                     "receiver PASS, 3 messages, 6 frames", "");
@@ -85,9 +85,10 @@ static void streams_are_played(void)
 /* If everything is lost, giving up is correct. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
-    CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0, "given up as they had to", "");
+    CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0,
+                    "failed, as the impairments require", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=response,psn=+0..9999,nth=all " SIZES, 0,
-                    "given up as they had to", "");
+                    "failed, as the impairments require", "");
 }
 
 static void forged_packets_end_all_the_same(void)
@@ -117,9 +118,10 @@ static void equal_seeds_give_equal_plays(void)
  * some recordings have too few of them.) */
 static void a_recording_replays(void)
 {
-    static const char *const edits[] = {"", "--impair drop@p=0.1,dir=response",
-                                        "--impair corrupt@p=0.1,dir=response --impair dup@p=0.05",
-                                        "--impair drop@psn=+5..9,dir=response"};
+    static const char *const impairments[] = {
+        "", "--impair drop@p=0.1,dir=response",
+        "--impair corrupt@p=0.1,dir=response --impair dup@p=0.05",
+        "--impair drop@psn=+5..9,dir=response"};
     static const char *const captures[] = {
         "demo-conversation", "rc-send-sizes", "rc-read-sizes",
         "rc-write-sizes",    "ipv6",          "perftest-atomic-bw"};
@@ -131,7 +133,7 @@ static void a_recording_replays(void)
             snprintf(command, sizeof(command),
                      "$R replay -q %s --seed %u --record $T/r.pcapng $C/%s.pcap && "
                      "$R check -q $T/r.pcapng && $R replay $T/r.pcapng",
-                     edits[seed % 4], seed, captures[i]);
+                     impairments[seed % 4], seed, captures[i]);
             CHECKRUN_EXPECT(command, 0, "verdict: PASS", "");
         }
 }
@@ -141,7 +143,7 @@ static void reports_name_the_seed(void)
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --repeat 3 --seed 5 --json - " SIZES
                     " | python3 -c 'import json,sys; c=json.load(sys.stdin)[\"captures\"][0]; "
                     "l=c[\"closed\"]; print(c[\"verdict\"], l[\"seed\"], l[\"plays\"], "
-                    "l[\"edits\"][0][\"edit\"])'",
+                    "l[\"impairments\"][0][\"rule\"])'",
                     0, "PASS 5 3 drop@p=0.1", "");
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
@@ -168,10 +170,10 @@ static void the_setup_is_dumped(void)
 
 /* One end is the recording. The behavior of our end is judged, whatever impairments occur on the
  * way. */
-static void recorded_ends_hold_with_edits(void)
+static void recorded_ends_pass_with_impairments(void)
 {
     static const char *const sides[] = {"responder", "requester"};
-    static const char *const edits[] = {
+    static const char *const impairments[] = {
         "",
         "--impair drop@p=0.05",
         "--impair dup@p=0.2",
@@ -184,11 +186,11 @@ static void recorded_ends_hold_with_edits(void)
     };
 
     for (size_t s = 0; s < 2; s++)
-        for (size_t e = 0; e < sizeof(edits) / sizeof(edits[0]); e++) {
+        for (size_t e = 0; e < sizeof(impairments) / sizeof(impairments[0]); e++) {
             char command[256];
 
             snprintf(command, sizeof(command), "$R replay --closed-loop --side %s %s " TRACES_DIR,
-                     sides[s], edits[e]);
+                     sides[s], impairments[e]);
             CHECKRUN_EXPECT(command, 0, "all as expected", "");
         }
 }
@@ -200,12 +202,12 @@ static void a_recorded_end_reacts_to_nothing(void)
     CHECKRUN_EXPECT(
         "$R replay --side responder --impair drop@psn=+3,dir=request --record $T/e.pcapng "
         "$C/rc-write-sizes.pcap",
-        0, "our RNIC answers the recorded requesters", "");
+        0, "our RNIC is the responder, requests are recorded", "");
     CHECKRUN_EXPECT("$R decode $T/e.pcapng | grep -c 'NAK, PSN sequence error'", 0, "1", "");
     CHECKRUN_EXPECT("$R replay $T/e.pcapng", 0, "verdict: PASS", "");
     CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
-                    0, "our RNIC asks the recorded responders", "");
+                    0, "our RNIC is the requester, responses are recorded", "");
     /* One transmission and seven retransmissions. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
                     "");
@@ -220,33 +222,33 @@ static void a_recorded_end_reacts_to_nothing(void)
  * not answer. */
 static void managers_survive_their_link(void)
 {
-    static const char *const edits[] = {"drop@p=0.2",           "dup@p=0.5",      "corrupt@p=0.2",
-                                        "reorder@p=0.3",        "delay=3s@p=0.2", "ce@p=0.5",
-                                        "set=deth.qkey=5@p=0.1"};
+    static const char *const impairments[] = {
+        "drop@p=0.2",     "dup@p=0.5", "corrupt@p=0.2",        "reorder@p=0.3",
+        "delay=3s@p=0.2", "ce@p=0.5",  "set=deth.qkey=5@p=0.1"};
 
-    for (size_t e = 0; e < sizeof(edits) / sizeof(edits[0]); e++) {
+    for (size_t e = 0; e < sizeof(impairments) / sizeof(impairments[0]); e++) {
         char command[256];
 
         snprintf(command, sizeof(command),
-                 "$R replay --impair %s%s --repeat 5 $C/cm-*.pcap $C/r*ing.pcap", edits[e],
-                 strchr(edits[e], '@') ? ",dir=cm" : "@dir=cm");
+                 "$R replay --impair %s%s --repeat 5 $C/cm-*.pcap $C/r*ing.pcap", impairments[e],
+                 strchr(impairments[e], '@') ? ",dir=cm" : "@dir=cm");
         CHECKRUN_EXPECT(command, 0, "exchange 1: ", "");
     }
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm,nth=1 --record $T/c.pcapng "
                     "$C/cm-connect-disconnect.pcap",
-                    0, "edit drop@dir=cm,nth=1: 1 frames", "");
+                    0, "impairment drop@dir=cm,nth=1: 1 frames", "");
     CHECKRUN_EXPECT("$R replay $T/c.pcapng", 0, "1 exchange passed", "");
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
                     "PASS, 5 messages", "");
     /* psn= selects packets of connections, not CM messages. */
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
-                    "edit drop@psn=+0: 0 frames (it fits none)", "");
+                    "impairment drop@psn=+0: 0 frames (no frame matches)", "");
 }
 
 SUITE("replay.closed", TEST(managers_survive_their_link), TEST(the_setup_is_dumped),
-      TEST(recorded_ends_hold_with_edits), TEST(a_recorded_end_reacts_to_nothing),
-      TEST(says_what_is_wrong_in_one_line), TEST(every_capture_holds_without_edits),
+      TEST(recorded_ends_pass_with_impairments), TEST(a_recorded_end_reacts_to_nothing),
+      TEST(says_what_is_wrong_in_one_line), TEST(every_capture_passes_without_impairments),
       TEST(every_capture_holds_on_bad_links), TEST(one_loss_is_one_repetition),
       TEST(streams_are_played), TEST(giving_up_is_right_when_all_is_lost),
       TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),

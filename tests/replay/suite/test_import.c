@@ -84,7 +84,7 @@ static void bytes_read_are_still_those_written(void)
                     "our RNIC returns the bytes that frame 2 wrote [RC-RSP-092]\n", "");
     CHECKRUN_EXPECT(
         "$R replay --quirks linux-rxe-6.1 --side responder $T/b.pcap", 1,
-        "again with: rocedrill replay --ladder --quirks linux-rxe-6.1 --side responder '", "");
+        "to repeat: rocedrill replay --ladder --quirks linux-rxe-6.1 --side responder '", "");
     CHECKRUN_EXPECT("$R replay -q --json - $T/b.pcap | grep rule", 0, "\"rule\": \"RC-RSP-092\"",
                     "");
 }

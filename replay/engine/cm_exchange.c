@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of earlier exchanges searched for the exchange of a message. CM retries end long
- * before. */
+/* Maximum number of earlier exchanges searched for the exchange of a message. A CM stops
+ * retransmitting long before another 256 exchanges begin. */
 #define LOOK_BACK 256
 
 bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
@@ -29,14 +29,15 @@ bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange
 
     if (memcmp(x->addr[0], x->addr[1], 16) != 0)
         return memcmp(flow->src, x->addr[end], 16) == 0;
-    /* Both ends have one address, so only the kind of the message shows which end sent it. */
+    /* Both ends have the same address here, so only the message kind shows which end sent the
+     * message. */
     cm_exchange_message(xs->trace, x->pkt[i], &msg);
     return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
            (end == CM_ACTIVE);
 }
 
-/* Sets *from to the communication id of the message's sender, and *to to the id of its receiver; 0
- * if the message has none. */
+/* Sets *from to the communication id of the message's sender, and *to to the id of its receiver.
+ * An id that the message lacks is 0. */
 static void ids_of(const struct roce_cm_msg *msg, uint32_t *from, uint32_t *to)
 {
     const struct roce_hdr_info *info = roce_cm_info(msg->kind);
@@ -75,9 +76,9 @@ static struct cm_exchange *new_exchange(struct cm_exchanges *xs, const struct tr
     return x;
 }
 
-/* Returns the newest exchange that a message belongs to, or NULL. `exact`: both communication ids
- * must match. Otherwise the sender's id or the transaction id is enough, so that a message with one
- * wrong id is found. */
+/* Returns the newest exchange that contains a message, or NULL. With `exact`, both communication
+ * ids must match. Otherwise the sender's id or the transaction id is enough, so that a message
+ * with one wrong id is found. */
 static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
                                          const struct roce_cm_msg *msg, bool exact)
 {
@@ -131,7 +132,7 @@ static int add_message(struct cm_exchanges *xs, uint32_t idx)
     if (!x || (msg.kind == ROCE_CM_REQ && x->service_id != msg.req.service_id)) {
         if ((msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_SIDR_REQ) ||
             xs->cnt == CM_EXCHANGES_MAX)
-            return 0; /* the exchange began before the capture */
+            return 0; /* first message of the exchange was not captured */
         x = msg.kind == ROCE_CM_REQ ? new_exchange(xs, flow, msg.req.local_comm_id, &msg)
                                     : new_exchange(xs, flow, msg.sidr_req.request_id, &msg);
         if (!x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchange: the messages of the communication manager (CM) that set up and end one
- * connection, from a REQ (or a SIDR REQ) to its disconnect. Also the result of replaying both
+ * CM exchange: the messages of the communication manager (CM) that set up and end one connection,
+ * from a REQ (or a SIDR REQ) to its disconnect. The struct also stores the result of replaying both
  * ends (cm_replay.h).
  */
 #ifndef REPLAY_ENGINE_CM_EXCHANGE_H
@@ -11,15 +11,15 @@
 #include "engine/field_diff.h"
 #include "wire/cm_msg.h"
 
-/* Maximum number of exchanges in a trace. Further ones are not replayed. */
+/* Maximum number of exchanges of a trace that are replayed. */
 #define CM_EXCHANGES_MAX 4096u
 
 /* Result for one end of an exchange, where our CM replaces the recorded one. */
 struct cm_exchange_end {
     enum verdict verdict;
-    const char *skip;    /* reason why this end was not replayed, if SKIPPED */
+    const char *skip;    /* reason why the end was not replayed, if SKIPPED */
     uint32_t compared;   /* number of messages compared */
-    uint32_t lost;       /* number of captured messages that this end cannot have received */
+    uint32_t lost;       /* number of captured messages that the end cannot have received */
     uint32_t only_ours;  /* number of messages that only our CM sent */
     uint32_t optional;   /* number of MRA, LAP and APR messages, which a program may send at any
                           * time */

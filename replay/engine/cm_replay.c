@@ -34,7 +34,7 @@ struct cm_replay_dev {
     struct cm_exchange_end *end;
     struct rnic_cm *cm;
     struct rnic_cm_id *listener;
-    struct rnic_cm_id *id; /* the exchange at our CM; for the passive end, NULL until the request
+    struct rnic_cm_id *id; /* connection id in our CM; for the passive end, NULL until the REQ
                             * arrives */
     struct rnic_cm_addr addr;
     struct sent_mad *sent;
@@ -44,10 +44,10 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message: 1 if lost, 2 if received late, after message
-                                 * `after` */
-    size_t *after;              /* for a late message: index of the message of our end that precedes
-                                 * it */
+    uint8_t *lost;              /* for each message: 0 if received in order, 1 if lost, 2 if
+                                 * received late, after message `after` */
+    size_t *after;              /* for each late message: index of the message from our end that
+                                 * precedes its arrival */
     bool seen[ROCE_CM_CNT];     /* kinds of messages that our end has sent */
     bool got[ROCE_CM_CNT];      /* kinds of messages that our end has received */
     uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
@@ -68,7 +68,7 @@ static enum roce_cm kind_of(const struct cm_replay_dev *dev, size_t i)
     return msg.kind;
 }
 
-/* Returns whether a message of kind `answer` answers one of kind `kind`. */
+/* Returns whether a CM message of kind `answer` answers a message of kind `kind`. */
 static bool answers_request(enum roce_cm answer, enum roce_cm kind)
 {
     switch (kind) {
@@ -81,8 +81,8 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Marks received messages as lost or late. If our end retransmits a message, the answers captured
- * before the retransmission never arrived. */
+/* Marks captured messages to our end as lost or late. If our end retransmits a message, the
+ * answers captured before the retransmission never arrived. */
 static void find_lost(struct cm_replay_dev *dev)
 {
     const struct cm_exchange *x = dev->x;
@@ -102,8 +102,8 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not received one. The other end's DREQ was lost, or the two
-         * DREQs crossed each other. */
+        /* An end that sends a DREQ has not received a DREQ. The other end's DREQ was lost, or
+         * the two DREQs crossed each other. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -221,8 +221,8 @@ static void rebind(struct cm_replay_dev *dev, uint64_t recorded, uint64_t ours)
     }
 }
 
-/* Passes a message of the other end to our CM, with the ids of our CM in place of the recorded
- * ones. */
+/* Passes message `i` of the other end to our CM, with our communication and transaction ids in
+ * place of the recorded ones. */
 static void deliver_mad(struct cm_replay_dev *dev, size_t i)
 {
     struct roce_cm_msg msg;
@@ -246,7 +246,8 @@ static void deliver_mad(struct cm_replay_dev *dev, size_t i)
 
 /* ---- Actions of our end ---------------------------------------------------------------------- */
 
-/* Returns whether our end has received and sent the messages that must precede one of this kind. */
+/* Returns whether our end has sent and received the messages that must precede a message of this
+ * kind. */
 static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
 {
     switch (kind) {
@@ -309,8 +310,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Adds the difference in one field. The field's name comes from the constant tables, because a
- * composed name such as "cm.req.mtu" would need an owner. */
+/* Adds the difference in one field. The field name comes from constant tables: a composed name
+ * such as "cm.req.mtu" would have to be freed. */
 static void compare_field(const struct cm_replay_dev *dev, const struct roce_field *field,
                           const uint8_t *recorded, const uint8_t *ours, struct field_diffs *d)
 {
@@ -356,8 +357,8 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether, since the latest message of this kind, the other end has sent a message that
- * makes our end send the kind again without a timer. */
+/* Returns whether, after our end's latest message of this kind, the peer sent a message that such a
+ * message answers. Our end then retransmits without a timer. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

@@ -10,17 +10,17 @@
 #include "infer/shadow_memory.h"
 #include "engine/dgram_stream.h"
 
-/* Maximum number of hosts. */
+/* Maximum number of datagram hosts in a replay. */
 #define DGRAM_HOSTS_MAX 256u
 
-/* One address and the RNIC of ours that replaces its RNIC. */
+/* Recorded address that receives datagrams, and our RNIC in its place. */
 struct dgram_host {
     uint8_t addr[16];
     enum roce_encap encap;
     uint8_t mac[6];     /* Ethernet address, set by dgram_host_open() */
     const char *failed; /* reason why our RNIC cannot replace this host, or NULL */
     struct shadow_memory memory;
-    struct rnic *rnic; /* NULL before dgram_host_open() */
+    struct rnic *rnic; /* our RNIC, NULL before dgram_host_open() */
     struct rnic_pd *pd;
     struct rnic_cq *cq;
 };
@@ -30,8 +30,8 @@ struct dgram_hosts {
     size_t cnt;
 };
 
-/* Returns the host that receives the stream, and adds it if necessary. For a multicast group the
- * host is one member of the group. Returns NULL if there are already DGRAM_HOSTS_MAX hosts. */
+/* Returns the host that receives the stream. Adds the host if necessary. For a multicast group,
+ * the host is one member of the group. Returns NULL if there are already DGRAM_HOSTS_MAX hosts. */
 struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trace *trace,
                                     const struct dgram_stream *stream);
 void dgram_hosts_close(struct dgram_hosts *hosts);

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the network duplicated the packet, so that the capture has two copies in a row.
- */
+/* Returns whether the network duplicated packet `i`, so that the capture has two equal packets
+ * in a row. */
 bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, size_t i)
 {
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
-/* Sets the length and the number of packets of the message whose last captured packet is `last`. If
- * the end of a SEND was not captured, the function assumes one packet for each PSN before `next`,
- * the last one with one byte. */
+/* Sets the length and the number of packets of the message whose last captured packet is `last`.
+ * If the end of a SEND was not captured, assumes one packet for each PSN before `next` and 1
+ * byte in the last one. */
 static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)
 {
@@ -49,8 +49,8 @@ static bool is_message(const struct dgram_message_reader *src, const struct roce
            (src->stream->svc == ROCE_SVC_UC && op->kind == ROCE_KIND_WRITE);
 }
 
-/* Returns the message that begins with packet `from`. It includes the following packets up to its
- * end, or to the beginning of the next message. */
+/* Returns the message that begins with packet `from`. The message ends with its last packet, or
+ * before the packet that begins the next message. */
 static struct dgram_message read_from(const struct dgram_message_reader *src, size_t from)
 {
     struct dgram_message m = {.from = from, .psn = dgram_message_packet(src, from)->psn};

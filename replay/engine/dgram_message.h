@@ -33,7 +33,8 @@ bool dgram_message_next(struct dgram_message_reader *source, struct dgram_messag
 uint8_t *dgram_message_bytes(const struct dgram_message_reader *source,
                              const struct dgram_message *message);
 
-/* Returns whether packet `i` of the stream is a copy of packet `i - 1` that the network made. */
+/* Returns whether packet `i` of the stream is a duplicate of packet `i - 1` that the network
+ * made. */
 bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *source, size_t i);
 
 static inline const struct trace_packet *

@@ -8,25 +8,27 @@
 #include "engine/inject.h"
 #include "engine/dgram_host.h"
 
-/* Fill byte of an empty receive buffer, so that bytes written beyond the message are detected. */
+/* Fill byte of an empty receive buffer. A changed fill byte shows that our RNIC wrote beyond the
+ * message. */
 #define FILL 0xA5
 
-/* Extra length of each receive buffer in bytes, so that a message that is too long is detected. */
+/* Extra bytes at the end of each receive buffer, so that a write beyond the longest message is
+ * detected. */
 #define SLACK 4096u
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* One stream during the replay. */
+/* Replay of one stream: our QP in place of the recorded receiver. */
 struct dgram_receiver {
     struct dgram_host *host;
     struct rnic_qp *qp;
     struct expected_delivery delivery;
     uint8_t *buf;
     uint32_t len;
-    uint32_t used; /* number of bytes of `buf` that may differ from FILL */
+    uint32_t used; /* number of bytes at the start of `buf` that may differ from FILL */
     struct rnic_mr *mr;
-    bool doubt; /* a frame altered by fault injection reached the host: see dgram_receivers_frame()
-                 */
+    bool doubt; /* comparison suspended, because a frame altered by fault injection reached the
+                 * host; see dgram_receivers_frame() */
 };
 
 struct dgram_receivers {
@@ -35,7 +37,7 @@ struct dgram_receivers {
     struct dgram_receiver *receiver; /* one for each stream */
 };
 
-/* A frame that reaches a host, in place of packet `pkt` of stream `stream`. */
+/* Frame passed to a host in place of packet `pkt` of stream `stream`. */
 struct arrival {
     uint32_t stream;
     uint32_t pkt;
@@ -91,8 +93,8 @@ static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *
                                 .pkey = s->pkey,
                                 .qkey = s->qkey,
                                 .path_mtu = s->mtu,
-                                .dest_qpn =
-                                    2, /* QPN of the sender, which UC packets do not contain */
+                                .dest_qpn = 2, /* arbitrary QPN of the sender, because UC packets do
+                                                * not contain the source QPN */
                                 .rq_psn = first->bth.psn};
     int rc = rnic_qp_new(r->host->pd, &init, &r->qp);
 
@@ -111,8 +113,8 @@ static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *
     return rc == 0 ? NULL : rnic_error_text(rc);
 }
 
-/* Allocates the receive buffers of a stream and creates its QP. Destroys an earlier QP with that
- * number. Returns NULL, or the reason why the QP cannot be created. */
+/* Allocates the receive buffers of a stream and creates its QP. Destroys an earlier QP with the
+ * number of the new one. Returns NULL, or the reason why the QP cannot be created. */
 static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
                                  const struct roce_pkt *first, rnic_time now)
 {
@@ -153,8 +155,8 @@ static const char *open_receiver(struct dgram_receivers *rx, uint32_t idx,
 
 /* ---- Comparing with the expected result ------------------------------------------------------ */
 
-/* Compares the 40 bytes before the payload of a datagram with the packet's network header (R172).
- */
+/* Compares the first 40 bytes of a receive buffer with the network header of the UD packet
+ * (R172). */
 static void compare_area(const uint8_t *area, const struct roce_pkt *pkt, struct field_diffs *d)
 {
     const uint8_t *net = pkt->frame + pkt->net_off;
@@ -220,10 +222,10 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Memory that a dropped packet must not change: the place of the next bytes of the current message,
- * or of the packet's own first bytes. */
+/* Memory that a dropped packet must not change. It is the destination of the message's next
+ * bytes, or of the packet's own first bytes. */
 struct guard {
-    const uint8_t *at; /* NULL if the packet has no such place */
+    const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;
     uint8_t before[4096];
 };
@@ -351,7 +353,7 @@ void dgram_receivers_del(struct dgram_receivers *rx)
     free(rx);
 }
 
-/* Returns whether the stream is replayed. Creates its host and its QP if necessary. */
+/* Returns whether the stream is replayed. Creates its host and its QP on the first packet. */
 static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
@@ -364,8 +366,7 @@ static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_ti
     s->skip = r->host->failed;
     if (!s->skip && !r->qp) {
         if (a->damaged)
-            return false; /* a damaged packet cannot show the QP's attributes, and no QP exists to
-                           * compare */
+            return false; /* a damaged packet cannot show the attributes that the QP needs */
         s->skip = open_receiver(rx, a->stream, a->parsed, now);
     }
     return !s->skip;
@@ -410,12 +411,12 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
         r->doubt = true;
         r->used = r->len;
         if (cnt)
-            post_recv(r); /* the receive queue has room for two WQEs */
+            post_recv(r); /* refill the receive queue to two WQEs */
     }
 }
 
-/* Returns whether the packet is received independently of all earlier packets: it begins a message,
- * or is a datagram (R164). */
+/* Returns whether the result for a packet is independent of all earlier packets. The packet
+ * begins a message, or is a datagram (R164). */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -424,8 +425,8 @@ static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt 
     return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
 }
 
-/* Returns whether an altered frame is still a valid datagram for the QP of the stream. Each
- * datagram is received or dropped independently, by rules that dgram_expected.h implements. */
+/* Returns whether an altered frame is still a valid datagram for the QP of the stream. The QP
+ * receives or drops each datagram independently, by rules that dgram_expected.h implements. */
 static bool reaches(const struct dgram_receiver *r, const struct dgram_stream *s,
                     const struct roce_pkt *pkt)
 {

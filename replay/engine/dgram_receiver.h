@@ -17,8 +17,8 @@
 /* All receivers during a replay. */
 struct dgram_receivers;
 
-/* Returns receivers for all streams of role DGRAM_RECEIVER, or NULL if out of memory. Results are
- * stored in the streams. */
+/* Returns receivers for all streams of role DGRAM_RECEIVER, or NULL if out of memory. The replay
+ * stores its results in `streams`. */
 struct dgram_receivers *dgram_receivers_new(struct dgram_streams *streams);
 void dgram_receivers_del(struct dgram_receivers *receive);
 
@@ -29,9 +29,9 @@ struct dgram_arrival_in {
     uint32_t pkt;
     const uint8_t *frame;
     size_t len;
-    bool forged; /* altered by fault injection: neither this packet nor the following ones are
-                  * compared, until a packet begins a message; a datagram to the same QP is compared
-                  */
+    bool forged; /* frame altered by fault injection. It is not compared, and neither are later
+                  * packets before the next start of a message. Later datagrams to the QP are
+                  * compared. */
 };
 
 /* Injects the frame and compares the result. Returns 0, or -1 if out of memory. */

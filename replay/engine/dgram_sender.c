@@ -13,7 +13,7 @@ struct dgram_sender {
     uint32_t idx;
     struct dgram_message_reader source;
     struct dgram_message message; /* next message to post, if `more` */
-    bool more;                    /* a next message exists */
+    bool more;                    /* true if `message` has the next message */
     const struct dgram_sender_sink *sink;
     struct rnic *rnic;
     struct rnic_pd *pd;
@@ -23,12 +23,13 @@ struct dgram_sender {
     uint32_t qkey;     /* Q_Key of `qp` */
     uint32_t next_psn; /* PSN of the next packet of `qp` */
     rnic_time now;
-    const struct dgram_sender_device *device; /* remote device, or NULL for our RNIC */
+    const struct dgram_sender_device *device; /* remote device that sends the messages, or NULL
+                                               * for our RNIC */
     bool open;                                /* the remote device or our RNIC has a QP for the
                                                * stream */
 };
 
-/* A posted message while its packets are compared. */
+/* Message posted to a sender while its packets are compared. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;
@@ -46,7 +47,7 @@ static const char *open_device(struct dgram_sender *t)
     uint8_t dst[6];
 
     while (dgram_message_packet(&t->source, first)->dropped)
-        first++; /* skip damaged packets; a stream without an undamaged packet is not replayed */
+        first++; /* skip damaged packets */
 
     inject_macs(dgram_message_packet(&t->source, first), dst, attr.mac);
     memcpy(attr.gid[0].gid, s->addr, 16);
@@ -66,8 +67,8 @@ static void fill_av(struct rnic_av *av, const struct trace_packet *p, const stru
     roce_pkt_addr(pkt, src, av->dgid);
 }
 
-/* Creates a QP whose next packet is *p. Returns NULL, or the reason why the QP cannot be created.
- */
+/* Creates a QP whose next packet is *p. Returns NULL, or the reason why our RNIC cannot create
+ * the QP. */
 static const char *open_qp(struct dgram_sender *t, const struct trace_packet *p,
                            const struct roce_pkt *pkt)
 {
@@ -188,8 +189,8 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Compares one packet of our RNIC with the recorded packet of the message that has its PSN. If that
- * packet was not captured, ours is only counted. */
+/* Compares one packet of our RNIC with the recorded packet of the message with its PSN. If the
+ * capture lacks the recorded packet, only counts ours. */
 static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
@@ -219,8 +220,8 @@ static void take_packet(void *user, const struct roce_pkt *pkt)
         k->rc = compare_sent(k->t, k->m, &k->at, pkt);
 }
 
-/* Compares the packets that our RNIC sends for the message. Returns the status of its completion,
- * or -1 if there is none. */
+/* Compares the packets that our RNIC sends for a message. Returns the status of the completion,
+ * or -1 if there is no completion. */
 static int take_sent(struct taking *k)
 {
     struct dgram_sender *t = k->t;
@@ -256,7 +257,8 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
         s->compared++;
         field_diff_add(&d, "packets", "all of the message", "fewer, or others");
     }
-    if (status != RNIC_WC_SUCCESS) /* the last packet sent completes the message (R167) */
+    if (status != RNIC_WC_SUCCESS) /* a UC or UD message completes when its last packet is sent
+                                    * (R167) */
         field_diff_add(&d, "completion", "SUCCESS",
                        status < 0 ? "none" : rnic_wc_status_name((enum rnic_wc_status)status));
     return k->rc == 0 ? dgram_streams_report(t->streams, t->idx, s->pkt[k->m->from], &d,
@@ -264,8 +266,8 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
                       : k->rc;
 }
 
-/* Posts the message to the remote device and compares its packets. Returns NULL, or the reason why
- * the message cannot be posted. */
+/* Posts the message to the remote device and compares the packets that the device sends. Returns
+ * NULL, or the reason why the message cannot be posted. */
 static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *status)
 {
     const struct dgram_sender *t = k->t;
@@ -306,8 +308,8 @@ static int play_message(struct dgram_sender *t)
     trace_parse(p, &first);
     resumes = t->open && t->next_psn != p->psn;
     s->resumed += resumes;
-    /* A QP sends a Q_Key with bit 31 only if the Q_Key is its own (R169). So another such Q_Key
-     * needs a new QP. */
+    /* A QP sends a Q_Key with bit 31 set only if the Q_Key is the QP's own (R169). A message
+     * with another privileged Q_Key needs a new QP. */
     if (!t->open || resumes || t->pkey != first.bth.pkey ||
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);

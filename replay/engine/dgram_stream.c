@@ -8,7 +8,7 @@
 
 struct dgram_key {
     uint8_t addr[16];
-    uint8_t peer[16]; /* address of the other end of a UC stream; zero for UD */
+    uint8_t peer[16]; /* address of the receiver of a UC stream; zero for UD */
     uint32_t encap;
     uint32_t svc;
     uint32_t qpn;
@@ -37,8 +37,8 @@ static uint32_t stream_of(struct dgram_streams *streams, struct keymap *map,
     return at;
 }
 
-/* Adds a packet to its stream of a role. Returns the index of the stream, or KEYMAP_NONE if out of
- * memory. */
+/* Adds packet `idx` to its stream of role `role`. Returns the index of the stream, or
+ * KEYMAP_NONE if out of memory. */
 static uint32_t add_packet(struct dgram_streams *streams, struct keymap *map, uint32_t idx,
                            enum dgram_role role)
 {
@@ -123,7 +123,7 @@ static void derive_keys(const struct trace *trace, struct dgram_stream *s)
         qkey_votes += pkt.deth.qkey == s->qkey ? 1 : (uint32_t)-1;
     }
     if (s->svc == ROCE_SVC_UD && s->qpn == ROCE_QP_GSI)
-        s->qkey = UINT32_C(0x80010000); /* well-known Q_Key of QP1 (R171) */
+        s->qkey = UINT32_C(0x80010000); /* the well-known Q_Key of QP1 (R171) */
 }
 
 static void derive_mtu(const struct trace *trace, struct dgram_stream *s)

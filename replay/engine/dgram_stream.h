@@ -19,7 +19,7 @@
 #include "engine/rc_compare_responses.h"
 #include "engine/field_diff.h"
 
-/* Maximum number of streams, because each becomes a QP. Further ones are skipped. */
+/* Maximum number of streams that are replayed. Each stream needs a QP. */
 #define DGRAM_STREAMS_MAX 4096u
 
 enum dgram_role { DGRAM_RECEIVER, DGRAM_SENDER };
@@ -29,7 +29,8 @@ struct dgram_stream {
     enum roce_svc svc; /* UC or UD */
     enum roce_encap encap;
     uint8_t addr[16]; /* receiver role: destination address; sender role: source address */
-    uint8_t peer[16]; /* address of the other end; for UD, the one in the first packet */
+    uint8_t peer[16]; /* UC: address of the other end; UD: address of the other end in the first
+                       * packet */
     uint32_t qpn;   /* receiver role: destination QP; sender role: source QP for UD, destination QP
                      * for UC */
     bool multicast; /* the destination is a multicast group (receiver role only) */
@@ -38,24 +39,27 @@ struct dgram_stream {
     size_t cap;
     const char *skip; /* reason why the stream is not replayed, or NULL */
 
-    /* Inferred from the packets. */
+    /* Attributes inferred from the packets. */
     uint16_t pkey;
     uint32_t qkey; /* Q_Key, UD only */
     uint32_t mtu;  /* path MTU in bytes, UC only */
 
     /* Results of the replay. */
     enum verdict verdict;
-    uint32_t compared;        /* packets compared */
-    uint32_t messages;        /* receiver role: complete messages; sender role: posted messages */
-    uint64_t bytes;           /* payload bytes of these messages */
-    uint32_t dropped;         /* receiver role: packets that a conformant receiver drops */
-    uint32_t damaged;         /* packets damaged on the wire */
-    uint32_t not_captured;    /* sender role: packets that our RNIC sent but the capture lacks */
-    uint32_t wire_duplicates; /* sender role: packets that the network duplicated */
-    uint32_t not_posted;      /* sender role: packets of messages that cannot be posted */
-    uint32_t resumed;         /* sender role: gaps in the capture between messages */
-    uint32_t diff_frames;     /* packets with a difference */
-    uint32_t known_frames;    /* packets whose difference is a known quirk of the peer */
+    uint32_t compared;        /* number of packets compared */
+    uint32_t messages;        /* receiver role: number of complete messages; sender role: number
+                               * of posted messages */
+    uint64_t bytes;           /* payload bytes of the messages counted in `messages` */
+    uint32_t dropped;         /* receiver role: number of packets that a conformant receiver
+                               * drops */
+    uint32_t damaged;         /* number of packets damaged on the wire */
+    uint32_t not_captured;    /* sender role: number of packets of our RNIC that the capture
+                               * lacks */
+    uint32_t wire_duplicates; /* sender role: number of packets that the network duplicated */
+    uint32_t not_posted;      /* sender role: number of packets of messages that cannot be posted */
+    uint32_t resumed;         /* sender role: number of gaps between messages in the capture */
+    uint32_t diff_frames;     /* number of packets with a difference */
+    uint32_t known_frames;    /* number of packets whose difference is a known quirk of the peer */
 };
 
 struct dgram_streams {
@@ -80,16 +84,16 @@ void dgram_streams_free(struct dgram_streams *streams);
 int dgram_streams_report(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
                          const struct field_diffs *diffs, const char *reason);
 
-/* Adds differences that the quirk `known` explains. NULL means that no quirk explains them. Returns
- * 0, or -1 if out of memory. */
+/* Adds differences of packet `pkt`. `known` is the quirk of the peer that explains the
+ * differences, or NULL. Returns 0, or -1 if out of memory. */
 int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, uint32_t pkt,
                                const struct field_diffs *diffs, const char *reason,
                                const struct peer_quirk *known);
 
-/* Sets the verdict of each stream from its results. */
+/* Sets the verdict of each stream from its counts of differences. */
 void dgram_streams_judge(struct dgram_streams *streams);
 
-/* Returns "receiver" or "sender". */
+/* Returns "receiver" or "sender", for messages. */
 const char *dgram_role_name(enum dgram_role role);
 
 #endif

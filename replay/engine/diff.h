@@ -15,16 +15,16 @@
 struct peer_quirk;
 
 /* Maximum number of frames with differences listed for one direction. Further frames are only
- * counted, because they follow from the first. */
+ * counted, because their differences usually result from the first ones. */
 #define DIFFS_MAX 16
 
 /* Result for one packet of the capture. */
 enum event_mark {
-    MARK_NONE, /* not compared */
+    MARK_NONE, /* packet was not compared */
     MARK_OK,
     MARK_DIFF,
-    MARK_KNOWN, /* differs by a known quirk of the peer */
-    MARK_NOTE,  /* damaged, duplicated on the wire, or inconclusive */
+    MARK_KNOWN, /* packet differs by a known quirk of the peer */
+    MARK_NOTE,  /* packet was damaged, duplicated on the wire, or inconclusive */
 };
 
 struct diff {
@@ -33,10 +33,10 @@ struct diff {
     uint32_t
         request; /* index into trace.pkt of the request that the packet answers, or EVENT_NONE */
     const char *field;              /* name of the differing field, such as "aeth.msn" */
-    char expected[96];              /* recorded value */
-    char actual[96];                /* value of our RNIC */
-    char reason[200];               /* explanation in one sentence */
-    const struct peer_quirk *known; /* quirk that explains the difference, or NULL */
+    char expected[96];              /* value in the recorded packet */
+    char actual[96];                /* value in the packet of our RNIC */
+    char reason[200];               /* explanation of the difference in one sentence */
+    const struct peer_quirk *known; /* known quirk that explains the difference, or NULL */
 };
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Kinds of packets that a row applies to, as bits. */
+/* Kinds of packets to which a row of the table applies, as bits. */
 enum {
     ACKS = 1 << 0,
     READS = 1 << 1,
@@ -12,8 +12,8 @@ enum {
     REQUESTS = 1 << 3,
 };
 
-/* Rules of RC differences; the first row that fits applies. `word` must occur in the expected or
- * the actual value; "" always fits. */
+/* Rules that a difference in an RC packet violates. The first row that fits applies. `word` must
+ * occur in the expected or the actual value; "" always fits. */
 static const struct {
     unsigned kinds;
     const char *field;
@@ -72,8 +72,8 @@ const char *diff_rule(const struct trace *trace, const struct diff *d)
     return NULL;
 }
 
-/* Kinds of datagram streams that a row applies to, as bits: the service and the role of our RNIC.
- */
+/* Kinds of datagram streams to which a row applies, as bits: the transport service and the role
+ * of our RNIC. */
 enum {
     UC_IN = 1 << 0,
     UC_OUT = 1 << 1,
@@ -84,7 +84,7 @@ enum {
 static const struct {
     unsigned who;
     const char *field;
-    const char *expected; /* first letters of the expected value */
+    const char *expected; /* prefix of the expected value */
     const char *rule;
 } stream_rows[] = {
     /* clang-format off */
@@ -129,10 +129,10 @@ const char *diff_rule_stream(const struct dgram_streams *streams, const struct d
     return NULL;
 }
 
-/* Rules of differences in CM messages. If no row fits, the difference violates the layout of the
- * message. */
+/* Rules that a difference in a CM message violates. If no row fits, the difference violates the
+ * layout of the message. */
 static const struct {
-    unsigned kinds; /* bits of enum roce_cm; 0 means all kinds */
+    unsigned kinds; /* message kinds, as bits of enum roce_cm; 0 means all kinds */
     const char *field;
     const char *rule;
 } exchange_rows[] = {

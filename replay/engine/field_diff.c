@@ -55,8 +55,8 @@ static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
     snprintf(out, cap, "0x%02x (%s)", syndrome, roce_syndrome_text(syndrome, buf, sizeof(buf)));
 }
 
-/* Returns whether two syndromes are equal. ACK syndromes may differ in the credits, because the
- * specification does not prescribe them. */
+/* Returns whether two AETH syndromes are equal. The credits of an ACK may differ, because the
+ * specification does not prescribe their number. */
 static bool same_syndrome(uint8_t a, uint8_t b)
 {
     return a == b ||
@@ -94,8 +94,8 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     field_diff_add(d, "payload", e, a);
 }
 
-/* Returns whether the MSN of a READ First is one that R103 and the rest of the capture allow. Our
- * RNIC has counted the READ by then. */
+/* Returns whether the MSN of a READ response First is one that R103 and the other recorded
+ * responses allow. `actual` is the MSN of our RNIC, which counts the READ before it responds. */
 static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual)
 {
     int32_t off = roce_psn_diff(roce_psn_of(expected), roce_psn_of(actual));
@@ -103,8 +103,7 @@ static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual
     return style == 1 ? off == 0 || off == -1 : off == style;
 }
 
-/* Compares every field that the specification prescribes between a recorded response and one of our
- * RNIC. */
+/* Compares the prescribed fields of a recorded response with those of a response of our RNIC. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -19,19 +19,19 @@ struct field_diff {
 struct field_diffs {
     struct field_diff at[FIELD_DIFFS_MAX];
     unsigned cnt;
-    bool payload;         /* the payloads differ */
-    uint32_t payload_off; /* offset of the first differing byte */
+    bool payload;         /* true if the payloads differ */
+    uint32_t payload_off; /* offset of the first differing payload byte */
 };
 
-/* Sets *d to all differences between the two responses. For `read_first_msn` see struct
+/* Sets *d to all differences between two responses. `read_first_msn` is the member of struct
  * inferred_setup. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 
-/* Returns the difference in `field`, or NULL. */
+/* Returns the difference in `field`, or NULL if the field has none. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Adds a difference to *d. The second and third variants add nothing if both values are equal.
+/* Add a difference to *d. The second and third functions add nothing if both values are equal.
  * Their `fmt` contains "%x" or "%u". */
 void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
                     const char *actual);

@@ -8,16 +8,16 @@
 #include "device/rnic.h"
 #include "infer/trace.h"
 
-/* Sets `dst` and `src` to the Ethernet addresses of a packet. If the capture has no Ethernet
- * headers, the responder has 02:...:02 and the requester 02:...:01. */
+/* Sets `dst` and `src` to the Ethernet addresses of a packet. Without Ethernet headers in the
+ * capture, the responder gets 02:...:02 and the requester 02:...:01. */
 void inject_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6]);
 
 /* Writes the frame with an Ethernet header to `buf`, which has room for ROCE_FRAME_MAX bytes.
- * Returns the length of the frame, or 0 if it is too long. */
+ * Returns the length of the frame, or 0 if the frame is too long. */
 size_t inject_frame(const struct trace_packet *p, uint8_t *buf);
 
-/* Passes the frame to the RNIC. Adds an Ethernet header if the capture has none, and changes
- * nothing else. */
+/* Passes a recorded frame to the RNIC. Adds an Ethernet header if the capture has none; all
+ * other bytes are unchanged. */
 void inject(struct rnic *rnic, const struct trace_packet *p, rnic_time now);
 
 #endif

@@ -6,8 +6,8 @@
 #include "wire/crc32.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events searched back from a NAK for the packet that caused it: more than any
- * window of packets in flight. */
+/* Maximum number of events searched back from a NAK for the packet that caused the NAK. A
+ * requester never has more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)
@@ -31,7 +31,7 @@ static bool our_nak(const struct response_case *c, enum roce_nak code)
            c->ours->syndrome == (ROCE_SYNDROME_NAK | code);
 }
 
-/* Returns whether the request at the PSN of the recorded response is of this kind. */
+/* Returns whether the request with the PSN of the recorded response is of kind `kind`. */
 static bool request_is(const struct response_case *c, enum roce_kind kind)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -46,8 +46,8 @@ static bool nak_op_for_long_send(const struct response_case *c)
            request_is(c, ROCE_KIND_SEND);
 }
 
-/* Returns whether our QP entered the error state at a SEND packet in which only the length is
- * wrong. */
+/* Returns whether our QP entered the error state at a SEND packet whose only fault is its
+ * length. */
 static bool accepts_send_length(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -80,8 +80,8 @@ static bool atomic_ack_for_read(const struct response_case *c)
     return kind_of(c) == ROCE_KIND_ATOMIC_ACK && !c->ours && request_is(c, ROCE_KIND_READ);
 }
 
-/* Returns whether the recorded ACK has an old PSN but a current MSN. rxe updates the PSN to
- * acknowledge at SENDs and WRITEs only, but counts READs in the MSN. */
+/* Returns whether the recorded ACK has an old PSN but a current MSN. Linux rxe updates the PSN
+ * of its ACKs at SENDs and WRITEs only, but its MSN counts READs too. */
 static bool stale_duplicate_ack(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -91,25 +91,26 @@ static bool stale_duplicate_ack(const struct response_case *c)
     if (kind_of(c) != ROCE_KIND_ACK || roce_syndrome_kind(recorded(c)->syndrome) != ROCE_SYN_ACK ||
         recorded(c)->msn != c->msn || rel >= c->epsn - 1 || !c->duplicate || !e)
         return false;
-    /* All requests between the acknowledged PSN and the expected PSN must be READs. */
+    /* All requests after the PSN of the ACK and before our expected PSN must be READs. */
     for (; e->rel > rel; e--) {
         if (roce_opcode(event_packet(s, e->event)->opcode)->kind != ROCE_KIND_READ)
             return false;
         if (e == s->req)
-            return rel < 0; /* only READs so far: rxe then acknowledges the PSN before the first */
+            return rel < 0; /* no SEND or WRITE was executed: rxe then acknowledges the PSN
+                             * before the first request */
     }
     return true;
 }
 
-/* Returns whether a later request arrived between the latest copy of the request at `rel` and the
- * event. Such a request was in flight and causes the NAK. */
+/* Returns whether a request after PSN `rel` arrived between the latest copy of request `rel` and
+ * the event. That request was in flight and causes a NAK. */
 static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     bool after = false;
 
     for (uint32_t i = event;
          i-- > 0 && event - i <= FOLLOW_MAX && (s->event[i].response || s->event[i].rel != rel);) {
-        /* Two NAKs have one PSN: the earlier one may be the NAK for the request itself. */
+        /* Two NAKs have this PSN. The earlier NAK may be the one for the request. */
         if (s->event[i].response && s->event[i].rel == rel && event_is_nak(s, i))
             return false;
         after |= !s->event[i].response && s->event[i].rel > rel;
@@ -118,8 +119,8 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
 }
 
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK before the request was
- * retransmitted. If the capture lacks the RNR NAK, the RNR NAK of our RNIC counts. The rest of the
- * capture implies that one. */
+ * retransmitted. If the capture lacks the RNR NAK, one of our RNIC counts. Our RNIC sends it
+ * because of other recorded packets. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -159,8 +160,8 @@ static bool repeats_without_va(const struct request_case *c)
            c->diffs->cnt == 1 && field_diff_find(c->diffs, "reth.va") && pkt.reth.va == 0;
 }
 
-/* Returns whether the peer computed the ICRC of a FLUSH wrongly. The peer continues the CRC over
- * the bytes from the BTH to the end of the headers a second time, without masking any field. */
+/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer adds the bytes from the BTH
+ * to the end of the headers to the CRC a second time, without masking any field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;
@@ -172,8 +173,8 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether the peer loses a message after a packet loss. The peer forgets the previous
- * opcode only together with the receive WQE. */
+/* Returns whether the peer's QP loses a message because of an earlier packet loss. The peer
+ * resets its record of the previous opcode only when it discards the receive WQE. */
 static bool loses_after_loss(const struct delivery_case *c)
 {
     return c->write ? c->later : c->next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Peer quirks: known deviations of an implementation from the specification
- * (known_deviations.def of rnic/flow), so that its captures can be used as tests. If the user
- * chooses the profile of an implementation, its quirks do not fail the replay. A difference that
- * a quirk explains is reported with the id of the quirk.
+ * Peer quirks: known deviations of an implementation from the specification (known_deviations.def
+ * of rnic/flow). They make captures of that implementation usable as tests. If the user chooses its
+ * profile, its quirks do not fail the replay. A difference that a quirk explains is reported with
+ * the id of the quirk.
  */
 #ifndef REPLAY_ENGINE_PEER_QUIRKS_H
 #define REPLAY_ENGINE_PEER_QUIRKS_H
@@ -12,27 +12,29 @@
 #include "engine/rc_requester.h"
 #include "flow/base/rules.h"
 
-/* A recorded response that differs, and the state of both responders at that event. */
+/* Recorded response that differs, with the state of the recorded and of our responder at that
+ * event. */
 struct response_case {
     const struct rc_direction *dir;
-    uint32_t event;                    /* event of the recorded response */
+    uint32_t event;                    /* event of the differing recorded response */
     const struct tx_response *ours;    /* response of our RNIC that was compared with the recorded
                                         * one, or NULL */
     const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
-    int64_t epsn;           /* relative PSN: the expected PSN of our RNIC at that event */
-    uint32_t msn;           /* MSN of our RNIC at that event */
-    int64_t rnr;            /* relative PSN of the latest recorded RNR NAK before the event, or
+    int64_t epsn;                      /* PSN that our RNIC expects at the event, relative */
+    uint32_t msn;                      /* MSN of our RNIC at the event */
+    int64_t rnr;            /* PSN of the latest recorded RNR NAK before the event, relative, or
                              * INT64_MIN */
-    int64_t high;           /* highest relative PSN requested before the event */
-    int64_t recorded_acked; /* highest relative PSN that recorded responses show executed */
-    bool matched;  /* all our responses at this PSN are matched with other recorded responses */
+    int64_t high;           /* highest PSN requested before the event, relative */
+    int64_t recorded_acked; /* highest PSN that recorded responses show as executed, relative */
+    bool matched;  /* all our responses with the PSN of the recorded one are matched with other
+                    * recorded responses */
     bool replaces; /* an unmatched response of our RNIC differs in the PSN only */
     bool opcode;   /* the recorded response differs from `ours` in the opcode only */
     bool counts;   /* the recorded response differs from `ours` in the MSN only */
     bool payload;  /* the payloads of the two responses differ */
 };
 
-/* A recorded request that differs. */
+/* Recorded request that differs. */
 struct request_case {
     const struct trace_packet *pkt;
     const struct tx_request *ours;
@@ -40,7 +42,7 @@ struct request_case {
     bool retransmit; /* the recorded request is a retransmission */
 };
 
-/* A UC message that the peer's program did not receive. */
+/* UC message that the peer's program did not receive. */
 struct delivery_case {
     bool next;  /* a packet of the previous message was lost */
     bool later; /* a packet of an earlier WRITE on this QP was lost */
@@ -50,12 +52,13 @@ struct delivery_case {
 struct peer_quirk {
     enum roce_profile peer;
     const struct roce_deviation *deviation;
-    /* Exactly one of these callbacks is set. Each returns whether the quirk explains the case. */
+    /* Exactly one of the three callbacks is set. Each returns whether the quirk explains the
+     * case. */
     bool (*fits_response)(const struct response_case *c);
     bool (*fits_request)(const struct request_case *c);
     bool (*fits_delivery)(const struct delivery_case *c);
-    bool (*fix_icrc)(const struct roce_pkt *pkt); /* returns whether the ICRC is wrong in the way
-                                                   * that the peer accepts */
+    bool (*fix_icrc)(const struct roce_pkt *pkt); /* returns whether the packet has the wrong
+                                                   * ICRC that the peer computes and accepts */
 };
 
 /* Returns the quirk of profile `quirks` that explains a differing response, or NULL if none does.
@@ -65,12 +68,11 @@ const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct
 /* Returns the quirk of profile `quirks` that explains a differing request, or NULL if none does. */
 const struct peer_quirk *peer_quirk_of_request(const char *quirks, const struct request_case *c);
 
-/* Returns the quirk of profile `quirks` that explains a UC message that was not received, or NULL
- * if none does. */
+/* Returns the quirk of profile `quirks` that explains a lost UC message, or NULL if none does. */
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c);
 
-/* Corrects the ICRCs that devices of profile `quirks` (or NULL) compute wrongly and accept from
- * each other, so that our RNIC accepts them too. Returns 0, or -1 if out of memory. */
+/* Corrects wrong ICRCs that devices of profile `quirks` compute and accept, so that our RNIC
+ * accepts the packets too. `quirks` may be NULL. Returns 0, or -1 if out of memory. */
 int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks);
 
 /* Returns whether `name` is a profile in known_deviations.def. */

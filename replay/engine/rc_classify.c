@@ -9,12 +9,12 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* Maximum number of inconclusive responses of one direction that are examined. All further
- * differences of the direction are inconclusive, because examining each costs time. */
+/* Maximum number of inconclusive responses of one direction that are examined, to limit the
+ * time. All further differences of the direction are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* Returns the packet of the request at the PSN of a response: the latest copy before the response,
- * else the first copy. Returns EVENT_NONE if there is none. */
+/* Returns the trace packet of the request with the PSN of a response. Prefers the latest copy
+ * before the response, else the first copy. Returns EVENT_NONE if the request was not captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -29,8 +29,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Reports a recorded response that differs. Each differing field becomes one difference, and the
- * frame gets one verdict. */
+/* Reports a recorded response that differs. Adds one difference for each differing field and
+ * marks the frame. Returns 0, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)
@@ -92,8 +92,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     return 0;
 }
 
-/* Adds a difference if the ICRC of the recorded response is wrong although the requester accepted
- * the response. */
+/* Adds a difference if the ICRC of the recorded response is wrong and the requester accepted the
+ * response. */
 static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
 {
     struct roce_pkt pkt;
@@ -128,7 +128,7 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
         cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also answers the
-                                                                 * refused request */
+                                                                 * request that it refuses */
     if (ours)
         ours->matched = true;
     return 0;

@@ -12,14 +12,14 @@
 
 /* Sets *d to the difference of a recorded response that resembles no response of our RNIC. */
 void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d);
-/* Writes to `buf` which recorded WRITE stored the bytes in which our response and the recorded one
+/* Writes to `buf` the WRITE that stored the bytes in which our response and the recorded one
  * differ. */
 void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
                  size_t cap);
 /*
- * Stores the result for the recorded response of an event. It matches if *d is empty, else it
- * differs from `ours` (or NULL) in *d. `reason` is one sentence about the difference. Returns 0,
- * or -1 if out of memory.
+ * Stores the result for the recorded response of an event. The response matches if *d is empty,
+ * else it differs from `ours` (or NULL) in *d. `reason` explains the difference in one sentence.
+ * Returns 0, or -1 if out of memory.
  */
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason);

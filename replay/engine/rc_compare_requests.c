@@ -10,7 +10,7 @@
 #include "engine/field_diff.h"
 #include "infer/request_table.h"
 
-/* Index of our requests, sorted by PSN, then by time. */
+/* Entry of the index of our requests, sorted by PSN, then by time. */
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
@@ -25,12 +25,12 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t completions; /* number of our completions up to the current event */
+    size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* event at which the recorded requester last went back, or EVENT_NONE */
-    size_t looked;      /* number of our requests examined for `went_back` */
-    int64_t next;       /* PSN after the latest examined request */
-    int64_t went_back;  /* PSN that our RNIC went back to since `go_back`, or INT64_MIN */
-    bool by_rule;       /* `went_back` is the first unanswered PSN (R152) */
+    size_t looked;      /* number of our requests already examined for `went_back` */
+    int64_t next;       /* PSN after the latest examined request of our RNIC */
+    int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
+    bool by_rule;       /* `went_back` is the first unacknowledged PSN (R152) */
 };
 
 /* ---- Reporting differences ------------------------------------------------------------------- */
@@ -72,9 +72,8 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* Reports a difference that depends on the received responses. From `unsure_from` on, the
- * difference is inconclusive, because our RNIC may lack a response that the recorded requester
- * received. */
+/* Reports a difference in a request. From event `unsure_from` on, it is inconclusive: our RNIC
+ * may lack a response that the recorded requester received. Returns 0, or -1 if out of memory. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -109,7 +108,7 @@ static bool sort_tx(struct request_cmp *cmp)
     return cmp->by_psn != NULL;
 }
 
-/* Returns the index in by_psn of our first request at this PSN or after it. */
+/* Returns the index in by_psn of our first request whose PSN is at least `rel`. */
 static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->run->tx_cnt;
@@ -125,8 +124,8 @@ static size_t first_at(const struct request_cmp *cmp, int64_t rel)
     return low;
 }
 
-/* Returns our first request with this PSN that is not matched yet. Returns NULL if there is none,
- * or if our RNIC sent it after event `limit`. */
+/* Returns our first unmatched request with this PSN. Returns NULL if there is none, or if our
+ * RNIC sent it after event `limit`. */
 static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
 {
     const struct requester_run *a = cmp->run;
@@ -149,8 +148,9 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares every field that the specification prescribes. `program`: a program on another host
- * posted the request, and may use any address and key if the length is 0 (R085). */
+/* Compares the prescribed fields of a recorded request with ours. `program` means that a program
+ * on another host posted our request. Such a program may use any address and key if the length
+ * is 0 (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -195,7 +195,7 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Updates the PSN that our RNIC went back to by the end of `event`. */
+/* Updates cmp->went_back with the requests that our RNIC sent up to `event`. */
 static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -212,8 +212,8 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
-/* Compares the PSNs to which both requesters went back. The recorded requester may have gone back
- * further, if the first retransmitted packets were lost before the capture point. */
+/* Compares the PSNs to which both requesters went back. The recorded requester may have gone
+ * back to an earlier PSN than captured, if the capture lacks the first retransmitted packets. */
 static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -225,8 +225,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* Our RNIC received fewer responses than the recorded requester, so the capture lacks a
-         * response. */
+        /* Our RNIC has not gone back because it lacks a response that the recorded requester
+         * received and the capture lacks. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -240,7 +240,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
 }
 
-/* Compares a recorded request with our request at that PSN. Does nothing if `ours` is NULL. */
+/* Compares a recorded request with our request of this PSN. Does nothing if `ours` is NULL.
+ * Returns 0, or -1 if out of memory. */
 static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct trace_packet *p = event_packet(cmp->setup, event);
@@ -258,8 +259,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
                             peer_quirk_of_request(cmp->all->quirks, &again));
 }
 
-/* Compares a request after the replayed ones with its own first recorded copy, because
- * retransmissions must be identical (R153). */
+/* Compares a request behind the replayed PSNs with the first recorded copy of the request. Both
+ * must be identical (R153). */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -299,8 +300,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
     if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
-    /* Only the recorded requester retransmits this request. The time of a retransmission is its own
-     * choice, but the content must not change (R153). */
+    /* Only the recorded requester retransmits this request. It may retransmit at any time, but
+     * the content must not change (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
@@ -328,8 +329,8 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* Compares the completions after a response: the number of complete work requests and their status
- * must be as the response implies. */
+/* Compares the completions of our RNIC after a response. Number and status of the completed work
+ * requests must be as the response implies. */
 static int compare_completions(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -371,7 +372,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
         field_diff_add(&d, "completion", e, o);
     }
     if (d.cnt)
-        expected->over = true; /* report one wrong completion only */
+        expected->over = true; /* report only the first wrong completion */
     return report_request_diff(cmp, event, &d,
                                "our RNIC completes other work requests after this response");
 }

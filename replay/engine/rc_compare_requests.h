@@ -21,33 +21,36 @@
 struct request_result {
     enum verdict verdict;
     const char *skip;      /* reason why the direction was not compared, if SKIPPED */
-    uint8_t *mark;         /* enum event_mark for each event */
-    uint32_t compared;     /* recorded requests compared, including retransmissions */
-    uint32_t diff_frames;  /* recorded frames with a difference */
-    uint32_t known_frames; /* recorded requests with a known quirk of the peer */
+    uint8_t *mark;         /* enum event_mark of each event */
+    uint32_t compared;     /* number of recorded requests compared, including retransmissions */
+    uint32_t diff_frames;  /* number of recorded frames with a difference */
+    uint32_t known_frames; /* number of recorded requests with a known quirk of the peer */
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
-    uint32_t
-        inconclusive; /* frames whose difference may come from packets that were not captured */
-    uint32_t not_compared; /* requests after our QP entered the error state and the recorded one did
-                              not */
+    uint32_t inconclusive; /* number of frames whose difference may result from packets that were
+                            * not captured */
+    uint32_t not_compared; /* number of requests after our QP entered the error state and the
+                            * recorded QP did not */
     uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
-    uint32_t completed;    /* work requests completed */
-    uint32_t failed;       /* work requests completed with an error */
+    uint32_t completed;    /* number of work requests completed */
+    uint32_t failed;       /* number of work requests completed with an error */
     /* Counts of differences that the specification allows. */
-    uint32_t ackreq;          /* requests whose AckReq bit differs */
-    uint32_t more;            /* requests that only our RNIC retransmitted */
-    uint32_t fewer;           /* requests that only the recorded requester retransmitted */
-    uint32_t not_captured;    /* requests that our RNIC sent after the last captured one */
-    uint32_t wire_duplicates; /* recorded requests that the network duplicated */
-    uint32_t lost;      /* captured responses that the recorded requester cannot have received */
-    uint32_t damaged;   /* recorded requests damaged on the wire */
-    uint32_t after_gap; /* recorded requests after a gap in the capture */
+    uint32_t ackreq;          /* number of requests whose AckReq bit differs */
+    uint32_t more;            /* number of requests that only our RNIC retransmitted */
+    uint32_t fewer;           /* number of requests that only the recorded requester
+                               * retransmitted */
+    uint32_t not_captured;    /* number of requests that our RNIC sent after the last captured
+                               * PSN */
+    uint32_t wire_duplicates; /* number of recorded requests that the network duplicated */
+    uint32_t lost;      /* number of captured responses that the recorded requester cannot have
+                         * received */
+    uint32_t damaged;   /* number of recorded requests damaged on the wire */
+    uint32_t after_gap; /* number of recorded requests after a gap in the capture */
 };
 
 struct request_comparison {
     const struct rc_requester *requester;
     const char *quirks;
-    struct request_result *result; /* one for each requester_run */
+    struct request_result *result; /* one result for each requester_run */
     struct diff *diff;
     size_t diff_cnt;
     size_t diff_cap;

@@ -33,8 +33,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        /* The recorded response may be a late one to an earlier copy of the request. It follows the
-         * responses before it closely, and no response to this copy was captured yet. */
+        /* The recorded response may be late: an answer to an earlier copy of the request. It
+         * closely follows the previous responses, and the later copy was not answered yet. */
         if (late && other.cnt == 0 && late->event < ours->event &&
             p->time - cmp->prev_response_time <= TRAIN_NS &&
             (cmp->latest == EVENT_NONE || late->event >= cmp->latest))
@@ -60,8 +60,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d, "");
     }
     /* The capture has two copies of a response that our RNIC sent once. Either the network
-     * duplicated the response, or it duplicated the request after the capture point. In the second
-     * case, the later response also counts the messages executed in between. */
+     * duplicated the response, or it duplicated the request behind the capture point. In the
+     * second case, the later response also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -92,7 +92,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
 
-/* Returns the first advance of our RNIC's expected PSN beyond PSN `rel`, or NULL. */
+/* Returns the first event at which our RNIC expected a PSN beyond `rel`, or NULL. */
 static const struct epsn_advance *progress_past(const struct response_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->advances;
@@ -108,8 +108,8 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
     return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 
-/* Sets *msn to our MSN after the execution of everything up to `rel`. Returns false if our RNIC was
- * never in that state. */
+/* Sets *msn to the MSN of our RNIC after it executed all requests up to `rel`. Returns false if
+ * our RNIC was never in that state. */
 static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 {
     const struct epsn_advance *p = progress_past(cmp, rel);
@@ -124,8 +124,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether this PSN belongs to a READ or an atomic, which data answers. An ACK may have this
- * PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
+/* Returns whether PSN `rel` is that of a READ or an atomic, which a response with data answers.
+ * An ACK may have this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -136,8 +136,8 @@ static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
            (cmp->duplicate == EVENT_NONE || cmp->duplicate < p->event);
 }
 
-/* Compares an ACK. Our RNIC must have executed and acknowledged everything up to its PSN, and must
- * count the same messages. */
+/* Compares an ACK. Our RNIC must have executed and acknowledged all requests up to its PSN, and
+ * must count the same messages. Returns 0, or -1 if out of memory. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];
@@ -156,16 +156,16 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "it acknowledges a request that our RNIC has not executed");
     }
-    /* A responder may repeat its newest acknowledgement unsolicited, to announce credits (9.7.7.2).
-     * The PSN of that ACK may belong to a READ that data has answered. */
+    /* A responder may repeat its newest ACK unsolicited, to announce credits (9.7.7.2). Such an
+     * ACK may have the PSN of a READ already answered with data. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(cmp, event, ours, &d,
                              "a READ or an atomic is answered by its data, not by an ACK");
     }
     if (!exact && cmp->dir->response_cnt) {
-        /* Our RNIC coalesced its ACKs differently. Compare the fields that are equal in all our
-         * responses with any of them. */
+        /* Our RNIC coalesced its ACKs differently. All our responses are equal in the remaining
+         * fields, so compare these fields with any response. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -190,13 +190,13 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         struct tx_response *last = rc_match_recent(cmp, event, &recent);
 
         if (last && recent.cnt == 1) {
-            d = recent; /* only the PSN is wrong */
+            d = recent; /* only the PSN of the ACK is wrong */
             ours = last;
         } else {
             field_diff_add_num(&d, "aeth.msn", "%u", p->msn, msn);
         }
     }
-    /* If no ACK was requested, our RNIC may delay its ACK (R099, R110). */
+    /* Without an AckReq bit, our RNIC may delay its ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
@@ -209,8 +209,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Returns the last event whose packet may already have been on the wire when this response was
- * captured. */
+/* Returns the last event whose packet may have crossed the response between capture point and
+ * responder. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -222,7 +222,7 @@ static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
     return limit;
 }
 
-/* Updates the progress of our RNIC to the current event. */
+/* Updates the fields of *cmp for the progress of our RNIC up to the event. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
@@ -264,7 +264,8 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
     cmp->request = event;
     if (event_fetches(&cmp->dir->setup, event))
         return;
-    /* An earlier copy was executed: this copy did not advance our RNIC's expected PSN. */
+    /* A copy that does not advance our expected PSN is a duplicate: an earlier copy was
+     * executed. */
     update_progress(cmp, event);
     if (at->rel < response_cmp_epsn(cmp) &&
         (cmp->advances == 0 || cmp->dir->advance[cmp->advances - 1].epsn <= at->rel ||
@@ -288,15 +289,14 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     update_progress(cmp, event);
-    /* Our QP is in the error state and the recorded QP is not. Nothing after this event is
-     * comparable. */
+    /* Our QP is in the error state, but the recorded QP is not. No later event can be compared. */
     if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
         cmp->res->diff_frames + cmp->res->known_frames > 0) {
         cmp->res->not_compared++;
         return 0;
     }
-    /* The response answers a request that the capture lacks. All captured requests are already
-     * answered, and the MSN of the response counts the missing request. A response that fails this
+    /* The response answers a request that the capture lacks. All captured requests are answered
+     * already, and the MSN of the response counts the missing request. A response that fails this
      * check answers a captured request with a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
@@ -330,7 +330,8 @@ static void count_ours(struct response_cmp *cmp)
     }
 }
 
-/* Compares one direction. `why` becomes the member `inconclusive` of struct response_cmp. */
+/* Compares one direction. `why` is the reason why all its differences are inconclusive, or NULL.
+ * Returns 0, or -1 if out of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
 {
@@ -365,7 +366,8 @@ static int compare_direction(struct response_comparison *all, struct session *se
     return rc;
 }
 
-/* Resets the results of a direction. Its differences must be the last ones in the list. */
+/* Removes the results of a direction, so that it can be compared again. Its differences must be
+ * the last ones in the list. */
 static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
                            struct response_result *res, size_t diff_cnt)
 {
@@ -404,7 +406,7 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
     if (dir->response_cnt)
         qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL);
-    /* If the capture lacks some frames, it may also lack those that explain the remaining
+    /* If the capture lacks some frames, it may also lack the frames that explain the other
      * differences. */
     if (rc == 0 && res->inconclusive && res->diff_frames) {
         const char *why = res->why_inconclusive;

@@ -18,44 +18,47 @@
 #include "engine/diff.h"
 #include "infer/session.h"
 
-/* Number of our latest responses that are candidates for a recorded response. */
+/* Number of our latest responses among which the match of a recorded response is searched. */
 #define COMPARE_RECENT 64u
 
 struct response_result {
     enum verdict verdict;
     const char *skip; /* reason why the direction was not compared, if SKIPPED */
-    uint8_t *mark;    /* enum event_mark for each event */
+    uint8_t *mark;    /* enum event_mark of each event */
     uint32_t compared;
-    uint32_t diff_frames;  /* recorded responses that differ, except for known quirks */
-    uint32_t known_frames; /* recorded responses that differ by a known quirk */
+    uint32_t diff_frames;  /* number of recorded responses that differ, without known quirks */
+    uint32_t known_frames; /* number of recorded responses that differ by a known quirk */
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
-    uint32_t inconclusive; /* recorded responses whose difference may come from packets that were
-                            * not captured */
-    const char *why_inconclusive; /* reason for the first inconclusive response, see
-                                   * rc_inconclusive.h */
-    uint32_t inconclusive_from;   /* first inconclusive event; the next member is the last one */
+    uint32_t inconclusive; /* number of recorded responses whose difference may result from
+                            * packets that were not captured */
+    const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
+                                   * (rc_inconclusive.h) */
+    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is
+                                   * that of the last one */
     uint32_t inconclusive_to;
-    uint32_t not_compared; /* responses after our QP entered the error state and the recorded one
-                            * did not */
+    uint32_t not_compared; /* number of responses after our QP entered the error state and the
+                            * recorded QP did not */
     /* Counts of differences that the specification allows. */
-    uint32_t damaged;         /* recorded responses damaged on the wire */
-    uint32_t wire_duplicates; /* recorded responses that the network duplicated */
-    uint32_t unsolicited;     /* recorded responses to requests that were not captured */
-    uint32_t before_first;    /* responses to requests from before the capture */
-    uint32_t acks_more;       /* ACKs that only our RNIC sent */
-    uint32_t acks_fewer;      /* ACKs that only the recorded responder sent */
-    uint32_t credits;         /* ACKs whose credit code differs */
-    uint32_t read_msn;        /* READ Firsts whose MSN differs as R103 allows */
-    uint32_t not_captured;    /* READ responses, Atomic ACKs and NAKs that our RNIC sent but the
-                               * capture lacks */
+    uint32_t damaged;         /* number of recorded responses damaged on the wire */
+    uint32_t wire_duplicates; /* number of recorded responses that the network duplicated */
+    uint32_t unsolicited;     /* number of recorded responses to requests that were not captured */
+    uint32_t before_first;    /* number of responses to requests sent before the first replayed
+                               * message */
+    uint32_t acks_more;       /* number of ACKs that only our RNIC sent */
+    uint32_t acks_fewer;      /* number of ACKs that only the recorded responder sent */
+    uint32_t credits;         /* number of ACKs whose credit code differs */
+    uint32_t read_msn;        /* number of READ response Firsts whose MSN differs as R103 allows */
+    uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that
+                               * the capture lacks */
 };
 
 struct response_comparison {
     const struct session *session;
     const struct connections *connections;
-    const char *quirks;             /* name of a profile of peer_quirks.h, or NULL */
+    const char *quirks;             /* name of a profile of known deviations (peer_quirks.h), or
+                                     * NULL */
     struct response_result *result; /* one result for each direction */
-    struct diff *diff;              /* differences, by direction and then in the order of frames */
+    struct diff *diff;              /* differences, sorted by direction, then by frame */
     size_t diff_cnt;
     size_t diff_cap;
 };

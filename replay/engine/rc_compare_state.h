@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Compare state: the state of one direction while rc_compare_responses.c compares it, event by
- * event. The state covers the progress of our RNIC and of the recorded responder up to the
- * current event.
+ * event. It contains the progress of our RNIC and of the recorded responder up to the current
+ * event.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_STATE_H
 #define REPLAY_ENGINE_RC_COMPARE_STATE_H
 
 #include "engine/rc_compare_responses.h"
 
-/* Index of our responses, sorted by PSN, then by time. */
+/* Entry of the index of our responses, sorted by PSN, then by time. */
 struct response_by_psn {
     int64_t rel;
     uint32_t idx;
@@ -25,20 +25,22 @@ struct response_cmp {
     const struct response_by_psn *by_psn;
     size_t responses_out;   /* number of responses that our RNIC has sent so far */
     size_t advances;        /* number of entries of dir->advance reached so far */
-    int64_t acked;          /* highest rel that our responses acknowledge */
+    int64_t acked;          /* highest PSN (rel) that our responses acknowledge */
     uint32_t scanned;       /* number of events already included in `ack_due` and `high` */
-    int64_t ack_due;        /* highest rel of a request that has AckReq or is a READ or atomic */
-    int64_t high;           /* highest rel requested so far */
-    int64_t recorded_acked; /* highest rel that matching recorded responses acknowledge */
-    int64_t rnr;            /* rel of the latest recorded RNR NAK */
-    uint32_t request;       /* latest request, or EVENT_NONE */
-    uint32_t duplicate;     /* latest duplicate request, or EVENT_NONE */
-    uint32_t latest;        /* request that the latest recorded response answers, or EVENT_NONE */
-    int64_t latest_rel;     /* rel of the latest recorded response */
-    uint64_t
-        prev_response_time; /* capture time of the previous recorded response, 0 if there is none */
-    const char *inconclusive; /* reason why all differences of this direction are inconclusive, or
-                               * NULL */
+    int64_t ack_due;        /* highest rel of a request that needs an answer: it has AckReq, or
+                             * is a READ or an atomic */
+    int64_t high;           /* highest PSN (rel) requested so far */
+    int64_t recorded_acked; /* highest PSN (rel) that matching recorded responses acknowledge */
+    int64_t rnr;            /* PSN (rel) of the latest recorded RNR NAK */
+    uint32_t request;       /* event of the latest request, or EVENT_NONE */
+    uint32_t duplicate;     /* event of the latest duplicate request, or EVENT_NONE */
+    uint32_t latest;        /* event of the request that the latest recorded response answers, or
+                             * EVENT_NONE */
+    int64_t latest_rel;     /* PSN (rel) of the latest recorded response */
+    uint64_t prev_response_time; /* capture time of the previous recorded response, ns; 0 if there
+                                  * is none */
+    const char *inconclusive;    /* reason why all differences of this direction are inconclusive,
+                                  * or NULL */
 };
 
 /* Return the expected PSN (as rel) and the MSN of our responder at the current event. */

@@ -20,8 +20,8 @@ static bool is_fetch(const struct work_request *wr)
     return wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE;
 }
 
-/* Completes all work requests up to `rel`, which the responder has received. A READ or atomic
- * without its data stops the completions (R139, R140). */
+/* Completes the work requests that an acknowledgement up to `rel` covers. A READ or atomic whose
+ * data is missing stops the completions (R139, R140). */
 static void acknowledge(struct expected_wc *e, int64_t rel)
 {
     const struct work_requests *w = &e->run->wrs;
@@ -39,8 +39,8 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Processes data of a READ or an atomic. Data in order acknowledges the earlier work requests; data
- * out of order does not count (R140). */
+/* Processes a response with data of a READ or an atomic. Data in order acknowledges the earlier
+ * work requests; out-of-order data is ignored (R140). */
 static void take_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);
@@ -76,7 +76,7 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
         return;
     }
     acknowledge(e, event_executed_to(s, event));
-    /* A NAK that ends the connection counts only in order: every PSN before it must be answered. */
+    /* A NAK ends the connection only if all PSNs before its own are acknowledged. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&
         roce_syndrome_code(p->syndrome) != ROCE_NAK_PSN_SEQ && e->acked == rel - 1) {
         e->over = true;

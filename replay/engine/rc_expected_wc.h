@@ -10,10 +10,12 @@
 
 struct expected_wc {
     const struct requester_run *run;
-    int64_t acked;              /* highest relative PSN up to which every request is answered */
+    int64_t acked;              /* highest PSN up to which every request is acknowledged,
+                                 * relative */
     size_t done_cnt;            /* number of work requests completed with success */
     bool over;                  /* a NAK ended the connection */
-    enum rnic_wc_status status; /* status of the work request after these, if `over` */
+    enum rnic_wc_status status; /* status of the work request after the successful ones, if
+                                 * `over` */
 };
 
 void expected_wc_init(struct expected_wc *e, const struct requester_run *run);

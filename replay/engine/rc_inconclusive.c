@@ -4,8 +4,8 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events searched around a response for its request: more than any window of
- * packets in flight. */
+/* Maximum number of events searched around a response for its request. A requester never has
+ * more packets in flight. */
 #define LOOK_BACK 1024u
 
 static const struct inferred_setup *setup_of(const struct response_case *c)
@@ -36,27 +36,28 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct request_pkt *e = request_at(s, low);
-    int64_t more = rel - low; /* maximum number of messages, one for each PSN */
+    int64_t more = rel - low; /* limit of the messages executed after `low`: one for each PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
 
     if (low >= rel || (e && e->invalid) || s->event[event].damaged)
         return false;
     if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
-        return true; /* the response has no MSN, or the capture does not show its initial value */
+        return true; /* the response has no MSN, or the capture does not show the MSN at the
+                      * start of the direction */
     if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         return done >= 0 && done < more + 1;
     return done > 0 && done <= more;
 }
 
-/* Returns whether a copy of the request that our RNIC waits for was captured and injected, with all
- * that the request needs. If so, the capture lacks nothing, and our RNIC refused the request. */
+/* Returns whether our RNIC refused a request that it expects. A copy of the request was captured
+ * and injected, with all requests before it, so the capture lacks none. */
 static bool has_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     uint32_t since = EVENT_NONE;
     size_t low = 0, high = c->dir->advance_cnt;
 
-    /* Find the last advance of our RNIC before the response. */
+    /* Find the last advance of our expected PSN before the response. */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -78,9 +79,9 @@ static bool has_refused(const struct response_case *c)
     return false;
 }
 
-/* Returns whether an ACK is consistent, but our RNIC has not yet executed the acknowledged request.
- * The PSN and MSN of the ACK agree, and requests up to its PSN were captured. Our RNIC waits for an
- * earlier request that was not captured. */
+/* Returns whether an ACK is right and our RNIC has not executed the acknowledged request only
+ * because an earlier request was not captured. The PSN and MSN of the ACK agree, and its request
+ * was captured. */
 static bool is_behind(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -92,9 +93,9 @@ static bool is_behind(const struct response_case *c)
            request_table_msn_fits(s, c->event);
 }
 
-/* Returns whether a sequence NAK refuses a captured request that no earlier recorded response shows
- * executed. The request was lost after the capture point, and its retransmission was not captured.
- */
+/* Returns whether a sequence NAK refuses a captured request that no earlier recorded response
+ * shows as executed. The request was lost behind the capture point, and its retransmission was
+ * not captured. */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -105,8 +106,7 @@ static bool naks_captured(const struct response_case *c)
            request_table_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
 }
 
-/* Returns whether a NAK refuses a request for the first time, although no copy was captured since
- * the last refusal. */
+/* Returns whether a NAK refuses a request for which no copy was captured since its last refusal. */
 static bool refuses_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -124,11 +124,12 @@ static bool refuses_unseen(const struct response_case *c)
     for (uint32_t i = c->event; i < s->event_cnt && i - c->event <= LOOK_BACK && rel < s->first;
          i++)
         if (!s->event[i].response && s->event[i].rel == rel)
-            return true; /* sent before the capture began, and retransmitted in it */
+            return true; /* request sent before the capture began, and retransmitted in the
+                          * capture */
     return rel >= s->first;
 }
 
-/* Returns whether a request after the expected PSN was captured and injected, so that our RNIC must
+/* Returns whether a request after the expected PSN was captured and injected. Our RNIC must then
  * send a sequence NAK itself. */
 static bool gap_captured(const struct response_case *c)
 {
@@ -146,8 +147,8 @@ static bool gap_captured(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a sequence NAK has exactly the PSN that our RNIC expects. Then the out-of-order
- * request that caused the NAK was not captured. */
+/* Returns whether a sequence NAK has exactly the PSN that our RNIC expects. The out-of-order
+ * request that caused the NAK was then not captured. */
 static bool naks_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -157,9 +158,13 @@ static bool naks_unseen(const struct response_case *c)
            !gap_captured(c);
 }
 
-/* Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK. The
- * requester reacted sooner than it reacts to an RNR NAK. So the copy that our RNIC received was
- * lost after the capture point. The capture also lacks the requests after that copy. */
+/*
+ * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK. The
+ * requester retransmitted sooner than after an RNR NAK.
+ *
+ * So the copy that our RNIC received was lost behind the capture point. The capture also lacks the
+ * requests that followed that copy.
+ */
 static bool naks_lost(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -175,8 +180,8 @@ static bool naks_lost(const struct response_case *c)
     return false;
 }
 
-/* Returns whether data has a PSN that our RNIC has not reached, and no request captured before the
- * response requests that data. */
+/* Returns whether data has a PSN that our RNIC has not reached, and no request for that data was
+ * captured before the response. */
 static bool answers_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -196,9 +201,9 @@ static bool answers_unseen(const struct response_case *c)
     return true;
 }
 
-/* Returns whether a READ response is a Middle or Last although our RNIC sends a First or Only. The
- * capture may lack the beginning of the READ. The responder continues the whole READ, while our
- * RNIC received only a request for the tail. */
+/* Returns whether a READ response is a Middle or Last where our RNIC sends a First or Only. The
+ * capture may lack the first request of the READ. The recorded responder then continues the
+ * whole READ, but our RNIC received only a request for its tail. */
 static bool may_be_tail(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -212,9 +217,9 @@ static bool may_be_tail(const struct response_case *c)
            roce_opcode_ends(our) == roce_opcode_ends(op);
 }
 
-/* Returns whether a READ response answers a retransmission of the READ that was not captured. Its
- * data is right and additional to all our responses. Its position differs from the beginning of the
- * READ, but not from the end. */
+/* Returns whether a READ response answers a retransmission of the READ that was not captured.
+ * Its data is right, and all our responses are matched already. Its opcode shows another begin
+ * of the READ, but not another end. */
 static bool answers_restart(const struct response_case *c)
 {
     const struct roce_opcode *op = event_opcode(setup_of(c), c->event);
@@ -224,9 +229,8 @@ static bool answers_restart(const struct response_case *c)
            roce_opcode_ends(roce_opcode(c->ours->opcode)) == roce_opcode_ends(op);
 }
 
-/* Returns whether a READ response may differ only because the real path MTU differs from the
- * inferred one. That one was inferred only because no captured packet is longer, and the READ is
- * longer. */
+/* Returns whether a READ response may differ only because the path MTU was inferred wrongly. The
+ * inferred MTU is a lower bound: the length of the longest captured packet. The READ is longer. */
 static bool may_be_divided(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -236,9 +240,9 @@ static bool may_be_divided(const struct response_case *c)
            event_opcode(s, e->event)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
-/* Returns whether an ACK replaces data that the requester never received, as its retransmission of
- * the READ or atomic shows. The data was lost before the capture point. The ACK repeats the PSN of
- * the data to announce credits (9.7.7.2). */
+/* Returns whether an ACK replaces data that the requester never received, because the data was
+ * lost before the capture point. The requester retransmits the READ or atomic. The ACK repeats
+ * the PSN of the data to announce credits (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -259,7 +263,7 @@ static bool follows_lost_data(const struct response_case *c)
     return false;
 }
 
-/* Returns whether the MSN of a response is the exact number of complete messages (R103). */
+/* Returns whether the MSN of a response must be exactly the number of complete messages (R103). */
 static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event);
@@ -269,8 +273,8 @@ static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether the MSN of a response to a retransmitted READ or atomic is plausible. It must
- * agree with the responses around it and with the requests that can have been executed. The capture
- * does not always show which copies of these requests arrived. */
+ * agree with the neighbouring responses and with the requests that may have been executed. The
+ * capture does not always show which copies of the requests arrived. */
 static bool counts_what_arrived(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -299,9 +303,9 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns whether the response shows a request executed that a later response refuses. A responder
- * refuses a request at its first arrival, never at a retransmission (R117). So no missing packet
- * explains both responses. */
+/* Returns whether the response shows as executed a request that a later response refuses. A
+ * responder refuses a request at its first arrival, never at a retransmission (R117). No missing
+ * packet explains both responses. */
 static bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

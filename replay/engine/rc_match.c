@@ -19,8 +19,8 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index in by_psn of our first response that is not before response `idx` at PSN `rel`.
- */
+/* Returns the index in by_psn of the first entry that sorts at or after response `idx` with PSN
+ * `rel`. */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
@@ -43,7 +43,8 @@ bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether both responses are of one class: READ response, Atomic ACK, NAK or ACK. */
+/* Returns whether a recorded response and one of ours are of one class: READ response, Atomic
+ * ACK, NAK or ACK. */
 static bool same_class(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
@@ -120,7 +121,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
     return false;
 }
 
-/* Returns the number of recorded responses to one READ request that have this PSN, at most 2. */
+/* Returns the number of recorded responses with PSN `rel` to one READ request, at most 2. */
 static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int64_t rel)
 {
     unsigned cnt = 0;

@@ -9,32 +9,33 @@
 #include "engine/field_diff.h"
 #include "engine/rc_compare_state.h"
 
-/* Orders two struct response_by_psn for qsort(). */
+/* Compares two struct response_by_psn, for qsort(). */
 int rc_match_order(const void *a, const void *b);
 /* Sets *d to the differences between a recorded response and a response of our RNIC. */
 void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
                      const struct tx_response *ours, struct field_diffs *d);
 /* Returns whether a packet is a NAK or an RNR NAK. */
 bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome);
-/* Returns the response of our RNIC at this PSN with the fewest differences, or NULL. Later
- * responses are preferred. `same`: only responses of one class (READ response, atomic, ACK, NAK).
- * `unused`: only responses that are not matched yet. */
+/* Returns the response of our RNIC with this PSN and the fewest differences, or NULL. Prefers
+ * later responses. `same` admits only responses of one class (READ response, atomic, ACK, NAK).
+ * `unused` admits only responses that are not matched yet. */
 struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, bool same,
                                 bool unused, struct field_diffs *out);
-/* Returns the response of our RNIC with the fewest differences, at any PSN, or NULL. */
+/* Returns the response of our RNIC with the fewest differences, at any PSN, or NULL if there is
+ * none. */
 struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t event,
                                     struct field_diffs *out);
-/* Returns whether our RNIC sent responses at this PSN and all of them are matched with other
- * recorded responses. */
+/* Returns whether our RNIC sent responses with the PSN of the recorded one, and all of them are
+ * matched with other recorded responses. */
 bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event);
 /* Returns whether an unmatched response of our RNIC differs from the recorded one in the PSN only.
  */
 bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);
-/* Returns our next response to the READ that the previous recorded response answers, if that
- * response equals the recorded one. Returns NULL otherwise. */
+/* Returns our next response to the READ that the previous recorded response answers. Returns
+ * NULL if that response does not equal the recorded one of `event`. */
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event);
-/* Returns our response to the READ request of the recorded response. Returns NULL if two recorded
- * responses answer that request, because one of them is late and answers an earlier copy. */
+/* Returns our response to the READ request of the recorded response. Returns NULL if two
+ * recorded responses answer that request: one of them is late and answers an earlier copy. */
 struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t event,
                                         struct field_diffs *out);
 

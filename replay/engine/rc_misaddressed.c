@@ -8,7 +8,7 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* Returns whether the capture has a response with this PSN among the direction's own. */
+/* Returns whether the direction has a recorded response with PSN `rel`. */
 static bool is_answered(const struct inferred_setup *s, int64_t rel)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++)
@@ -42,10 +42,10 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* Nothing was inferred from this packet, so further fields may differ if it replaces the
-         * one missing response. If another packet is already matched with our response, all other
-         * fields must be equal, and the packet must be alone on its QP. Otherwise its QP belongs to
-         * another connection that proceeds in step with this one. */
+        /* Nothing was inferred from this packet. If it replaces the only missing response,
+         * further fields may differ. If our response is matched with another packet, all other
+         * fields must be equal, and the packet must be the only one to its QP. Otherwise its QP
+         * belongs to a connection whose PSNs advance in parallel. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(response && d->cnt > 1 &&
@@ -55,8 +55,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether a packet is the only one of its flow and is an acknowledgement whose PSN and MSN
- * are right for this direction at that time. */
+/* Returns whether a packet is the only one of its flow, and is an ACK with the PSN and MSN that
+ * this direction has at that time. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

@@ -11,13 +11,13 @@
 
 struct posted_wr {
     uint8_t
-        *data; /* bytes to send, or buffer for the result of a READ or atomic; NULL if neither */
+        *data; /* bytes to send, or buffer for the result of a READ or atomic; NULL for 0 bytes */
     struct rnic_mr *mr;
 };
 
-/* Posts work request `idx`, signaled, with `idx` as its wr_id and with the bytes that the recorded
- * packets show. Returns the result of rnic_post_send(), or RNIC_ERR_NOMEM. Call posted_wr_free() in
- * all cases. */
+/* Posts work request `idx`, signaled, with wr_id `idx` and the bytes that the recorded packets
+ * show. Returns the result of rnic_post_send(), or RNIC_ERR_NOMEM. Call posted_wr_free() in all
+ * cases. */
 int rc_post_wr(struct posted_wr *posted, const struct work_requests *wrs, size_t idx,
                struct rnic_pd *pd, struct rnic_qp *qp);
 
@@ -27,8 +27,8 @@ void posted_wr_free(struct posted_wr *posted);
 /* Returns the length of the work request's buffer in bytes. */
 uint32_t work_request_buffer_len(const struct work_request *wr);
 
-/* Returns whether the response to a work request stores bytes in its buffer. Only READs and atomics
- * do. */
+/* Returns whether the response to a work request stores bytes in its buffer: a READ or an
+ * atomic. */
 bool work_request_fetches(const struct work_request *wr);
 
 /* Returns the verbs operation of a message whose last packet has opcode `op`. */

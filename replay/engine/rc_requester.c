@@ -8,14 +8,14 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* Maximum number of timers that must fire before our RNIC sends a recorded request: the RNR timer,
+/* Maximum number of timers that fire before our RNIC sends a recorded request: an RNR timer,
  * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
 #define TIME_BASE UINT64_C(1000000000)
 
-/* One direction during the replay. */
+/* Replay of one direction: our RNIC in place of its requester. */
 struct requester_dev {
     struct requester_run *run;
     const struct inferred_setup *setup;
@@ -23,12 +23,11 @@ struct requester_dev {
     struct rnic_pd *pd;
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    struct posted_wr *posted; /* one for each work request */
+    struct posted_wr *posted; /* one element for each work request */
     size_t posted_cnt;
     size_t done_cnt;
-    uint16_t *recorded; /* for each PSN: number of times that the recorded requester has sent it so
-                         * far */
-    uint16_t *ours;     /* for each PSN: number of times that our RNIC has sent it so far */
+    uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester so far */
+    uint16_t *ours;     /* for each PSN: number of transmissions by our RNIC so far */
     uint32_t event;
     rnic_time now;
 };
@@ -49,7 +48,8 @@ static const char *requester_dev_open(struct requester_dev *dev)
                                 .max_send_wr =
                                     w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
                                 .max_send_sge = 1,
-                                .window = UINT32_C(1) << 23, /* maximum that R060 allows */
+                                .window = UINT32_C(1) << 23, /* the largest window that R060
+                                                              * allows */
                                 .any_credits = exceeds_credits(dev->run)};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
@@ -142,7 +142,7 @@ static int take_tx(struct requester_dev *dev)
     return 0;
 }
 
-/* Returns whether the bytes of a READ at PSN `rel` equal those of a recorded response that the
+/* Returns whether the READ data at PSN `rel` equals that of a recorded response that the
  * requester accepted. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
@@ -164,8 +164,8 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
     return !any;
 }
 
-/* Returns whether the buffer of a completed READ or atomic has the data of the accepted responses.
- */
+/* Returns whether the buffer of a completed READ or atomic contains the data of the accepted
+ * responses. */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {
@@ -229,8 +229,8 @@ static int take_output(struct requester_dev *dev)
 
 /* ---- Replaying events ------------------------------------------------------------------------ */
 
-/* Posts the work requests that the recorded requester has posted by the current event, until the
- * send queue is full. */
+/* Posts the work requests that the recorded requester has posted by the current event, as far as
+ * the send queue has room. Returns 0, or -1 if out of memory. */
 static int post_due_wrs(struct requester_dev *dev)
 {
     const struct work_requests *w = &dev->run->wrs;
@@ -249,7 +249,7 @@ static int post_due_wrs(struct requester_dev *dev)
     return 0;
 }
 
-/* Fires timers after the last event, until our RNIC has sent the requests that it still delays. */
+/* Fires timers after the last event, until our RNIC has sent the requests that wait for a timer. */
 static int fire_last_timers(struct requester_dev *dev)
 {
     int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
@@ -267,7 +267,7 @@ static int fire_last_timers(struct requester_dev *dev)
     return 0;
 }
 
-/* Fires timers until our RNIC has sent this PSN as often as the recorded requester. */
+/* Fires timers until our RNIC has sent PSN `idx` as often as the recorded requester. */
 static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 {
     for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < dev->recorded[idx]; i++) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RC requester: replaces the recorded requesters by software RNICs. The work requests of
- * infer_work_requests.h are posted to the RNICs, and the recorded responses are injected
- * unchanged, in capture order. The packets and completions of the RNICs are kept for the
- * comparison.
+ * RC requester: replaces the recorded requesters by software RNICs. Posts the work requests of
+ * infer_work_requests.h to the RNICs and injects the recorded responses unchanged, in capture
+ * order. Keeps the packets and completions of the RNICs for the comparison.
  *
  * Virtual time is capture time, with one exception. A timer of our RNIC fires only when the
- * recorded requester retransmits and our RNIC has not yet done so. So a capture of any pace can
- * be replayed. `rocedrill check` reports whether a requester waited long enough.
+ * recorded requester retransmits and our RNIC has not yet done so. So a capture of any pace can be
+ * replayed. `rocedrill check` reports whether a requester waited long enough.
  */
 #ifndef REPLAY_ENGINE_RC_REQUESTER_H
 #define REPLAY_ENGINE_RC_REQUESTER_H
@@ -16,10 +15,10 @@
 #include "infer/session.h"
 #include "infer/infer_work_requests.h"
 
-/* One request packet that our RNIC sent. */
+/* Request packet that our RNIC sent. */
 struct tx_request {
     int64_t rel;
-    uint32_t event; /* event after which our RNIC sent the packet */
+    uint32_t event; /* event after which our RNIC sent the request */
     uint32_t psn;
     uint32_t dest_qp;
     uint32_t payload_len;
@@ -37,12 +36,12 @@ struct tx_request {
     uint8_t opcode;
     bool se;
     bool ackreq;
-    bool retransmit; /* the PSN was sent before */
+    bool retransmit; /* our RNIC sent the PSN before */
     bool matched;    /* the packet is paired with a recorded request */
 };
 
-/* Returns the fields of a request packet that was sent after `event`. The member `retransmit` is
- * not set. */
+/* Returns the fields of a request packet that was sent after `event`. Does not set the member
+ * `retransmit`. */
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event);
 
@@ -53,53 +52,57 @@ struct requester_run;
 int rc_requester_note_tx(struct requester_run *run, const struct roce_pkt *pkt, uint32_t event,
                          uint16_t *times);
 
-/* One completion of our RNIC. */
+/* Completion of our RNIC. */
 struct completion {
     uint32_t event; /* event after which the completion was polled */
     uint32_t wr;    /* index into wrs.wr */
     enum rnic_wc_status status;
 };
 
-/* Whether and how the recorded requester received a response. */
+/* States whether and how the recorded requester received a response. */
 enum resp_outcome {
     RESP_ACCEPTED,
-    RESP_BEFORE_FIRST, /* answers a request from before the first replayed message */
-    RESP_LOST,         /* captured, but the next packets of the requester show that the response
-                        * never arrived */
-    RESP_NOT_REPLAYED, /* answers a request that is not replayed */
+    RESP_BEFORE_FIRST, /* answer to a request sent before the first replayed message */
+    RESP_LOST,         /* captured, but the requester's next packets show that the response never
+                        * arrived */
+    RESP_NOT_REPLAYED, /* answer to a request that is not replayed */
     RESP_UNSOLICITED   /* data of a READ whose request was not captured */
 };
 
-/* Whether a recorded request is a retransmission. */
+/* States whether a recorded request is a retransmission. */
 enum retransmit_kind {
     RETX_NONE,
-    RETX_CONTINUES,     /* retransmission that continues the previous one */
-    RETX_GO_BACK,       /* first retransmission: the requester goes back to this PSN */
-    RETX_WIRE_DUPLICATE /* duplicated by the network */
+    RETX_CONTINUES,     /* retransmission that continues an earlier one */
+    RETX_GO_BACK,       /* first retransmission: the requester goes back to the PSN of this
+                         * request */
+    RETX_WIRE_DUPLICATE /* copy of a request made by the network */
 };
 
 struct requester_run {
-    const struct rc_direction *dir; /* direction whose requester is replaced */
+    const struct rc_direction *dir; /* direction whose requester our RNIC replaces */
     struct work_requests wrs;
     const char *failed;    /* reason why the direction cannot be replayed, or NULL */
-    uint8_t *outcome;      /* enum resp_outcome for each response */
-    uint8_t *retransmit;   /* enum retransmit_kind for each request */
+    uint8_t *outcome;      /* enum resp_outcome of each response */
+    uint8_t *retransmit;   /* enum retransmit_kind of each request */
     struct tx_request *tx; /* packets of our RNIC in the order sent */
     size_t tx_cnt;
     size_t tx_cap;
     struct completion *completion; /* completions of our RNIC, in order */
     size_t completion_cnt;
     size_t completion_cap;
-    uint32_t *tx_cnt_after; /* value of tx_cnt after each event */
-    uint32_t unsure_from;   /* first event after which our RNIC may lack a response that the
-                             * recorded requester received, or EVENT_NONE. Such a response is
-                             * RESP_UNSOLICITED, or RESP_LOST but may have arrived late. */
-    uint32_t error_event;   /* event at which our QP entered the error state, or EVENT_NONE */
-    uint32_t wrong_data; /* work requests whose READ or atomic result differs from the responses */
-    uint32_t wrong_wr;   /* index of the first work request with such a wrong result */
-    uint32_t other_payload;  /* requests with another payload, if the user allows that */
-    bool completions_unseen; /* completions are unknown, because a program on another host gets them
-                              */
+    uint32_t *tx_cnt_after;  /* value of tx_cnt after each event */
+    uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
+                              * recorded requester received, or EVENT_NONE. The response is
+                              * RESP_UNSOLICITED, or RESP_LOST but may have arrived late. */
+    uint32_t error_event;    /* event at which our QP entered the error state, or EVENT_NONE */
+    uint32_t wrong_data;     /* number of work requests whose READ or atomic result differs from the
+                              * responses */
+    uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >
+                              * 0 */
+    uint32_t other_payload;  /* number of requests with another payload, if the user allows other
+                              * payloads */
+    bool completions_unseen; /* completions are unknown, because a program on another host polls
+                              * the CQ */
 };
 
 struct rc_requester {
@@ -107,9 +110,9 @@ struct rc_requester {
     size_t run_cnt;
 };
 
-/* Posts the work requests of all directions of a session and replays the responses. The results of
- * rc_responder_play() are not used. Returns 0, or -1 and sets *error. Call rc_requester_free() in
- * both cases. */
+/* Posts the work requests of all directions of a session and replays the responses. Does not use
+ * the results of rc_responder_play(). Returns 0, or -1 and sets *error. Call rc_requester_free()
+ * in both cases. */
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
                       struct error *error);
 void rc_requester_free(struct rc_requester *requester);

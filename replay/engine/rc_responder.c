@@ -11,19 +11,19 @@
 #include "infer/request_table.h"
 #include "infer/setup_override.h"
 
-/* Maximum bytes of kept payloads. Payloads of our responses that equal no recorded one are kept for
- * the report. */
+/* Maximum bytes of kept payloads. A payload of our responses that differs from all recorded ones
+ * is kept for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* A request packet to replay. */
+/* Request packet to replay. */
 struct scheduled_packet {
-    uint32_t pkt; /* trace packet at whose capture time this packet is replayed */
+    uint32_t pkt; /* trace packet at whose capture time the request is replayed */
     uint32_t dir;
     uint32_t event;    /* event whose frame is injected */
-    uint32_t at_event; /* event at which it is replayed: equals `event`, except for a struct
+    uint32_t at_event; /* event at which the request is replayed: `event`, except for a struct
                         * executed_unseen */
-    size_t order;      /* position among the packets of one direction and `pkt` */
-    size_t next;       /* next waiting packet of the direction, or NOT_HELD */
+    size_t order;      /* position among the packets with equal `pkt` of one direction */
+    size_t next;       /* index of the next waiting packet of the direction, or NOT_HELD */
 };
 
 /* ---- Replaying one packet -------------------------------------------------------------------- */
@@ -44,8 +44,8 @@ static const uint8_t *keep_payload(struct session *session, const struct roce_pk
     return p;
 }
 
-/* Returns the payload of a recorded response with an equal PSN and payload, so that no copy is
- * needed. Returns a copy of the payload otherwise. */
+/* Returns the payload of a recorded response if it equals the payload of our response with this
+ * PSN. Otherwise returns a copy of our payload. */
 static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
@@ -72,8 +72,8 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC. This is the current
- * direction, unless a timer of another QP fired. */
+/* Returns the direction whose requester receives a frame of our RNIC: the current direction,
+ * unless a timer of another QP fired. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -115,8 +115,8 @@ static int take_responses(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_t
     return 0;
 }
 
-/* Records that our RNIC executed a request: the memory that the request wrote and the R_Key that it
- * invalidated. */
+/* Records the effects of a request that our RNIC executed: the memory written and the R_Key
+ * invalidated. Returns 0, or -1 if out of memory. */
 static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event)
 {
     const struct inferred_setup *s = &dev->session->dir[dir_idx].setup;
@@ -155,8 +155,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* A deadline that does not advance would cause an endless loop. No device has 2^16 deadlines
-     * between two packets. */
+    /* Limit the loop: a deadline that does not advance would make it endless. No device has 2^16
+     * deadlines between two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -215,13 +215,13 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.reth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* The key is used again after its invalidation, so the responder's program registered it
-         * again. */
+        /* A request uses the R_Key after its invalidation, so the responder's program registered
+         * the R_Key again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* If a SEND invalidated the key, our RNIC must refuse the request itself. */
+    /* If a SEND invalidated the R_Key, our RNIC must refuse the request without our help. */
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
     if (region && (taken || !at->rkey_invalid) &&
         rc_responder_app_set_key(dev, region, !taken) != 0)
@@ -259,8 +259,8 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
 
 /* ---- Packets that wait ----------------------------------------------------------------------- */
 
-/* Returns whether our RNIC would execute a packet now, although requests of other connections must
- * be executed first. The recorded responses imply that order. */
+/* Returns whether a packet must wait: our RNIC would execute it now, but the recorded responses
+ * imply that requests of other connections were executed first. */
 static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
     const struct dir_state *state = &dev->state[sched->dir];
@@ -291,8 +291,9 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that need not wait any longer. `all`: replays all waiting packets, because
- * our RNIC did not execute an expected request before the end. */
+/* Replays the packets that need not wait longer. With `all`, replays all waiting packets at the
+ * end of the trace, because our RNIC did not execute an expected request. Returns 0, or -1 if
+ * out of memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {
@@ -317,7 +318,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* Replays a packet at its time, or lets it wait. */
+/* Replays a packet now, or makes it wait for requests of other connections. Returns 0, or -1 if
+ * out of memory. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {
@@ -369,7 +371,7 @@ static bool list_payloads(struct dir_state *state)
     return true;
 }
 
-/* Returns all requests to a device, of all its directions, in capture order, or NULL if out of
+/* Returns all requests to a host, of all its directions, in capture order, or NULL if out of
  * memory. */
 static struct scheduled_packet *schedule_packets(const struct session *session, uint32_t host,
                                                  size_t *cnt)
@@ -403,8 +405,8 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* Notes requests that the responder's own program sent: the program was active and may have changed
- * memory. */
+/* Notes requests that the responder's own program sent. At such a time the program was active
+ * and may have changed memory. */
 static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t to)
 {
     for (; *from < to; ++*from) {
@@ -461,7 +463,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
     }
     if (rc == 0 && release_held(&dev, sched, dev.last, true) != 0)
         rc = error_set(error, "%s: no memory", session->trace->name);
-    /* Fire the remaining timers: ten seconds are more than any timer of a responder. */
+    /* Run the remaining timers: ten seconds exceed every timer of a responder. */
     if (rc == 0 && !dev.host->failed && cnt &&
         !drain_timers(&dev, sched[cnt - 1].dir, dev.last + UINT64_C(10) * 1000000000))
         rc = error_set(error, "%s: no memory", session->trace->name);

@@ -5,11 +5,10 @@
 #include "infer/request_table.h"
 #include "infer/shared_memory.h"
 
-/* Number of requests searched ahead for the first value of a counter. */
+/* Number of requests searched for the first value of a counter. */
 #define COUNTER_AHEAD 4096
 
-/* Number of events searched ahead for a retransmission of a READ request that was not fully
- * answered. */
+/* Number of events searched for a retransmission of a READ request that was not fully answered. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
@@ -85,8 +84,8 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
     return 0;
 }
 
-/* Returns the first value of a counter that only FETCH_ADDs change. Most of their responses must
- * imply this value, so that one wrong response does not make all others look wrong. */
+/* Returns the initial value of a counter that only FETCH_ADDs change. The value is the one that
+ * most responses imply, so that one wrong response does not make all other responses look wrong. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {
@@ -120,12 +119,12 @@ static uint64_t first_value(const struct inferred_setup *s, const struct request
         if (++seen[k].votes > seen[best].votes)
             best = k;
         if (op->kind == ROCE_KIND_CMP_SWAP)
-            break; /* its response shows the sum too, but a CMP_SWAP may then store any value */
+            break; /* a CMP_SWAP may store any value, so later responses prove nothing */
         trace_parse(event_packet(s, x->event), &pkt);
         sum += pkt.atomiceth.swap_add;
     }
-    /* Without a majority, other connections also add to the counter. Then only the first response
-     * counts. */
+    /* Without a majority, other connections also add to the counter. Then use only the first
+     * response. */
     return 2 * seen[best].votes > votes ? seen[best].value : seen[0].value;
 }
 
@@ -142,9 +141,9 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
     return watch ? watch->store(watch->ctx, host, region->rkey, va, byte, initial) : 0;
 }
 
-/* Stores the bytes that the responses to READ request `from` show of the memory requested at
- * `event`. The two requests are copies, or one requests the tail of the other. Adds the number of
- * bytes shown to *seen. Returns 0, or -1 if out of memory. */
+/* Stores the bytes at the address requested by `event` that the responses to READ request `from`
+ * show. One READ is a copy of the other or requests its tail. Adds the number of bytes to *seen.
+ * Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -179,9 +178,9 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
     return 0;
 }
 
-/* Stores the bytes that the recorded responses to a READ show. For bytes that no response shows,
- * the responses to later copies of the READ are used, but only for memory that is still unknown.
- * Returns 0, or -1 if out of memory. */
+/* Stores the bytes that the recorded responses to a READ show. If they do not show all bytes,
+ * the responses to later copies of the READ complete them, but only in memory that is still
+ * unknown. Returns 0, or -1 if out of memory. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,
                         const struct roce_reth *reth, struct shadow_reader *reader)
@@ -230,14 +229,14 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
 
         if (!fresh || !e || e->first_response == EVENT_NONE || !shadow_covers(region, va, 8, 0))
             return 0;
-        /* Only a counter of unknown value gets the value that most responses imply. */
+        /* Use the value that most responses imply only for a counter whose value is unknown. */
         value = first_value(s, e);
         if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
             shared_memory_has_order(&dev->sharing, dir_idx, (uint32_t)(e - s->req))) {
             trace_parse(event_packet(s, e->first_response), &pkt);
             value = pkt.atomicacketh.orig;
         }
-        /* Atomics operate on 64-bit numbers in the host's byte order. */
+        /* Atomics operate on 64-bit numbers in host byte order. */
         return shadow_observe(memory, region, va, (const uint8_t *)&value, 8, &reader);
     }
     return prepare_read(memory, region, s, event, &pkt.reth, &reader);

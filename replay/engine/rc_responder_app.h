@@ -7,18 +7,17 @@
 
 #include "engine/rc_responder_dev.h"
 
-/* Returns the SRQ that an XRC request names (R179, R180), and creates it if necessary. Returns NULL
- * if our RNIC cannot create the SRQ. */
+/* Returns the SRQ whose number an XRC request contains (R179, R180). Creates the SRQ if
+ * necessary. Returns NULL if our RNIC cannot create the SRQ. */
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
                                            const struct trace_packet *p);
 
-/* Returns whether a packet with opcode `op` is the one at which its message consumes a receive WQE.
- */
+/* Returns whether a message consumes its receive WQE at a packet with opcode `op`. */
 bool rc_responder_app_takes_recv(const struct roce_opcode *op);
 
 /* Posts a receive WQE if the request of `event` needs one and the recorded responder had one.
- * `in_place`: the request is replayed at its own event. `srq`: the SRQ of an XRC request, else
- * NULL. Returns 0, or -1 if out of memory. */
+ * `in_place` is true if the request is replayed at its own event. `srq` is the SRQ of an XRC
+ * request, else NULL. Returns 0, or -1 if out of memory. */
 int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction *dir,
                                struct rnic_qp *qp, struct responder_srq *srq, uint32_t event,
                                bool in_place, const struct rnic_qp_view *view);
@@ -29,12 +28,13 @@ int rc_responder_app_set_key(struct rc_responder_dev *dev, struct shadow_region 
                              bool valid);
 
 /* Stores in memory the bytes that the recorded responses to the READ or atomic of `event` show.
- * `fresh`: our RNIC has not executed the request before. Returns 0, or -1 if out of memory. */
+ * `fresh` is true if our RNIC has not executed the request before. Returns 0, or -1 if out of
+ * memory. */
 int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event,
                                 bool fresh);
 
-/* Reports a stored byte to the session's watch and memory log. This is the `store` callback of
- * struct shadow_reader, and `ctx` is the rc_responder_dev. Returns 0, or -1 if out of memory. */
+/* Reports a stored byte to the session's watch and memory log. It is the `store` callback of
+ * struct shadow_reader; `ctx` is the rc_responder_dev. Returns 0, or -1 if out of memory. */
 int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, uint64_t va,
                                 uint8_t byte, bool initial);
 

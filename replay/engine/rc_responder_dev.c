@@ -35,8 +35,8 @@ const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_
     if (!dev->rnic || !dev->recv_buf || !dev->invalidated ||
         rnic_pd_new(dev->rnic, &dev->pd) != 0 || rnic_cq_new(dev->rnic, 1024, &dev->cq) != 0)
         return "no memory for the RNIC";
-    /* Register the captured keys first, so that the key of the receive buffers does not equal one
-     * of them. */
+    /* Register the captured R_Keys first, so that our RNIC does not choose one of them for the
+     * receive buffers. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
         int rc;
 

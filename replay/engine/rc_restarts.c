@@ -2,9 +2,9 @@
 #include "engine/rc_restarts.h"
 #include "infer/request_table.h"
 
-/* Maximum round trip from the capture point to the requester and back, in units of min_response_ns.
- * That is the shortest round trip from the capture point to the responder and back. The capture
- * point may be nearer to the responder than to the requester. */
+/* Maximum round trip from the capture point to the requester and back, in units of
+ * min_response_ns, the shortest round trip to the responder. The capture point may be nearer to
+ * the responder. */
 #define ON_WAY 2u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
@@ -18,9 +18,9 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* Marks the responses from event `from` on that acknowledge PSN `rel` as lost, because the
- * requester retransmits that PSN at event `to`. They never arrived, or were in flight at the
- * retransmission and arrived later. */
+/* Marks the responses that acknowledge PSN `rel` as lost, from event `from` on. The requester
+ * retransmits that PSN at event `to`, so these responses never arrived or arrived after the
+ * retransmission. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -31,8 +31,9 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Returns whether a READ request before event `i` can have caused this READ response. The answer to
- * that request must have a packet of this opcode position at this PSN (R105). */
+/* Returns whether a READ request before event `i` can have caused the READ response of event
+ * `i`. The response to that request must have a packet with this opcode position at this PSN
+ * (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
     const struct inferred_setup *s = w->setup;
@@ -57,8 +58,8 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
     return false;
 }
 
-/* Returns whether the PSN of a damaged request is credible. Its opcode, its length and at least
- * half of its bytes must equal those of the first copy. */
+/* Returns whether the PSN of a damaged request is credible. Opcode, length and at least half of
+ * the bytes must equal those of the first copy. */
 static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 {
     const struct inferred_setup *s = w->setup;
@@ -82,9 +83,9 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
-    uint32_t last = EVENT_NONE; /* latest request */
+    uint32_t last = EVENT_NONE; /* event of the latest request */
     int64_t next = s->first;    /* PSN after the latest request */
-    bool answered = false;      /* a response followed the latest request */
+    bool answered = false;      /* a response was captured after the latest request */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
@@ -109,7 +110,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             continue;
         if (event->damaged &&
             (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
-            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* no field is certain: wait for a later copy */
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* the damaged request has no certain field:
+                                                     * wait for a later copy */
             continue;
         }
         if (first[idx] == EVENT_NONE) {
@@ -129,7 +131,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
                (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* the remaining PSNs of a READ */
+                first[k] = i; /* also set the remaining PSNs of a READ */
         last = i;
         answered = false;
     }
@@ -139,7 +141,7 @@ bool exceeds_credits(const struct requester_run *a)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
-    int64_t limit = INT64_MAX; /* number of messages that the credits allow */
+    int64_t limit = INT64_MAX; /* number of messages that the granted credits allow */
     int64_t acked = s->first - 1;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {

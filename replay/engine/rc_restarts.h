@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Restarts: infers from the capture where the recorded requester went back to an earlier PSN,
- * and which responses reached the requester.
+ * Restarts: infers where the recorded requester went back to an earlier PSN, and which responses
+ * reached the requester.
  */
 #ifndef REPLAY_ENGINE_RC_RESTARTS_H
 #define REPLAY_ENGINE_RC_RESTARTS_H
 
 #include "engine/rc_requester.h"
 
-/* Fills in the members `retransmit`, `outcome` and `unsure_from` of *run. `first` has one element
- * for each PSN of the work requests, all EVENT_NONE at the call. Each is set to the first event
- * that requests the PSN. */
+/* Sets `retransmit`, `outcome` and `unsure_from` of *run. `first` has one element for each PSN
+ * of the work requests, all EVENT_NONE at the call. Sets each element to the first event that
+ * requests the PSN. */
 void classify_retransmissions(struct requester_run *run, uint32_t *first);
 
-/* Returns whether the recorded requester began a message for which the captured responses show no
- * credit, that is, no receive WQE (R134, R135). The responses that show the credits were then still
- * in flight to the requester. */
+/* Returns whether the recorded requester began a message without a credit, as far as the
+ * captured responses show (R134, R135). The responses with the credit were then still in flight
+ * to the capture point. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

@@ -10,10 +10,10 @@
 #include "engine/strict_compare.h"
 #include "engine/dgram_sender.h"
 
-/* Minimum number of packets for replaying the two roles in two threads. */
+/* Least number of packets for which the two roles are replayed in two threads. */
 #define THREADS_MIN 4096u
 
-/* One role of all connections during the replay. */
+/* Replay of one role, requester or responder, of all connections. */
 struct half {
     struct replay *replay;
     const struct replay_options *options;
@@ -26,8 +26,8 @@ static int no_memory(const struct half *half, struct error *error)
     return error_set(error, "%s: no memory", half->replay->trace.name);
 }
 
-/* Replays and compares the responders. They are replayed even if they are not compared, because the
- * report shows their memory. */
+/* Replays and compares the responders. Replays them even if they are not compared, because the
+ * report shows their memory. Returns NULL. */
 static void *respond(void *arg)
 {
     struct half *half = arg;

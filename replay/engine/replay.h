@@ -32,9 +32,9 @@
 #include "infer/roles.h"
 
 struct replay_options {
-    const char *quirks; /* name of a profile of peer_quirks.h, or NULL */
-    unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both */
-    bool strict;        /* also compare packets where the specification leaves a choice */
+    const char *quirks; /* name of a profile of known deviations (peer_quirks.h), or NULL */
+    unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both roles */
+    bool strict;        /* also compare packets in which the specification leaves a choice */
     struct setup_override *override; /* values from the user that replace inferred ones, or NULL;
                                       * not for live replay */
     bool memory_log;                 /* fill replay.memory_log; not for live replay */
@@ -48,19 +48,21 @@ struct replay {
     struct session session;
     struct memory_log memory_log;
     struct response_comparison
-        responses; /* member `result` is NULL if responders are not compared */
+        responses; /* responses.result is NULL if responders are not compared */
     struct rc_requester requester;
-    struct request_comparison requests; /* member `result` is NULL if requesters are not compared */
+    struct request_comparison requests; /* requests.result is NULL if requesters are not compared */
     struct dgram_streams dgrams;
     struct cm_exchanges cm_exchanges;
 };
 
-/* Does steps 1 to 3. Returns 0, or -1 and sets *error. Call replay_free() in both cases. */
+/* Does steps 1 to 3 of the list at the top of this file. Returns 0, or -1 and sets *error. Call
+ * replay_free() in both cases. */
 int replay_open(struct replay *replay, const char *path, const struct replay_options *options,
                 struct error *error);
 
-/* Does all steps. Returns 0, or -1 and sets *error if the capture cannot be used. A capture without
- * anything to replay gets the verdict SKIPPED. Call replay_free() in both cases. */
+/* Does all steps of the list at the top of this file. Returns 0, or -1 and sets *error if the
+ * capture cannot be used. A capture with no packets to replay has the verdict SKIPPED. Call
+ * replay_free() in both cases. */
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct error *error);
 void replay_free(struct replay *replay);

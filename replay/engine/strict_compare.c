@@ -8,12 +8,12 @@
 #include "wire/codes.h"
 #include "engine/diff.h"
 
-/* The compared fields of a packet, recorded or ours. */
+/* Compared fields of a recorded packet or of one of ours. */
 struct strict_packet {
     uint8_t opcode;
     uint32_t psn;
     uint32_t msn;
-    uint8_t syndrome; /* syndrome without credits */
+    uint8_t syndrome; /* AETH syndrome without credits */
     bool ackreq;
     bool se;
     uint32_t payload_len;
@@ -86,8 +86,8 @@ static void strict_text(char *buf, size_t cap, const struct strict_packet *e)
         strbuf_addf(&t, " AckReq");
 }
 
-/* Returns the difference between two packets. `want` or `is` is NULL if that packet does not exist.
- */
+/* Returns the difference between a recorded packet and ours. `want` or `is` is NULL if the
+ * packet does not exist. */
 static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct strict_packet *want,
                                      const struct strict_packet *is)
 {
@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether a recorded packet is compared: replayed, in the given direction and not damaged.
- */
+/* Returns whether a recorded packet is compared: replayed, undamaged, and a response or a
+ * request as `response` demands. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

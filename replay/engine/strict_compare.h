@@ -11,8 +11,8 @@
 #include "engine/rc_compare_responses.h"
 #include "engine/rc_compare_requests.h"
 
-/* Adds the first packet that differs to the differences of each responder or requester. Returns 0,
- * or -1 if out of memory. */
+/* Adds the first packet that differs to the differences of each responder or requester. Returns
+ * 0, or -1 if out of memory. */
 int strict_compare_responses(struct response_comparison *all);
 int strict_compare_requests(struct request_comparison *all);
 

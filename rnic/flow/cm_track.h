@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchanges: REQ to DREP as one story, and the connections they set up. Private to flow/.
+ * CM tracking: follows each CM exchange from REQ to DREP, and the connection it sets up. Private to
+ * flow/.
  */
 #ifndef FLOW_CM_TRACK_H
 #define FLOW_CM_TRACK_H
 
 #include "flow/base/state.h"
 
-/* Follows the CM message in the packet to QP1 at hand. */
+/* Processes the CM message in the current packet to QP1. */
 void roce_cm_track(struct roce_ctx *ctx);
 
-/* Reports the DREQs that were not answered. Called once, at the end of the capture. */
+/* Reports unanswered DREQs. Called once, at the end of the capture. */
 void roce_cm_end(struct roce_flow *flow);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The end of a connection. Private to flow/.
- */
+/* End of a connection: final reports and release of memory. Private to flow/. */
 #ifndef FLOW_CONN_END_H
 #define FLOW_CONN_END_H
 
@@ -10,9 +8,9 @@
 /*
  * Ends a connection:
  *   1. reports or drops the findings that were deferred for a possible reuse of its QPs;
- *   2. reports what stopped it and what was outstanding (checks/check_end.c);
- *   3. hands its summary to on_conn();
- *   4. frees it.
+ *   2. reports the reason for the end and the outstanding requests (checks/check_end.c);
+ *   3. passes the connection's summary to on_conn();
+ *   4. frees the connection.
  */
 void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn);
 

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests of RC, XRC and UC: each packet is placed among those seen before. Private to flow/.
+ * Requests of RC, XRC and UC: each packet is compared with the sender's earlier packets. Private to
+ * flow/.
  */
 #ifndef FLOW_REQUEST_H
 #define FLOW_REQUEST_H
 
 #include "flow/base/state.h"
 
-/* Places the request packet at hand, and checks it. */
+/* Inserts the current request packet into the window of its sender, and checks it. */
 void roce_request(struct roce_ctx *ctx);
 
-/* Fills the result for a request of `psn_cnt` PSNs that is in its place. */
+/* Fills the result for a request in sequence that has `psn_cnt` PSNs. */
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt);
 
-/* Fills what a result says of `req`, which the packet at hand is of or answers. */
+/* Fills the requester's state in the result. `req` sent the current packet, or the current response
+ * answers `req`. */
 void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req);
 
-/* More may be in flight than ever before. */
+/* Raises the maximum counters if more is in flight than ever before. */
 static inline void roce_req_update_max(struct roce_counts *sum, const struct roce_req *req)
 {
     int32_t psns = roce_diff(req->nxt, req->una);

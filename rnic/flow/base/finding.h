@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Finding: a statement of one rule about one packet. It names the field, the expected and the
- * actual value, and the earlier frame that the packet contradicts or explains.
+ * Finding: a report that one packet violates a rule or shows an event. A finding names the field,
+ * its expected and actual value, and the earlier frame that the packet contradicts or explains.
  */
 #ifndef FLOW_BASE_FINDING_H
 #define FLOW_BASE_FINDING_H
@@ -10,14 +10,14 @@
 #include <stdint.h>
 #include "flow/base/rules.h"
 
-/* Format of `expected` and `actual`. */
+/* Display format of a finding's expected and actual value. */
 enum roce_value {
     ROCE_VALUE_DEC,
     ROCE_VALUE_HEX,
     ROCE_VALUE_OPCODE,
     ROCE_VALUE_SYNDROME,
     ROCE_VALUE_NS,
-    ROCE_VALUE_NONE, /* no values: the text of the rule is complete */
+    ROCE_VALUE_NONE, /* no values: the text of the rule is complete without them */
 };
 
 /* Required relation of `actual` to `expected`. */
@@ -25,23 +25,23 @@ enum roce_relation { ROCE_REL_EQ, ROCE_REL_NE, ROCE_REL_AT_LEAST, ROCE_REL_AT_MO
 
 struct roce_finding {
     enum roce_rule rule;
-    enum roce_severity
-        severity;   /* severity of the rule, or less if the capture does not prove it */
-    uint32_t frame; /* packet concerned; at roce_flow_finish() the last one of the connection */
+    enum roce_severity severity; /* severity of the rule, or a lower one if the capture does not
+                                  * prove the violation */
+    uint32_t frame; /* frame of the packet; in roce_flow_finish(): last frame of the connection */
     uint64_t time;  /* time of that frame, ns */
-    uint32_t conn_index; /* connection, or ROCE_NO_CONN */
-    uint8_t side;        /* sender: index into the sides of the connection */
-    const char *field;   /* "bth.psn", a static string */
+    uint32_t conn_index; /* connection index, or ROCE_NO_CONN */
+    uint8_t side;        /* sender of the packet: index into the sides of the connection */
+    const char *field;   /* field name, for example "bth.psn"; static string */
     enum roce_value value;
     enum roce_relation relation;
     uint64_t expected;
     uint64_t actual;
-    uint32_t other_frame; /* frame that it contradicts or explains; 0 for none */
-    const char *known;    /* id of the known deviation ("D4"), or NULL */
+    uint32_t other_frame; /* frame number of the contradicted or explained packet; 0 if none */
+    const char *known;    /* id of the peer's known deviation, for example "D4", or NULL */
 };
 
-/* Writes one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". Frame number and
- * rule id are not in it: callers print them in columns. Writes at most `cap` bytes with the final
+/* Writes one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". The line does not
+ * contain the finding's own frame number or rule id. Writes at most `cap` bytes with the final
  * zero. Returns `buf`. */
 const char *roce_finding_text(const struct roce_finding *finding, char *buf, size_t cap);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Histogram of durations: four buckets an octave, from 64 ns to 9 minutes. A percentile is exact to
- * an eighth, and the size does not depend on the number of samples.
+ * Histogram of durations from 64 ns to 9 minutes, with four buckets per octave. A percentile has an
+ * error of at most 1/8. The size of a histogram does not depend on the number of samples.
  */
 #ifndef FLOW_BASE_HIST_H
 #define FLOW_BASE_HIST_H
@@ -13,17 +13,17 @@
 struct roce_hist {
     uint32_t cnt[ROCE_HIST_BUCKETS];
     uint32_t total;
-    uint64_t min, max; /* ns; valid if total > 0 */
-    uint64_t sum;      /* ns */
+    uint64_t min, max; /* shortest and longest sample, ns; valid if total > 0 */
+    uint64_t sum;      /* sum of all samples, ns */
 };
 
-/* Returns the bucket of a duration, < ROCE_HIST_BUCKETS. */
+/* Returns the bucket index of a duration; the index is below ROCE_HIST_BUCKETS. */
 unsigned roce_hist_bucket(uint64_t ns);
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);
 
-/* Returns the duration below which `permille` of the samples lie; 0 without samples. `hist` may be
- * NULL. */
+/* Returns the duration below which `permille` of the samples lie, ns; 0 if there are no samples.
+ * `hist` may be NULL. */
 uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille);
 
 #endif

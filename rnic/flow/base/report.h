@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Reports: how a check says what it found. A finding goes to the callback of the caller, or is
- * deferred while it is open whether the QPs were reused. Private to flow/.
+ * Reports: sends the findings of checks to the caller's callback. An ERROR is deferred while a
+ * possible QP reuse is undecided. Private to flow/.
  */
 #ifndef FLOW_BASE_REPORT_H
 #define FLOW_BASE_REPORT_H
@@ -15,14 +15,14 @@ struct roce_report {
     uint32_t other;
     enum roce_value value;
     enum roce_relation rel;
-    const char *condition; /* of known_deviations.def, NULL for none */
+    const char *condition; /* condition name in known_deviations.def, or NULL */
     bool weak;             /* the capture leaves a doubt: an ERROR becomes WARN */
 };
 
-/* Reports a finding about the packet at hand. */
+/* Reports a finding about the packet in `ctx`. */
 void roce_report(struct roce_ctx *ctx, struct roce_report report);
 
-/* Reports a finding once for each endpoint. */
+/* Reports a finding about the packet in `ctx`, at most once for each endpoint and rule. */
 void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
 
 #define REPORT(ctx, RULE, ...)                                                                     \
@@ -30,14 +30,16 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
 #define REPORT_ONCE(ctx, RULE, ...)                                                                \
     roce_report_once(ctx, (struct roce_report){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
 
-/* Counts a complete finding and hands it to the caller's callback. */
+/* Counts a complete finding and passes it to the caller's callback. */
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
 
-/* Keeps an ERROR while a possible reuse of the QPs is unresolved. Returns false if it is to be
- * reported now; without room for it its severity is lowered. */
+/* Defers an ERROR while a possible QP reuse is undecided. Returns false if the caller must report
+ * the finding now. If the list of deferred findings is full, lowers the severity and returns false.
+ */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
-/* Tells the caller that the earlier `frame` is answered or repeated by the packet at hand. */
+/* Reports to the caller's callback that the packet in `ctx` answers or repeats the earlier `frame`.
+ */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. This
- * library judges a rule (ROCE_JUDGE_FLOW), or the row names what does. Ids are never reused or
- * renumbered. The number of an id is that of its row R001 .. in rnic/rules.md; facts that only an
- * observer reports have numbers from 301 on.
+ * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. Each row
+ * names its judge: this library (ROCE_JUDGE_FLOW) or a test. Ids are never reused or renumbered.
+ * R001 and following are row numbers in rnic/rules.md; R301 and following are facts that only an
+ * observer reports.
  */
 #ifndef FLOW_BASE_RULES_H
 #define FLOW_BASE_RULES_H
@@ -12,18 +12,18 @@
 #include <stddef.h>
 
 enum roce_severity {
-    ROCE_SEV_NOTE,  /* a fact that an operator wants to know: retransmission, duplicate, RNR NAK */
-    ROCE_SEV_WARN,  /* legal but suspicious, or a violation that a capture alone cannot prove */
-    ROCE_SEV_ERROR, /* violates a requirement */
+    ROCE_SEV_NOTE, /* fact that interests an operator: retransmission, duplicate, RNR NAK */
+    ROCE_SEV_WARN, /* legal but suspicious packet, or violation that a capture alone cannot prove */
+    ROCE_SEV_ERROR, /* violation of a requirement */
     ROCE_SEV_CNT
 };
 
 enum roce_judge {
-    ROCE_JUDGE_FLOW, /* this library, from the packets */
-    ROCE_JUDGE_WIRE, /* the codec and its tests */
-    ROCE_JUDGE_RNIC, /* tests of an RNIC: depends on its configuration, or on what it does not send
-                      */
-    ROCE_JUDGE_API,  /* tests of the verbs API: completions, events, return values */
+    ROCE_JUDGE_FLOW, /* judged by this library, from the packets */
+    ROCE_JUDGE_WIRE, /* judged by the packet codec and its tests */
+    ROCE_JUDGE_RNIC, /* judged by RNIC tests: depends on the RNIC's configuration or on packets it
+                      * must not send */
+    ROCE_JUDGE_API,  /* judged by tests of the verbs API: completions, events, return values */
     ROCE_JUDGE_CNT
 };
 
@@ -34,10 +34,10 @@ enum roce_rule {
 };
 
 struct roce_rule_info {
-    const char *id;     /* "RC-REQ-127" */
-    const char *svc;    /* "all", "RC", "UC", "UD", "XRC", "RD" */
-    const char *source; /* where the rule was found */
-    const char *text;   /* one line */
+    const char *id;     /* rule id, for example "RC-REQ-127" */
+    const char *svc;    /* transport service: "all", "RC", "UC", "UD", "XRC" or "RD" */
+    const char *source; /* specification clause or other source of the rule */
+    const char *text;   /* text of the rule, one line */
     enum roce_severity severity;
     enum roce_judge judge;
 };
@@ -45,14 +45,14 @@ struct roce_rule_info {
 /* Returns the row of a rule; `rule` must be < ROCE_RULE_CNT. */
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule);
 
-/* Returns whether `text` is a requirement, so that a finding is a violation. The text of a note or
- * an observation says what happened. */
+/* Returns whether `rule` is a requirement, so that a finding about it is a violation. Returns false
+ * for notes and observations. */
 bool roce_rule_is_norm(const struct roce_rule_info *rule);
 
-/* Returns a few sentences about a rule that this library judges; NULL for any other. */
+/* Returns an explanation of a few sentences if this library judges `rule`; otherwise NULL. */
 const char *roce_rule_explain(enum roce_rule rule);
 
-/* Returns the rule with this id (case matters), or ROCE_RULE_CNT. */
+/* Returns the rule with the given id, or ROCE_RULE_CNT. The comparison is case-sensitive. */
 enum roce_rule roce_rule_find(const char *id);
 
 /* Return "ERROR", "WARN", "NOTE"; "flow", "wire", "rnic test", "api test". */
@@ -76,13 +76,13 @@ enum {
 };
 
 struct roce_deviation {
-    const char *id;    /* "D4" */
-    const char *rules; /* ids of the rules that it violates, separated by commas */
+    const char *id;    /* id of the deviation, for example "D4" */
+    const char *rules; /* ids of the rules that the deviation violates, separated by commas */
     const char *text;
 };
 extern const struct roce_deviation roce_deviations[];
 
-/* The profile called `name` ("linux-rxe-6.1"), or ROCE_PROFILE_CNT. */
+/* Returns the profile with this name, for example "linux-rxe-6.1", or ROCE_PROFILE_CNT. */
 enum roce_profile roce_profile_find(const char *name);
 const char *roce_profile_name(enum roce_profile profile);
 const char *roce_profile_text(enum roce_profile profile);

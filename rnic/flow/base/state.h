@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * State: all that the observer remembers, as structs. Everything in flow/ works on these; what
- * creates, finds and joins connections is in table/. Private to flow/.
+ * State: all data that the flow stores. The functions that create, find and join connections are in
+ * table/. Private to flow/.
  *
- *   roce_flow       the observer: options, memory, connections, CM exchanges, totals
- *   roce_conn       a connection: a pair of QPs, in their present use
- *   roce_endpoint   one of its two ends: what it sent as requester and as responder, its counts
- *   roce_req        an endpoint as requester: its window of request packets, what is outstanding
- *   roce_rsp        an endpoint as responder: its latest responses and NAKs, credits, MSN
- *   roce_ctx        the packet at hand, handed from function to function
+ *   roce_flow       the flow: options, memory, connections, CM exchanges, totals
+ *   roce_conn       one connection: a pair of QPs in their present use
+ *   roce_endpoint   one endpoint of a connection: requester, responder, counters
+ *   roce_req        requester role of an endpoint: window of request packets, outstanding requests
+ *   roce_rsp        responder role of an endpoint: latest responses and NAKs, credits, MSN
+ *   roce_ctx        the packet being processed, passed from function to function
  *
- * On the wire a packet of a connected service names only the QP it goes to. So each direction is
- * found by (network, source, destination, destination QP); two directions are joined to one
- * connection by CM messages or by pair.c. Datagrams name both QPs and are found by both.
+ * A packet of a connected service names only the destination QP. Therefore the lookup key of a
+ * direction is (network, source, destination, destination QP). CM messages or pair.c join two
+ * directions to one connection. Datagrams name both QPs; their lookup key contains both.
  *
- * State that comes from packets of one endpoint is in that endpoint, so that joining two half known
- * connections moves an endpoint and computes nothing.
+ * Data from the packets of one endpoint is in its roce_endpoint. Joining two half-known connections
+ * therefore moves an endpoint and computes nothing.
  */
 #ifndef FLOW_BASE_STATE_H
 #define FLOW_BASE_STATE_H
@@ -27,143 +27,152 @@
 #include "flow/base/window.h"
 #include "wire/codes.h"
 
-#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)   /* shortest local ACK timeout in use */
-#define ROCE_IDLE_REUSE_NS  UINT64_C(100000000) /* shortest time between two uses of a QP */
+#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000) /* shortest local ACK timeout in use, ns */
+/* shortest idle time between two uses of a QP, ns */
+#define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
-/* Returns a - b of two PSNs, or of sums of PSNs. Bits above the 24 are ignored. */
+/* Returns a - b for PSNs or sums of PSNs. Bits above the low 24 are ignored. */
 static inline int32_t roce_diff(uint32_t a, uint32_t b)
 {
     return roce_psn_diff((roce_psn){a}, (roce_psn){b});
 }
 
-/* A PSN further away than this is not a loss: the QP was reused, or the hole is large. */
+/* PSN distance above which a gap is not packet loss: the QP was reused, or the capture has a large
+ * hole. */
 #define ROCE_PSN_JUMP 65536
 
-/* A go-back in progress. */
+/* A go-back-N retransmission in progress. */
 struct roce_retransmission {
-    enum roce_cause cause; /* NONE: no go-back yet */
+    enum roce_cause cause; /* cause of the retransmission; NONE: no retransmission yet */
     bool active;
-    uint32_t first;   /* PSN at which it started */
-    uint32_t next;    /* PSN that continues it */
-    uint32_t frame;   /* frame in which it started */
-    uint32_t trigger; /* frame of the NAK or response that caused it, 0 none */
-    uint64_t time;    /* time of its start; before the first request: time of the CM message */
+    uint32_t first;   /* PSN at which the retransmission started */
+    uint32_t next;    /* PSN that continues the retransmission */
+    uint32_t frame;   /* frame in which the retransmission started */
+    uint32_t trigger; /* frame of the NAK or response that caused the retransmission; 0 if none */
+    uint64_t time;    /* start time of the retransmission; before the first request: time of the CM
+                       * message */
 };
 
 /* Event that made a reuse of the QP possible: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
-    ROCE_REUSE_GAP,         /* PSNs are missing before a request */
-    ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN */
-    ROCE_REUSE_LATER_PSN,   /* a request has a later PSN, after a time in which the QP may have been
-                               reused */
-    ROCE_REUSE_UNSOLICITED, /* a response answers a PSN that was not requested */
-    ROCE_REUSE_MSN_RESTART, /* an MSN counts from the latest requests on */
+    ROCE_REUSE_GAP,         /* PSNs before a request are missing */
+    ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than the previous request */
+    ROCE_REUSE_LATER_PSN,   /* a request has a later PSN after an idle time long enough for QP reuse
+                             */
+    ROCE_REUSE_UNSOLICITED, /* a response acknowledges a PSN that was not requested */
+    ROCE_REUSE_MSN_RESTART, /* an MSN restarted near 0 and counts only the latest requests */
 };
 
 struct roce_deferred_findings;
 
-/* A possible reuse of the QP: from the event that made it possible until later packets decide. */
+/* A possible reuse of a QP, tracked until later packets confirm or refute it. */
 struct roce_reuse_candidate {
-    uint32_t frame; /* frame in which it began */
+    uint32_t frame; /* frame of the event that suggests a reuse */
     uint64_t time;
-    uint32_t first;           /* PSN of the first packet */
-    uint32_t next;            /* PSN that continues it */
-    uint32_t msn_before;      /* latest MSN of the peer before */
-    uint32_t msn;             /* MSN_RESTART: the low MSN; UNSOLICITED: MSN of that response */
-    uint32_t in_flight;       /* messages in flight before */
-    uint32_t messages;        /* messages that ended since */
-    uint32_t packets;         /* requests since */
-    uint32_t same;            /* requests that repeat what had their PSNs */
-    uint32_t different;       /* requests that differ from what had their PSNs */
-    uint32_t different_frame; /* first frame that differs */
-    bool psns_unsure;         /* the number of PSNs they take is not known */
-    bool new_port;            /* the source port changed with the event */
-    bool after_idle;          /* the endpoint had been idle before */
-    struct roce_deferred_findings *deferred; /* findings deferred until it is decided, or NULL */
+    uint32_t first;           /* PSN of the first packet after the event */
+    uint32_t next;            /* PSN of the next packet in order after the event */
+    uint32_t msn_before;      /* latest MSN of the peer before the event */
+    uint32_t msn;             /* MSN_RESTART: the low MSN; UNSOLICITED: MSN of the unsolicited
+                               * response */
+    uint32_t in_flight;       /* messages in flight before the event */
+    uint32_t messages;        /* messages that ended after the event */
+    uint32_t packets;         /* request packets after the event */
+    uint32_t same;            /* requests identical to the earlier request with the same PSN */
+    uint32_t different;       /* requests that differ from the earlier request with the same PSN */
+    uint32_t different_frame; /* first frame whose request differs from the earlier one */
+    bool psns_unsure;         /* the number of PSNs of the requests is unknown */
+    bool new_port;            /* the UDP source port changed with the event */
+    bool after_idle;          /* the endpoint was idle before the event */
+    struct roce_deferred_findings *deferred; /* findings deferred until the reuse is decided, or
+                                              * NULL */
 };
 
-/* State of an endpoint as requester. */
+/* State of an endpoint in its requester role. */
 struct roce_req {
     bool started;
     bool base_sure;     /* `base` is the first PSN of the connection */
-    bool psn_cnt_guess; /* the PSN count of the newest entry is a guess: `nxt` is the least possible
-                         */
-    bool base_cm;       /* `base` is from CM; nothing was sent yet if !started */
-    bool maybe_reused;  /* it went back to a PSN at which a reuse of the QP would begin, and has not
-                           continued since */
-    uint8_t reuse_kind; /* enum roce_reuse_kind of endpoint->reuse */
-    bool peer_restarted; /* the other direction restarted after a QP reuse: this one will follow */
-    uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
-    uint8_t pending_cause : 7; /* enum roce_cause: a response that makes the requester go back,
-                                  which it has not done yet */
+    bool psn_cnt_guess; /* PSN count of the newest entry is a guess: `nxt` is its least possible
+                         * value */
+    bool base_cm;       /* `base` is from CM; if !started, no request was captured yet */
+    bool maybe_reused;  /* the requester restarted at a PSN where a new use of the QP may begin, and
+                         * has not continued beyond it */
+    uint8_t reuse_kind; /* enum roce_reuse_kind of the endpoint's open reuse candidate */
+    bool peer_restarted;     /* the peer's requester restarted after a QP reuse: this requester will
+                              * restart too */
+    uint8_t implied_nak : 1; /* READs or atomics from implied_nak_psn on were implicitly NAKed */
+    uint8_t pending_cause : 7; /* enum roce_cause of a go-back that a response requires and that has
+                                * not started */
     uint32_t base;
-    uint32_t rel_base; /* base for relative PSNs: the first value of `base` */
-    uint32_t nxt;      /* one after the highest PSN seen */
-    uint32_t una;      /* one after the highest PSN acknowledged; may be ahead of nxt */
+    uint32_t rel_base; /* base of relative PSNs: the first value of `base` */
+    uint32_t nxt;      /* highest PSN seen, plus 1 */
+    uint32_t una;      /* highest PSN acknowledged, plus 1; may be ahead of nxt */
     uint32_t implied_nak_psn;
-    uint64_t gap_time; /* time at which the latest hole was found */
+    uint64_t gap_time; /* time at which the latest PSN gap was found */
     struct roce_window win;
     struct roce_retransmission retx;
     uint64_t last_time; /* time of the latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
-    uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn, by cause; naks: sequence NAKs */
-    uint32_t timeout_least_us;    /* shortest time between two timeouts, from the second on, us */
-    uint32_t part; /* acknowledged bytes of a message whose end is not acknowledged */
+    uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn by cause; naks: sequence NAKs */
+    uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
+    uint32_t part;             /* acknowledged bytes of a message whose end is not acknowledged */
     uint32_t msg_number;
-    uint16_t run_id; /* run of the newest entry: see roce_sent_packet */
+    uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
     bool una_known;
 };
 
-/* State of an endpoint as responder. Small members stand together to avoid padding. */
+/* State of an endpoint in its responder role. Small members are adjacent to avoid padding. */
 struct roce_rsp {
     bool started;
     uint8_t last_syndrome, last_op;
     bool msn_ref;
-    uint8_t msn_ref_hits; /* number of responses that confirmed it: see check_ack.c */
-    bool nak, rnr;        /* a sequence or RNR NAK whose PSN was not sent again yet */
-    bool rnr_sure;        /* so far, each transmission of rnr_psn drew one RNR NAK */
+    uint8_t
+        msn_ref_hits; /* number of responses that confirmed the MSN reference: see check_ack.c */
+    bool nak, rnr;    /* a sequence NAK or RNR NAK whose PSN was not retransmitted yet */
+    bool rnr_sure;    /* so far, each transmission of rnr_psn was answered by one RNR NAK */
     uint8_t rnr_at_tries;
-    bool gap_nak; /* a sequence NAK was sent, and its PSN did not arrive since */
+    bool gap_nak; /* the responder sent a sequence NAK and has not received its PSN yet */
     bool fatal;
     bool credit_seen;
     uint8_t credit_code;
-    uint8_t credit_cnt; /* responses with credits since the latest without, at most 255 */
+    uint8_t credit_cnt; /* consecutive responses with valid credits, at most 255 */
     uint16_t last_id;
     uint16_t msn_ref_run;
-    uint32_t last_psn, last_msn; /* of the latest response with an AETH */
+    uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN reference: the MSN is msn_ref_msn after msn_ref_cum messages of run msn_ref_run. */
+    /* MSN reference: after msn_ref_cum messages of run msn_ref_run, the responder's MSN was
+     * msn_ref_msn. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t rnr_at; /* PSN of the RNR NAK before, and its transmissions then (rnr_at_tries) */
+    uint32_t rnr_at; /* PSN of the previous RNR NAK, and how often that PSN had been sent
+                      * (rnr_at_tries) */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
-    uint32_t lsn;        /* highest MSN + credits, mod 2^24 */
-    uint32_t lsn_before; /* value of `lsn` before the response at hand */
-    uint32_t credit_ms;  /* time of the first of credit_cnt responses, ms */
+    uint32_t lsn;        /* highest MSN + credits (limit sequence number), mod 2^24 */
+    uint32_t lsn_before; /* value of `lsn` before the response in roce_ctx */
+    uint32_t credit_ms;  /* time of the first of the credit_cnt responses, ms */
     uint64_t nak_time, rnr_time, rnr_wait;
     uint64_t fatal_time;
 };
 
-#define ROCE_RECENT_NAKS  8u /* recent NAKs that are remembered to detect copies of them */
+#define ROCE_RECENT_NAKS  8u /* number of recent NAKs kept to detect their copies */
 #define ROCE_DEFERRED_MAX 8u
 
-/* ERROR findings that wait until a possible QP reuse is decided. */
+/* ERROR findings that are deferred until a possible QP reuse is decided. */
 struct roce_deferred_findings {
     uint32_t cnt;
     struct roce_finding finding[ROCE_DEFERRED_MAX];
-    bool of_peer[ROCE_DEFERRED_MAX]; /* the finding is about the peer: side numbers may change
-                                        meanwhile */
+    bool of_peer[ROCE_DEFERRED_MAX]; /* the finding is about the peer; side numbers may change while
+                                      * it is deferred */
 };
 
-/* Counters that most endpoints never need; allocated with the first use. Names and meanings are
- * those of struct roce_endpoint_summary. */
+/* Rarely used counters, allocated at first use. Names and meanings are those of struct
+ * roce_endpoint_summary. */
 struct roce_cold_counters {
-    /* The latest NAKs and RNR NAKs; frame 0: none. */
+    /* One of the latest NAKs or RNR NAKs; frame 0: unused entry. */
     struct roce_recent_nak {
         uint32_t frame, icrc;
         uint16_t id;
@@ -182,12 +191,12 @@ struct roce_cold_counters {
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
-    struct roce_cnp_summary cnp; /* effect of the CNPs received, as `slow` */
+    struct roce_cnp_summary cnp; /* effect of the received CNPs that `slow` measured */
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
     uint64_t cnp_time; /* time of the latest CNP sent */
-    uint32_t ce_frame; /* latest CE-marked packet not yet answered by a CNP */
+    uint32_t ce_frame; /* latest CE-marked packet that no CNP has answered */
 };
 
 struct roce_oper_count {
@@ -195,7 +204,7 @@ struct roce_oper_count {
     uint64_t bytes;
 };
 
-/* The counters that every endpoint needs. A capture has fewer than 2^32 frames. */
+/* Counters that every endpoint needs. A capture has fewer than 2^32 frames. */
 struct roce_counts {
     uint64_t bytes, payload_sent, max_bytes_in_flight;
     uint32_t packets, responses, acks;
@@ -203,41 +212,44 @@ struct roce_counts {
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint32_t region_cnt, region_more;
     uint16_t udp_sport;
-    struct roce_oper_count *oper;    /* ROCE_OPER_CNT entries; NULL before the first request */
-    struct roce_cold_counters *cold; /* NULL: all are zero */
+    struct roce_oper_count *oper;    /* ROCE_OPER_CNT counters, one for each operation; NULL before
+                                      * the first request */
+    struct roce_cold_counters *cold; /* rarely used counters; NULL: all are zero */
 };
 
 struct roce_endpoint {
-    /* Hash table members stand together for the cache: a look-up reads only these. */
+    /* Members read by a hash table lookup, adjacent to share a cache line. */
     struct roce_endpoint *hash_next;
     uint32_t hash;
-    bool keyed; /* is in the hash table */
+    bool keyed; /* the endpoint is in the hash table */
     struct roce_key
-        key; /* key in the hash table; `src` is the endpoint's address even before it is keyed */
-    uint32_t qpn; /* ROCE_QPN_UNKNOWN */
+        key; /* key in the hash table; `src` is valid even if the endpoint is not in the table */
+    uint32_t qpn; /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
     struct roce_conn *conn;
     struct roce_endpoint *pair_next,
-        *pair_prev; /* list of directions that wait for their other one: pair_index.h */
+        *pair_prev; /* links of the list of unpaired directions: pair_index.h */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* responses that fit one waiting direction only */
-    bool pair_ambiguous;   /* several directions fitted, and nothing decided between them */
-    uint8_t other_service; /* packets of another service in a row */
-    uint32_t pair_with;    /* conn_index of that waiting direction */
+    uint8_t pair_hits;     /* number of responses that matched only one unpaired direction */
+    bool pair_ambiguous;   /* several unpaired directions matched a response equally well */
+    uint8_t other_service; /* consecutive packets of another transport service */
+    uint32_t pair_with;    /* conn_index of the unpaired direction that the responses matched */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
-    /* Constants of the QP, learned from its first packet. */
+    /* Constants of the QP, copied from its first packet. */
     bool any;
     uint8_t region_cap; /* capacity of `region`; placed here to avoid padding */
     uint16_t sport, pkey;
     uint8_t dscp;
-    bool saw_id; /* the IPv4 identification is in use: it differs from packet to packet */
+    bool saw_id; /* the sender uses the IPv4 identification: the value changes from packet to packet
+                  */
     uint16_t last_id;
     uint64_t fired[(ROCE_RULE_CNT + 63) /
-                   64]; /* bit set of the rules that were reported once for this endpoint */
+                   64]; /* bit set of the rules already reported for this endpoint */
     struct roce_times times;
-    struct roce_meter *meter;           /* NULL while it sent few packets */
+    struct roce_meter *meter;           /* rate meter; NULL until the endpoint has sent enough
+                                         * packets */
     struct roce_reuse_candidate *reuse; /* possible reuse of the QP, or NULL */
     struct roce_counts counts;
     struct roce_region *region;
@@ -245,17 +257,18 @@ struct roce_endpoint {
 
 struct roce_conn {
     uint32_t conn_index;
-    bool paired;          /* both directions are known */
-    bool self;            /* a QP that is connected to itself: side 0 is both ends */
-    bool ud;              /* a pair of UD QPs, found by both QPNs */
-    bool inconsistent;    /* the capture contradicts itself: no finding is an ERROR from here on */
-    bool icrc_unverified; /* a packet's ICRC could not be verified, so that it may be damaged */
-    uint32_t join_frame; /* frame of the join: responses to earlier requests may have been missed; 0
-                            none */
+    bool paired;       /* both directions are known */
+    bool self;         /* a QP that is connected to itself: side 0 is both ends */
+    bool ud;           /* a pair of UD QPs, looked up by both QPNs */
+    bool inconsistent; /* the capture contradicts itself: no later finding is an ERROR */
+    bool
+        icrc_unverified; /* the ICRC of a packet could not be verified: the packet may be damaged */
+    uint32_t join_frame; /* frame in which the directions were paired; responses to earlier requests
+                          * may be missed; 0 if none */
     bool mtu_seen;       /* a First or Middle packet showed the path MTU */
-    uint32_t net;        /* encapsulation, VLANs and overlay */
-    struct roce_conn *older, *newer;       /* list in the order of last use */
-    struct roce_conn *next_all, *prev_all; /* list in the order of numbers */
+    uint32_t net;        /* network: encapsulation, VLANs and overlay */
+    struct roce_conn *older, *newer;       /* list of connections in the order of last use */
+    struct roce_conn *next_all, *prev_all; /* list of connections in the order of their numbers */
     struct roce_endpoint side[2];
     struct roce_conn_facts facts;
 };
@@ -268,7 +281,7 @@ struct roce_timewait_qp {
     uint32_t frame;
 };
 
-#define ROCE_CM_EXCHANGES 256u /* CM exchanges that can be followed at a time */
+#define ROCE_CM_EXCHANGES 256u /* maximum number of CM exchanges tracked at a time */
 #define ROCE_TIMEWAIT_QPS 64u
 #define ROCE_PAIR_BUCKETS 4096u
 
@@ -279,15 +292,16 @@ struct roce_flow {
     struct roce_mem mem;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
-    struct roce_endpoint *recent; /* endpoint found last, or NULL: packets come in bursts */
+    struct roce_endpoint
+        *recent; /* most recently found endpoint, or NULL: packets arrive in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
-    uint32_t *alias; /* maps a conn_index to the one it was joined to */
+    uint32_t *alias; /* alias[i]: conn_index of the connection that connection i was joined to */
     uint32_t alias_cap, next_conn_index;
     struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
-    uint16_t directions[ROCE_PAIR_BUCKETS]; /* directions of connected services seen between two
-                                               hosts; saturates */
+    uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services between
+                                             * two hosts; saturates */
     struct roce_cm_exchange *cm;
     uint32_t cm_next;
     struct roce_timewait_qp timewait[ROCE_TIMEWAIT_QPS];
@@ -295,29 +309,30 @@ struct roce_flow {
     struct roce_icrc_trust trust;
     struct roce_hist (
         *summary_hist)[ROCE_TIMES]; /* scratch histograms for a summary, one set for each side */
-    struct roce_cold_counters lost_cold; /* target of counts for which there was no memory */
+    struct roce_cold_counters lost_cold; /* dummy counters, used when the allocation of real ones
+                                          * fails */
     struct roce_oper_count lost_oper;
     uint64_t last_time; /* latest time in the capture, ns */
     uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
     bool finished;
 };
 
-/* The packet at hand and its context. */
+/* The packet being processed and its context. */
 struct roce_ctx {
     struct roce_flow *flow;
     const struct roce_pkt *pkt;
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
-    bool rewritten;       /* the ICRC is wrong but believed: the capture point changed bytes that it
-                             covers */
-    bool have_connection; /* the packet is judged against the state of its connection */
-    struct roce_conn *conn;       /* may be NULL */
-    struct roce_endpoint *sender; /* NULL if conn is */
+    bool rewritten;         /* the ICRC is wrong but the packet is valid: the capture point changed
+                             * bytes covered by the ICRC */
+    bool have_connection;   /* the packet is judged against the state of its connection */
+    struct roce_conn *conn; /* connection of the packet, or NULL */
+    struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
-    bool want_result; /* the caller reads the result */
+    bool want_result; /* the caller of roce_flow_feed() passed a result to fill */
     const struct roce_packet_digest *digest;
-    const uint8_t *src, *dst; /* addresses in its key */
+    const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */
 };
 
 static inline struct roce_endpoint *roce_peer(const struct roce_endpoint *side)
@@ -329,8 +344,8 @@ static inline struct roce_endpoint *roce_peer(const struct roce_endpoint *side)
     return side == &c->side[0] ? &c->side[1] : &c->side[0];
 }
 
-/* Returns whether the directions were paired by PSNs or a similar sign. Findings that compare both
- * directions are not ERRORs then. */
+/* Returns whether the two directions were paired only by PSNs or similar evidence. Findings that
+ * compare both directions of such a pair are not ERRORs. */
 static inline bool roce_is_guess(const struct roce_conn *conn)
 {
     return roce_pairing_is_guess(conn->facts.pairing);
@@ -341,20 +356,20 @@ static inline uint8_t roce_endpoint_side(const struct roce_endpoint *side)
     return side == &side->conn->side[1];
 }
 
-/* Returns the milliseconds of a time in ns, mod 2^32. */
+/* Converts a time in ns to milliseconds, mod 2^32. */
 static inline uint32_t roce_ms(uint64_t ns)
 {
     return (uint32_t)(ns / 1000000);
 }
 
-/* Returns the ns from `from` to `to`, or 0 if the capture's clock stepped back. */
+/* Returns the time from `from` to `to` in ns, or 0 if the capture's clock stepped back. */
 static inline uint64_t roce_since(uint64_t from, uint64_t to)
 {
     return to > from ? to - from : 0;
 }
 
-/* Returns a bit for each CM message that describes the present use of the QPs. After a DREQ there
- * is none, because the QPs may be reused. */
+/* Returns a bit for each CM message of the present use of the QPs. Returns 0 after a DREQ, because
+ * the QPs may then be reused. */
 static inline uint16_t roce_conn_cm_seen(const struct roce_conn *conn)
 {
     return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
@@ -384,13 +399,15 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
-/* Returns whether an RNR NAK for `e` means on-demand paging: `e` needs no receive WQE. */
+/* Returns whether an RNR NAK for `e` indicates on-demand paging, because `e` needs no receive WQE.
+ */
 static inline bool roce_sent_is_paged(const struct roce_sent_packet *e)
 {
     return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-/* Returns whether `op` may follow `was`, inside a message or as the first packet of the next. */
+/* Returns whether opcode `op` may follow opcode `was`, in one message or as the start of the next.
+ */
 static inline bool roce_may_follow(const struct roce_opcode *was, const struct roce_opcode *op)
 {
     return roce_opcode_ends(was) ? roce_opcode_starts(op)

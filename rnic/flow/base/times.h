@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Times: durations of an endpoint's requests, one histogram for each kind. Most connections of a
- * large capture have few requests, whose durations fall into few buckets: these are kept in a list.
- * A kind gets a full histogram when the list is full. Private to flow/.
+ * large capture have few requests, so a short list of samples is enough for them. A full list is
+ * replaced by full histograms. Private to flow/.
  */
 #ifndef FLOW_BASE_TIMES_H
 #define FLOW_BASE_TIMES_H
@@ -10,42 +10,45 @@
 #include "flow/base/hist.h"
 #include "flow/base/summary.h"
 
-#define ROCE_TIMES (ROCE_OPER_CNT + 1) /* latencies of operations, and round trips */
+/* histograms of an endpoint: one for each operation, and one for round-trip times */
+#define ROCE_TIMES (ROCE_OPER_CNT + 1)
 
 #define ROCE_SMALL_HIST_KINDS   3u
 #define ROCE_SMALL_HIST_BUCKETS 14u
-#define ROCE_SMALL_HIST_TOTAL   1000u /* samples above which a full histogram is faster */
+/* number of samples above which a full histogram is faster than the list */
+#define ROCE_SMALL_HIST_TOTAL 1000u
 
 struct roce_small_hist {
     uint8_t kind_cnt, cnt;
-    uint16_t total; /* samples, <= ROCE_SMALL_HIST_TOTAL */
+    uint16_t total; /* number of samples, <= ROCE_SMALL_HIST_TOTAL */
     uint8_t kind[ROCE_SMALL_HIST_KINDS];
     struct {
-        uint8_t of; /* index of the kind */
+        uint8_t of; /* histogram index: an operation, or the round-trip time */
         uint8_t bucket;
         uint16_t cnt;
     } at[ROCE_SMALL_HIST_BUCKETS];
     struct {
-        uint64_t min, max, sum;  /* ns */
+        uint64_t min, max, sum;  /* shortest and longest sample and the sum of all samples, ns */
     } of[ROCE_SMALL_HIST_KINDS]; /* indexed as `kind` */
 };
 
 struct roce_ctx;
 
-/* Durations of an endpoint. All zero: no samples. */
+/* Histograms of an endpoint. All members zero: no samples. */
 struct roce_times {
-    struct roce_small_hist *small; /* NULL before the first sample */
-    struct roce_hist **hist;       /* ROCE_TIMES pointers, each NULL while the kind is in `small` */
+    struct roce_small_hist *small; /* list of samples; NULL before the first sample */
+    struct roce_hist **hist;       /* ROCE_TIMES pointers; each is NULL while its samples are in
+                                    * `small` */
 };
 
 struct roce_flow;
 
-/* Adds a sample. Without memory it is lost. */
+/* Adds a sample. The sample is lost if memory is exhausted. */
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* Returns the durations of a kind, copied to *room if they are still in the list; NULL without
- * samples. */
+/* Returns the histogram of one kind, or NULL without samples. Samples that are still in the list
+ * are converted into *room. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

@@ -17,78 +17,84 @@ enum {
     ROCE_SENT_ENDS = 1u << 0, /* Last or Only packet of a message */
     ROCE_SENT_ACKREQ = 1u << 1,
     ROCE_SENT_PSN_CNT_GUESS =
-        1u << 2,                   /* READ: psn_cnt is a guess, because the path MTU is not known */
-    ROCE_SENT_OFF_KNOWN = 1u << 3, /* `off` counts from the First packet of the message */
-    ROCE_SENT_DONE = 1u << 4,      /* READ, atomic: all responses came */
+        1u << 2,                   /* READ: psn_cnt is a guess, because the path MTU is unknown */
+    ROCE_SENT_OFF_KNOWN = 1u << 3, /* `off` is exact: the message's First packet was captured */
+    ROCE_SENT_DONE = 1u << 4,      /* READ or atomic: all responses were captured */
     ROCE_SENT_IMPLIED =
-        1u << 5, /* READ, atomic: implicitly NAKed by a response to a later request */
-    ROCE_SENT_RESTARTED = 1u << 6, /* READ: was sent again, in whole or its tail */
+        1u << 5, /* READ or atomic: implicitly NAKed by a response to a later request */
+    ROCE_SENT_RESTARTED = 1u << 6, /* READ: retransmitted completely or from a later PSN on */
     ROCE_SENT_ORIG = 1u << 7,      /* atomic: `orig` is valid */
 };
 
 /* Bits of roce_sent_packet.marks. */
 enum {
     ROCE_MARK_SAMPLED =
-        1u << 0, /* the sample covers the whole payload, so that it can be compared */
-    ROCE_MARK_IN_FLIGHT = 1u << 1,   /* is counted as in flight */
+        1u << 0, /* the sample covers the whole payload, so two payloads can be compared */
+    ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
     ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: its first response already counted it in the MSN */
-    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission and response, a response
-                                        had an unexpected PSN */
-    ROCE_MARK_REREQUESTED = 1u << 4, /* READ, atomic: was sent again, and not answered since */
-    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response captured before it granted a credit for it */
+    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: a response after the latest transmission had an
+                                      * unexpected PSN */
+    ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and not answered since */
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* when captured, no earlier response had granted a credit for
+                                      * the packet */
 };
 
-#define ROCE_LEN_UNKNOWN UINT32_MAX /* dma_len: the capture is cut before the RETH's end */
+/* value of dma_len if the capture cuts the packet before the RETH's end */
+#define ROCE_LEN_UNKNOWN UINT32_MAX
 
 struct roce_sent_packet {
-    uint64_t time;     /* latest transmission, ns */
-    uint64_t msg_time; /* first captured packet of the message, ns */
+    uint64_t time;     /* time of the latest transmission, ns */
+    uint64_t msg_time; /* time of the first captured packet of the message, ns */
     uint64_t va;       /* virtual address of the RETH or AtomicETH */
     union {
-        uint64_t orig; /* atomic: the value that was returned first */
+        uint64_t orig; /* atomic: value in the first Atomic ACK */
         struct {
-            uint32_t resp_next; /* READ: responses without a hole, from its start or its latest
-                                   restart */
-            uint32_t resp_high; /* READ: one more than the highest response captured, 0 none */
+            uint32_t resp_next; /* READ: PSN offset up to which responses arrived in order, from the
+                                 * start or the latest restart */
+            uint32_t
+                resp_high; /* READ: PSN offset after the highest captured response; 0 if none */
         };
     };
     uint32_t psn;
-    uint32_t psn_cnt;    /* PSNs it takes, at least 1 */
+    uint32_t psn_cnt;    /* number of PSNs of the packet, at least 1 */
     uint32_t frame;      /* frame of the first transmission */
     uint32_t last_frame; /* frame of the latest transmission */
-    uint32_t msg_frame;  /* first frame of the message; 0 if it was not captured */
+    uint32_t msg_frame;  /* first frame of the message; 0 if not captured */
     uint32_t rkey;
-    uint32_t dma_len; /* length in the RETH; a WRITE's later packets have that of the First */
+    uint32_t dma_len; /* DMA length in the RETH; later packets of a WRITE copy it from the First
+                       * packet */
     union {
-        uint32_t off;       /* payload bytes of the message before this packet; not of a READ */
+        uint32_t off;       /* payload bytes of the message before this packet; unused for a READ */
         uint32_t resp_seen; /* READ: see roce_sent_has_response() */
     };
-    uint32_t cum;        /* messages of this requester that ended up to and including this packet */
+    uint32_t cum;        /* number of the requester's messages that ended up to and including this
+                          * packet */
     uint32_t icrc;       /* ICRC of the latest transmission */
     uint32_t sample;     /* hash over headers and the ends of the payload */
     uint32_t resp_frame; /* frame of the first response */
     uint32_t restart;    /* READ: PSN offset of the latest restart */
-    uint16_t run_id;     /* entries whose PSNs touch have one run_id */
-    uint16_t len;        /* payload bytes */
+    uint16_t run_id;     /* run of entries without a PSN gap between them */
+    uint16_t len;        /* payload bytes of the packet */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */
-    uint8_t tries; /* transmissions captured, at most 255 */
+    uint8_t tries; /* number of captured transmissions, at most 255 */
     uint8_t flags;
-    uint8_t marks; /* ROCE_MARK_ */
-    uint16_t bad;  /* enum roce_rule for which the responder has to refuse it; 0 none */
+    uint8_t marks; /* bit set of ROCE_MARK_* */
+    uint16_t bad;  /* enum roce_rule that requires the responder to refuse the packet; 0 if none */
 };
 
 struct roce_window {
     struct roce_sent_packet *buf;
-    uint32_t cap;  /* capacity, a power of two; 0 without a buffer */
-    uint32_t head; /* index of the oldest */
+    uint32_t cap;  /* capacity in entries, a power of two; 0 without a buffer */
+    uint32_t head; /* index of the oldest entry */
     uint32_t cnt;
-    uint32_t acked; /* entries at the front that are acknowledged */
-    uint32_t hint;  /* index where the last look-up ended */
+    uint32_t acked; /* number of acknowledged entries at the front */
+    uint32_t hint;  /* index at which the previous lookup ended */
 };
 
-#define ROCE_WINDOW_MIN   4u
-#define ROCE_WINDOW_READS 64u /* capacity up to which it grows for READs that may be sent again */
+#define ROCE_WINDOW_MIN 4u
+/* capacity up to which the window grows for READs that may be retransmitted */
+#define ROCE_WINDOW_READS 64u
 
 static inline struct roce_sent_packet *roce_window_at(const struct roce_window *w, uint32_t i)
 {
@@ -105,15 +111,14 @@ static inline uint32_t roce_sent_end(const struct roce_sent_packet *e)
     return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
-/* Returns whether `e` is a READ without all its responses: it may be sent again, and answered then.
- */
+/* Returns whether `e` is a READ that lacks responses, so that it may be retransmitted. */
 static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
 }
 
-/* Appends an entry if that takes no memory. Drops the oldest one if that was acknowledged and
- * answered. Returns NULL otherwise. The entry is not cleared. */
+/* Appends an entry without allocating memory. A full window drops its oldest entry if that entry is
+ * acknowledged and answered. Returns the uncleared entry, or NULL if there is no room. */
 static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {
@@ -127,14 +132,16 @@ static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
     return roce_window_at(w, w->cnt++);
 }
 
-/* Returns the payload bytes of the message before `e`. A READ is one packet. */
+/* Returns the number of payload bytes of the message before `e`; 0 for a READ, which is one packet.
+ */
 static inline uint32_t roce_sent_off(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST ? 0 : e->off;
 }
 
-/* READ responses received in any order: the upper 20 bits of resp_seen count those without a hole.
- * Each of the lower 12 bits is one of the responses after that hole. Later ones are not noted. */
+/* READ responses received in any order. The upper 20 bits of resp_seen count the responses before
+ * the first hole. Each of the lower 12 bits marks one response after that hole. Later responses are
+ * not recorded. */
 #define ROCE_RESP_SEEN_BITS 12u
 
 static inline uint32_t roce_sent_responses_in_order(const struct roce_sent_packet *e)
@@ -165,49 +172,49 @@ static inline void roce_sent_mark_response(struct roce_sent_packet *e, uint32_t 
     e->resp_seen = before << ROCE_RESP_SEEN_BITS | late;
 }
 
-/* Returns whether all responses of a READ came since its latest transmission, in any order. Most
- * requesters take another order for a loss, but not all. */
+/* Returns whether all responses of a READ arrived after its latest transmission, in any order. Most
+ * requesters treat reordering as loss, but some do not. */
 static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
            roce_sent_responses_in_order(e) == e->psn_cnt && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-/* Returns how many messages of the requester precede the one of `e`. */
+/* Returns how many messages of the requester precede the message of `e`. */
 static inline uint32_t roce_sent_number(const struct roce_sent_packet *e)
 {
     return e->cum - ((e->flags & ROCE_SENT_ENDS) != 0);
 }
 
-/* Returns whether `psn` is one of the PSNs of `e`. */
+/* Returns whether the PSN range of `e` contains `psn`. */
 static inline bool roce_sent_has(const struct roce_sent_packet *e, uint32_t psn)
 {
     return ((psn - e->psn) & 0xFFFFFFu) < e->psn_cnt;
 }
 
-/* Returns the index of the first entry that holds `psn` or comes after it; cnt if there is none. */
+/* Returns the index of the first entry that contains `psn` or follows it; cnt if there is none. */
 uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
-/* Returns the entry that holds `psn`, or NULL. */
+/* Returns the entry that contains `psn`, or NULL. */
 struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn);
 
-/* Grows the window if it is full and may have up to `max` entries. Returns whether there is room:
- * otherwise an insertion drops the oldest entry. */
+/* Grows a full window, up to `max` entries. Returns whether there is room for one more entry.
+ * Otherwise an insertion drops the oldest entry. */
 bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem);
 
-/* Drops the oldest entry. The window must not be empty. */
+/* Drops the oldest entry of the window, which must not be empty. */
 void roce_window_drop(struct roce_window *w);
 
-/* Inserts a zeroed entry at index *at (0..cnt) and returns it, or NULL without memory. Grows up to
- * `max` entries; a full window drops its oldest entry, and counts it in *overflow if it was not
- * acknowledged. *at may be 0 only if there is room. Sets *at to the new index. */
+/* Inserts a zeroed entry at index *at (0..cnt), sets *at to its new index, and returns it, or NULL
+ * without memory. The window grows up to `max` entries. A full window drops its oldest entry,
+ * counted in *overflow if it was not acknowledged. *at may be 0 only if there is room. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);
 
-/* Appends a zeroed entry. There must be room. */
+/* Appends a zeroed entry to a window that must have room. */
 struct roce_sent_packet *roce_window_append(struct roce_window *w);
 
-/* Drops all entries and frees the buffer. */
+/* Drops all entries of the window and frees its buffer. */
 void roce_window_free(struct roce_window *w, struct roce_mem *mem);
 
 #endif

@@ -7,16 +7,16 @@
 
 #include "flow/base/state.h"
 
-/* Checks the syndrome of the response at hand and notes its credits. */
+/* Checks the syndrome of the current response and records its credits. */
 void roce_check_aeth(struct roce_ctx *ctx);
 
-/* Checks the MSN of the response at hand against the requests of `req`. */
+/* Checks the MSN of the current response against the requests of `req`. */
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 
-/* Returns whether `msn` is known to be right for a positive ACK of the last PSN of `e`. */
+/* Returns whether `msn` is known to be correct for a positive ACK of the last PSN of `e`. */
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 
-/* Reports that `e` is acknowledged though the responder had to refuse it. */
+/* Reports that the responder acknowledged `e` although it had to refuse the request. */
 void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 #endif

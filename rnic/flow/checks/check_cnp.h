@@ -7,7 +7,7 @@
 
 #include "flow/base/state.h"
 
-/* Counts CE marks and CNPs, and checks the form of a CNP. */
+/* Counts CE marks and CNPs, and checks the format of a CNP. */
 void roce_check_cnp(struct roce_ctx *ctx);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "flow/base/state.h"
 
-/* Reports why ctx->conn ended and what was outstanding. Called once, when it ends. */
+/* Reports why ctx->conn ended and which requests were outstanding. Called once for each connection.
+ */
 void roce_check_end(struct roce_ctx *ctx);
 
 #endif

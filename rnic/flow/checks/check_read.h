@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Checks of READ responses and Atomic ACKs against the request they answer. Private to flow/.
- */
+/* Checks of READ responses and Atomic ACKs against their request. Private to flow/. */
 #ifndef FLOW_CHECKS_CHECK_READ_H
 #define FLOW_CHECKS_CHECK_READ_H
 
 #include "flow/base/state.h"
 
-/* Checks the READ response at hand to `e`. */
+/* Checks the current READ response against its request `e`. */
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
-/* Checks the Atomic ACK at hand to `e`. */
+/* Checks the current Atomic ACK against its request `e`. */
 void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
 #endif

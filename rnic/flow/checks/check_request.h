@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks of requests against what the responder said and what was negotiated. Private to flow/.
+ * Checks of requests against the responder's credits and NAKs and the negotiated parameters.
+ * Private to flow/.
  */
 #ifndef FLOW_CHECKS_CHECK_REQUEST_H
 #define FLOW_CHECKS_CHECK_REQUEST_H
 
 #include "flow/base/state.h"
 
-/* Checks a new request: credits, outstanding READs, requests after a fatal NAK. */
+/* Checks a new request against the credits and the outstanding READs, and that no fatal NAK
+ * preceded it. */
 void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e);
 
-/* `e`, which was over the credits when it was captured, is acknowledged: reports it if no response
- * before this one gave the credits. */
+/* Reports that request `e` exceeded the credits. Called when `e` is acknowledged; reports nothing
+ * if an earlier response granted a credit for `e`. */
 void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
-/* Checks that `now`, the packet at hand, repeats `e`. */
+/* Checks that `now`, the current packet, is identical to `e`, which it retransmits. */
 void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now);
 
-/* Checks waits and counts of the go-back that begins at `e`, or NULL; `idle`: ns since the
- * requester sent before. */
+/* Checks the wait before a go-back and its retry count. `e` is the first retransmitted packet, or
+ * NULL. `idle` is the time since the requester's previous packet, ns. */
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t idle);
 

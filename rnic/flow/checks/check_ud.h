@@ -7,7 +7,7 @@
 
 #include "flow/base/state.h"
 
-/* Counts the datagram at hand, and checks its size, multicast addresses and management fields. */
+/* Counts the current datagram, and checks its size, multicast addresses and management fields. */
 void roce_check_ud(struct roce_ctx *ctx);
 
 #endif

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Implied NAKs: READs and atomics that were not answered while a later request was (R139). The
- * requester goes back for the first of them and sends all from there again. Private to flow/.
+ * Implied NAKs: a READ or atomic that was not answered while a later request was (R139). The
+ * requester goes back to the first such READ or atomic and retransmits from there. Private to
+ * flow/.
  */
 #ifndef FLOW_RETRANSMIT_IMPLIED_NAK_H
 #define FLOW_RETRANSMIT_IMPLIED_NAK_H
 
 #include "flow/base/state.h"
 
-/* Notes that READ or atomic `e` has to be sent again: a later request was answered. */
+/* Records that the requester has to retransmit READ or atomic `e`, because a later request was
+ * answered. */
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
-/* The response at hand acknowledges all before `upto`: a READ or atomic that was sent again may be
- * passed over once more. */
+/* Detects another implied NAK. The current response acknowledges all PSNs before `upto`: a
+ * retransmitted READ or atomic may be unanswered again. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 
-/* The requester goes back no further than `psn`: it has the answers to the READs before it. `sure`:
- * also where the capture lacks packets. */
+/* Marks READs before `psn` as answered, because a go-back to `psn` skipped them. `sure`: also do so
+ * where packets are missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 
-/* Counts READ `e` as done: the requester had its answer at some time. */
+/* Counts READ `e` as completed. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e);
 
-/* Counts the READs at the end of the connection as done whose responses came in another order and
- * that were not sent again. */
+/* Counts READs as completed at the end of the connection if their responses arrived out of order
+ * and the requester did not retransmit. */
 void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester);
 
-/* Returns whether the response at hand answers an earlier transmission of `e`: the requester
- * discards it. */
+/* Returns whether the current response answers an earlier transmission of `e`, so that the
+ * requester discards the response. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e);
 
 #endif

@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connections: creates, finds, joins and frees them, and keeps them in the order of their last use
- * and of their numbers. Private to flow/.
+ * Connections: creates, finds, joins and frees them. Sorts connections by last use and by number.
+ * Private to flow/.
  */
 #ifndef FLOW_TABLE_CONN_H
 #define FLOW_TABLE_CONN_H
 
 #include "flow/base/state.h"
 
-/* Returns the endpoint that sends packets with this key, which has this hash, or NULL. */
+/* Returns the endpoint that sends packets with this key, or NULL. `hash` is the hash of the key. */
 struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_key *key,
                                      uint32_t hash);
 
-/* Prefetches what a packet with this digest will touch. */
+/* Prefetches the memory that a packet with this digest will access. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
-/* Adds a connection whose side 0 sends with this key. Returns NULL without memory, or at the limit
- * of connections: roce_evict() makes room before a packet is judged. */
+/* Adds a connection whose side 0 sends with this key. Returns NULL without memory or at the
+ * connection limit; the caller runs roce_evict() before the packet is judged. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);
 
-/* Assigns flow->next_conn_index. Returns false without memory for what it is joined to. */
+/* Assigns the next connection number. Returns false if there is no memory for its entry in `alias`.
+ */
 bool roce_conn_number(struct roce_flow *flow);
 
-/* Inserts `side` into the table, so that packets to its peer's QPN find it. */
+/* Inserts `side` into the hash table, so that packets to its peer's QPN find it. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Moves side 0 of `from` to side 1 of `to`, and frees `from`. */
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
 
-/* Moves the connection to the end of the order of last use. */
+/* Moves the connection to the newest position in the list of last use. */
 void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 
-/* Frees a connection; roce_conn_end() reports on it before. */
+/* Frees a connection. The caller must have reported it by roce_conn_end(). */
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
 
-/* Frees the candidate of a QP reuse of `side` and the findings deferred for it. */
+/* Frees the open QP reuse candidate of `side` and the findings deferred for it. */
 void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Resets the state of a QP pair that is set up again. Counts stay. */
+/* Reset the state of a QP pair that is set up again. Counters keep their values. */
 void roce_conn_reset(struct roce_conn *conn);
 void roce_req_reset(struct roce_req *req);
 
-/* Forgets the path MTU, unless CM messages named it. */
+/* Clears the path MTU, unless CM messages named it. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
-/* Notes the networks of the first packet of a connection; it is in its first use there. */
+/* Records the network properties of the connection's first packet, which starts the first use of
+ * its QP pair. */
 static inline void roce_conn_note_network(struct roce_conn_facts *facts, const struct roce_pkt *pkt)
 {
     facts->encap = pkt->encap;
@@ -54,7 +56,7 @@ static inline void roce_conn_note_network(struct roce_conn_facts *facts, const s
     facts->qp_uses = 1;
 }
 
-/* Calls on_use(): a use of the QP pair of ctx->conn begins that no CM message set up. */
+/* Calls on_use() for a new use of the QP pair of ctx->conn that no CM message announced. */
 static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
 {
     const struct roce_flow_opts *opts = &ctx->flow->opts;
@@ -64,10 +66,10 @@ static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
         opts->on_use(opts->user, &use);
 }
 
-/* Notes a sequence or RNR NAK at hand: the requester goes back for it next. */
+/* Records the current sequence or RNR NAK. The requester's next go-back starts at its PSN. */
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 
-/* Returns the negotiated local ACK timeout of the requests of a connection, or ROCE_NEVER_NS. */
+/* Returns the negotiated local ACK timeout of a connection's requests, ns, or ROCE_NEVER_NS. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pairing: which two directions between two hosts are one connection, when no CM message told.
+ * Pairing: infers which two directions between two hosts are one connection, if the capture has no
+ * CM messages of the connection.
  *
- * A response names a PSN that the other direction must have sent. A direction that waits for its
- * partner stands in a list of its pair of hosts, the one that sent last first: a response comes
- * soon after its request, so that the partner is near the front however many connections there are.
+ * A response contains a PSN that the other direction must have sent. The unpaired directions of two
+ * hosts are in one list, the most recent sender first. A response follows soon after its request,
+ * so the matching direction is near the front even if there are many connections.
  *
- * Many programs start every QP at the same PSN, so a match of PSNs alone may be chance. The UDP
- * source port helps: Linux derives it from both QPNs, the same for both directions
- * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without it small
- * PSNs have to match one direction alone several times; the MSN of a connection that is seen from
- * its start, the bytes of READ responses and a port that both directions use tell candidates apart.
- * What is left when the capture ends is joined if there is nothing else between the two hosts.
+ * Many programs start every QP at the same PSN, so a match of PSNs alone may be a coincidence.
+ * Linux derives the UDP source port from both QPNs, and both directions use the same port
+ * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without matching
+ * ports, several small PSNs must match one direction only. Further evidence is the MSN of a
+ * connection captured from its start, the bytes of READ responses, and a port that both directions
+ * use. At the end of the capture, two unpaired directions are joined if they are the only ones
+ * between their hosts.
  *
  * Private to flow/.
  */
@@ -20,23 +22,22 @@
 
 #include "flow/base/state.h"
 
-/* `ctx->sender` of an unpaired connection sent a response for `psn`: looks for its requester, and
- * joins the two if there is one. */
+/* Searches the requester of a response for `psn`, sent by ctx->sender on an unpaired connection.
+ * Joins the two directions if there is one. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 
-/* `ctx->sender` sent a request on a service without responses (UC): looks for its other direction
- * by the source port. */
+/* Searches the other direction of a UC sender by its UDP source port. UC has no responses. */
 void roce_pair_uc(struct roce_ctx *ctx);
 
-/* `ctx->sender` sent a response. Where it does not fit what the other direction asked for, a
- * guessed pair becomes inconsistent, and a reuse of the QPs is suspected. */
+/* Checks that the current response fits the requests of its peer. If not, a guessed pair becomes
+ * inconsistent and a QP reuse is suspected. */
 void roce_pair_check_response(struct roce_ctx *ctx);
 
-/* Returns whether the packet at hand goes to a QPN that is now the partner of another direction,
- * which began since: the pair of ctx->conn has ended. */
+/* Returns whether the pair of ctx->conn has ended: the destination QPN of the current packet is now
+ * paired with a newer direction. */
 bool roce_pair_has_ended(struct roce_ctx *ctx);
 
-/* At the end of the capture: joins the directions that are alone between their hosts. */
+/* Joins directions that are the only ones between their hosts, at the end of the capture. */
 void roce_pair_finish(struct roce_flow *flow);
 
 #endif

@@ -12,7 +12,7 @@ typedef enum rnic_comp_step step_fn(struct rnic_requester *req, const struct roc
 RNIC_COMP_STEPS(X)
 #undef X
 
-/* Runs one step and returns the next one. */
+/* Runs one step of the completer and returns the next step. */
 static enum rnic_comp_step run_step(enum rnic_comp_step step, struct rnic_requester *req,
                                     const struct roce_pkt *pkt)
 {
@@ -33,8 +33,9 @@ enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struc
     enum rnic_comp_step last;
     rnic_pos una = req->una;
 
-    assert(pkt->op->svc == req->attr.svc &&
-           roce_opcode_is_response(pkt->op)); /* the device dispatches by service and direction */
+    assert(
+        pkt->op->svc == req->attr.svc &&
+        roce_opcode_is_response(pkt->op)); /* the device passes only responses to the completer */
     if (!req->started)
         return RNIC_COMP_IGNORE;
     req->response_time = now;
@@ -64,10 +65,10 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* the next WQE was sent as well */
+            continue; /* the next WQE was already sent too */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
-            return true; /* a local operation after it failed */
+            return true; /* a local operation after the acknowledged WQE failed */
     }
     return true;
 }
@@ -75,8 +76,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 /* ---- checks ------------------------------------------------------------------------------------
  */
 
-/* Sorts the PSN (9.7.6): of an unacknowledged request, of an old one, or never sent (R137, R144).
- */
+/* Classifies the PSN of a response (9.7.6): oldest unacknowledged request or later, old request, or
+ * never sent (R137, R144). */
 static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, req->una));
@@ -89,8 +90,8 @@ static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct ro
     return RNIC_COMP_CHECK_SYNDROME;
 }
 
-/* Updates the SSN up to which the responder has receive WQEs (R135); it never decreases. An XRC
- * target has no credits (R181). */
+/* Updates the SSN up to which the responder has receive WQEs (R135); the SSN never decreases. An
+ * XRC target has no credits (R181). */
 static void update_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
 {
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
@@ -106,7 +107,7 @@ static void update_credits(struct rnic_requester *req, const struct roce_aeth *a
     req->limited = true;
 }
 
-/* Sorts by the syndrome of the AETH (9.7.5.1.2; R105, R108, R147). */
+/* Classifies a response by the syndrome of its AETH (9.7.5.1.2; R105, R108, R147). */
 static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     enum roce_syndrome_kind kind = ROCE_SYN_ACK;
@@ -123,15 +124,15 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
     case ROCE_SYN_RNR: return RNIC_COMP_ACKNOWLEDGE_EARLIER;
     case ROCE_SYN_NAK:
         return roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_INVALID_RD_REQ
-                   ? RNIC_COMP_IGNORE /* reliable datagram only */
+                   ? RNIC_COMP_IGNORE /* this NAK code exists for reliable datagram only */
                    : RNIC_COMP_ACKNOWLEDGE_EARLIER;
     case ROCE_SYN_RESERVED: break;
     }
     return RNIC_COMP_IGNORE;
 }
 
-/* Acknowledges all requests up to this one (R064, R138). An ACK beyond a READ or atomic without
- * data is an implied NAK (R139). */
+/* Acknowledges all requests up to the PSN of the ACK (R064, R138). An ACK beyond a READ or atomic
+ * without data is an implied NAK (R139). */
 static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -140,15 +141,15 @@ static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct 
     return complete_before(req, req->response_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
-/* Returns whether the response belongs to the oldest WQE. */
+/* Returns whether the current response belongs to the oldest WQE. */
 static bool is_for_head_wqe(const struct rnic_requester *req)
 {
     return req->response_pos >= head_of(req)->pos &&
            req->response_pos < rnic_swqe_end(head_of(req));
 }
 
-/* Acknowledges all requests before the one of this response (R069, R139, R140, R145). A NAK may
- * carry the PSN of any packet of a READ. */
+/* Acknowledges all requests before the request of the current response (R069, R139, R140, R145). A
+ * NAK may carry the PSN of any packet of a READ. */
 static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                const struct roce_pkt *pkt)
 {
@@ -166,7 +167,7 @@ static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                                       : RNIC_COMP_NAK_FATAL;
 }
 
-/* Checks that the response has the kind that the request asked for (R143). */
+/* Checks that the response has the kind that its request requires (R143). */
 static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     uint8_t opcode = head_of(req)->opcode;
@@ -189,8 +190,8 @@ static enum rnic_comp_step check_order(struct rnic_requester *req, const struct 
     return fits ? RNIC_COMP_CHECK_LENGTH : RNIC_COMP_BAD_RESPONSE;
 }
 
-/* Checks the length of a READ response (R142): every packet is full, except the last, which has the
- * rest. */
+/* Checks the length of a READ response (R142): every packet has path MTU bytes, except the last,
+ * which has the rest. */
 static enum rnic_comp_step check_length(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
@@ -218,8 +219,8 @@ static enum rnic_comp_step place_read(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* Writes the original value in host order (R122, R125), once, because the response completes the
- * WQE. */
+/* Writes the original value of an atomic in host byte order (R122, R125). A duplicate Atomic ACK
+ * cannot overwrite it, because the first one completes the WQE. */
 static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
@@ -233,7 +234,7 @@ static enum rnic_comp_step place_atomic(struct rnic_requester *req, const struct
     return RNIC_COMP_DONE;
 }
 
-/* Completes FLUSH and ATOMIC WRITE (A19): READ Response Only, without data. */
+/* Completes FLUSH and ATOMIC WRITE (A19). Their response is a READ Response Only without data. */
 static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (!roce_opcode_starts(pkt->op) || !roce_opcode_ends(pkt->op))
@@ -247,13 +248,13 @@ static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct
 /* ---- refusals ----------------------------------------------------------------------------------
  */
 
-/* Returns whether the requester already went back, or will (R161). */
+/* Returns whether a go-back for the oldest request has already begun or is pending (R161). */
 static bool restart_pending(const struct rnic_requester *req)
 {
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
 }
 
-/* R152. */
+/* Handles a NAK with PSN sequence error (R152). */
 static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -265,8 +266,8 @@ static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct 
     return RNIC_COMP_DONE;
 }
 
-/* Starts the RNR wait, for any request (R156, R157, R159). A second RNR NAK during the wait is
- * ignored. */
+/* Starts the RNR wait for any kind of request (R156, R157, R159). A second RNR NAK during the wait
+ * is ignored. */
 static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (req->retry.wait == RNIC_RETRY_RNR)
@@ -278,12 +279,12 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
     }
-    req->restarted = false; /* after the wait a NAK counts again */
+    req->restarted = false; /* a sequence NAK after the RNR wait is not a repeated one */
     rnic_requester_go_back(req);
     return RNIC_COMP_DONE;
 }
 
-/* R146. */
+/* Handles a NAK that stops the requester (R146). */
 static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(NAK_GOES_ON)) {
@@ -307,10 +308,10 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
     return RNIC_COMP_DONE;
 }
 
-/* ---- what goes wrong ---------------------------------------------------------------------------
- */
+/* ---- error handling
+ * -------------------------------------------------------------------------------- */
 
-/* Retransmits the READ or atomic at una, a READ from its first missing byte (R139, R140). */
+/* Retransmits the READ or atomic at una. A READ restarts at its first missing byte (R139, R140). */
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -322,7 +323,7 @@ static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct 
     return RNIC_COMP_DONE;
 }
 
-/* R141, R143. */
+/* Handles a response of the wrong kind or order (R141, R143). */
 static enum rnic_comp_step bad_response(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -331,7 +332,7 @@ static enum rnic_comp_step bad_response(struct rnic_requester *req, const struct
     return RNIC_COMP_DONE;
 }
 
-/* R142. */
+/* Handles a READ response of the wrong length (R142). */
 static enum rnic_comp_step bad_length(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -340,7 +341,7 @@ static enum rnic_comp_step bad_length(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* R148. */
+/* Handles a response whose data cannot be written to local memory (R148). */
 static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -348,7 +349,8 @@ static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* Counts a duplicate response (R144, R161). A repeated newest ACK may bring credits (R137). */
+/* Counts a duplicate response (R144, R161). A repetition of the newest ACK may carry new credits
+ * (R137). */
 static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     rnic_pos newest = req->una - 1;

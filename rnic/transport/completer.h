@@ -23,7 +23,7 @@
 
 #include "transport/requester.h"
 
-/* Steps of a good response by kind, then NAKs, then errors. */
+/* Steps of a valid response by kind, then NAKs, then errors. */
 #define RNIC_COMP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \
@@ -53,9 +53,9 @@ enum rnic_comp_step {
         RNIC_COMP_DONE
 };
 
-/* Processes a response packet of the RC service. The caller has checked its form, ICRC, addresses,
- * P_Key and the QP state. Returns the last step. Afterwards the requester may have packets to send,
- * another deadline, or be stopped. */
+/* Processes a response packet of the RC service. The caller has checked its format, ICRC,
+ * addresses, P_Key and the QP state. Returns the last step. Afterwards the requester may have
+ * packets to send, a new deadline, or be stopped. */
 enum rnic_comp_step rnic_completer_input(struct rnic_requester *req, const struct roce_pkt *pkt,
                                          uint64_t now);
 

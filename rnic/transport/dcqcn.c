@@ -61,7 +61,8 @@ enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
     return least > attr->rpg_threshold ? RNIC_DCQCN_HYPER : RNIC_DCQCN_ADDITIVE;
 }
 
-/* Returns what an increase adds to the target in the current phase. */
+/* Returns the amount by which an increase raises the target rate in the current phase, bits per
+ * second. */
 static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     switch (rnic_dcqcn_phase(dc, attr)) {
@@ -72,8 +73,8 @@ static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcq
     return 0;
 }
 
-/* Increases once: the target by the step of the phase, the rate halfway to it, rounded up so that
- * it arrives. */
+/* Applies one rate increase. The target rises by the step of the phase. The current rate rises
+ * halfway to the target, rounded up so that it reaches the target. */
 static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     dc->target += increase_step(dc, attr);
@@ -84,9 +85,9 @@ static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *a
         dc->limited = false;
 }
 
-/* Applies the timed increases up to `now`. In the last phase, when the rate is one step below the
- * target, both rise by that step each time. This is computed at once, because a pause may be long.
- */
+/* Applies the timed increases up to `now`. In the last phase, a rate one step below the target
+ * rises with the target by that step each time. A formula computes these increases together,
+ * because an idle time may be long. */
 static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr,
                                   uint64_t now)
 {
@@ -113,7 +114,7 @@ static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn
     }
 }
 
-/* Applies the updates of alpha up to `now`. A CNP counts for the first of them. */
+/* Applies the updates of alpha up to `now`. The first update includes a pending CNP. */
 static void update_alpha(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     const uint64_t period = attr->dce_tcp_rtt * US;

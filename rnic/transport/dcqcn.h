@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Name, default, minimum, maximum, unit and meaning. */
+/* Parameters of DCQCN: name, default, minimum, maximum, unit and meaning. */
 /* clang-format off */
 #define RNIC_DCQCN_PARAMS(X)                                                                                        \
     X(rpg_max_rate,                  100000, 1,    4000000,   "Mb/s: rate of a QP that is not held back")           \
@@ -57,12 +57,13 @@ struct rnic_dcqcn_attr {
 /* Sets the vendor's defaults; rpg_max_rate should be the rate of the link. */
 void rnic_dcqcn_defaults(struct rnic_dcqcn_attr *attr);
 
-/* Returns whether each parameter is in its range, and the minimum rate is not above the maximum. */
+/* Returns whether each parameter is in its range and the minimum rate is not above the maximum
+ * rate. */
 bool rnic_dcqcn_valid(const struct rnic_dcqcn_attr *attr);
 
 /* Phases of the rate increase. */
 enum rnic_dcqcn_phase {
-    RNIC_DCQCN_RECOVERY, /* halfway back to the target */
+    RNIC_DCQCN_RECOVERY, /* fast recovery: the current rate rises halfway to the target rate */
     RNIC_DCQCN_ADDITIVE,
     RNIC_DCQCN_HYPER,
 };
@@ -79,12 +80,12 @@ struct rnic_dcqcn {
     uint32_t alpha;           /* alpha, in units of 2^-20 */
     uint32_t timer_increases; /* increases by timer since the last cut (T) */
     uint32_t byte_increases;  /* increases by bytes since the last cut (BC) */
-    bool limited;             /* a CNP came, and the rate is below the maximum */
-    bool cnp_seen;            /* a CNP came since the last update of alpha */
+    bool limited;             /* a CNP arrived, and the rate is below the maximum */
+    bool cnp_seen;            /* a CNP arrived after the last update of alpha */
     bool cut_due;             /* a cut is pending at cut_at */
 };
 
-/* Starts without a limit. */
+/* Initializes a QP without a rate limit. */
 void rnic_dcqcn_init(struct rnic_dcqcn *dc);
 
 /* Records a CNP for this QP. */

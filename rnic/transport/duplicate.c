@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Duplicate requests. Section numbers and rules as in responder.h. */
+/* Handling of duplicate requests. Section and rule numbers as in responder.h. */
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 
-/* Handles a duplicate (9.7.5.1.4, C9-105): it is not executed again, does not affect a message in
- * progress (R118), and causes no NAK (R117). */
+/* Handles a duplicate request (9.7.5.1.4, C9-105). The responder does not execute it again. A
+ * duplicate does not affect a message in progress (R118) and causes no NAK (R117). */
 enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
     resp->counters->duplicate_request++;
-    /* The PSN is from before this connection. An ACK would be a ghost ACK for an earlier connection
+    /* The PSN is older than this connection. An ACK would be a ghost ACK for an earlier connection
      * with this QPN (R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
@@ -26,7 +26,7 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     }
 }
 
-/* Returns the position of a PSN before the expected one. */
+/* Returns the position of a PSN that is older than the expected PSN. */
 static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -34,7 +34,8 @@ static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct ro
     return resp->epos - (rnic_pos)-ahead;
 }
 
-/* Repeats a READ (R111-R113, R116). The key is checked when the packets are built. */
+/* Executes a duplicate READ again (R111-R113, R116). The R_Key is checked when the packets are
+ * built. */
 enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -49,8 +50,8 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Repeats the stored value (R114-R116) and ignores the operands of the duplicate: Linux rxe repeats
- * FLUSH and ATOMIC WRITE with another address (D17). */
+/* Returns the stored value of a duplicate atomic (R114-R116). Its operands are ignored, because
+ * Linux rxe retransmits FLUSH and ATOMIC WRITE with another address (D17). */
 enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
                                                const struct roce_pkt *pkt)
 {
@@ -66,8 +67,9 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Repeats the newest ACK (R109, R110). The newest packet is acknowledged even without AckReq: its
- * sender has no other way to learn that it arrived when later packets are lost. */
+/* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
+ * packet is acknowledged even without AckReq. Otherwise its sender cannot learn that it arrived if
+ * later packets are lost. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

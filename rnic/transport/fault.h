@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Faults: deviations of the device from one rule each, made on purpose. Only a test build
- * (RNIC_FAULTS defined) has them; the variable rnic_fault chooses one. In other builds RNIC_FAULT()
- * is false, and the compiler removes the code. */
+/* Faults: deliberate violations of one rule each, to test the tests. Only a test build (RNIC_FAULTS
+ * defined) contains them; the variable rnic_fault selects one. In other builds RNIC_FAULT() is
+ * false, and the compiler removes the code. */
 #ifndef RNIC_FAULT_H
 #define RNIC_FAULT_H
 
@@ -15,7 +15,7 @@ enum rnic_fault {
     RNIC_FAULT_CNT
 };
 
-/* Fault of the device under test; defined by the test program. */
+/* Selected fault of the device under test; defined by the test program. */
 extern enum rnic_fault rnic_fault;
 
 #define RNIC_FAULT(NAME) (rnic_fault == RNIC_FAULT_##NAME)

@@ -39,7 +39,8 @@ void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-/* Returns whether the payload length fits the packet's place in its message (R079; C9-92). */
+/* Returns whether the payload length is valid for the packet's position in its message (R079;
+ * C9-92). */
 static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
 {
     switch (pkt->op->payload) {
@@ -48,7 +49,9 @@ static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
     case ROCE_PAYLOAD_ANY: return pkt->payload_len <= path_mtu;
     case ROCE_PAYLOAD_NONE:
     case ROCE_PAYLOAD_8:
-    case ROCE_PAYLOAD_FREE: return true; /* the parser checked it, or the opcode is refused */
+    case ROCE_PAYLOAD_FREE:
+        return true; /* the parser checked the length, or the responder refuses
+                      * the opcode */
     }
     return false;
 }
@@ -68,9 +71,10 @@ enum rnic_fit rnic_message_fits(const struct rnic_message *msg, const struct roc
     }
     dma_len = msg->open ? msg->dma_len : pkt->reth.dma_len;
     if (dma_len > RNIC_MESSAGE_MAX || pkt->payload_len > dma_len - done)
-        return RNIC_FIT_INVALID; /* R081; too many bytes (R080) */
+        return RNIC_FIT_INVALID; /* the message has too many bytes (R080) or exceeds the maximum
+                                  * length (R081) */
     if (roce_opcode_ends(pkt->op) && pkt->payload_len != dma_len - done)
-        return RNIC_FIT_INVALID; /* too few bytes (R080) */
+        return RNIC_FIT_INVALID; /* the message has too few bytes (R080) */
     return RNIC_FIT_OK;
 }
 

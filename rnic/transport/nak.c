@@ -5,7 +5,7 @@
 #include "transport/resp_steps.h"
 #include "wire/codes.h"
 
-/* Class B: a request is missing (R067). */
+/* Sends a sequence NAK (class B): a request is missing (R067). */
 enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -14,8 +14,8 @@ enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const str
     return RNIC_RESP_DONE;
 }
 
-/* Class B: there is no receive WQE (R093, R094, R096, R097). Packets in flight after it are dropped
- * (R070). */
+/* Sends an RNR NAK (class B): there is no receive WQE (R093, R094, R096, R097). Later packets in
+ * flight are dropped (R070). */
 enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -29,8 +29,8 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
     return RNIC_RESP_DONE;
 }
 
-/* Class C: R072, R073, R075, R076, R079-R081, R120, R126. A receive WQE in use completes with the
- * status that hfi1 uses; the REM_ statuses are for the requester. */
+/* Sends an invalid-request NAK (class C: R072, R073, R075, R076, R079-R081, R120, R126). A receive
+ * WQE in use completes with the status that hfi1 uses; the REM_ statuses are for the requester. */
 enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {
@@ -42,7 +42,7 @@ enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Class C: the XRC SRQ number is wrong (R180). */
+/* Sends a NAK for a wrong XRC SRQ number (class C; R180). */
 enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -51,7 +51,7 @@ enum rnic_resp_step rnic_resp_nak_xrceth(struct rnic_responder *resp, const stru
     return RNIC_RESP_DONE;
 }
 
-/* Class C: the SEND does not fit its receive WQE (R082). */
+/* Sends a NAK for a SEND that is longer than its receive WQE (class C; R082). */
 enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -60,7 +60,7 @@ enum rnic_resp_step rnic_resp_nak_too_long(struct rnic_responder *resp, const st
     return RNIC_RESP_DONE;
 }
 
-/* Class C: the memory may not be accessed (R083, R088). */
+/* Sends a NAK for a memory access that is not allowed (class C; R083, R088). */
 enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -71,8 +71,8 @@ enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const stru
     return RNIC_RESP_DONE;
 }
 
-/* Class J: the key to invalidate is wrong (R204). google/rdma-unit-test expects NAK 0x62 and this
- * status of hardware (SendWithInvalidateBadRkey). */
+/* Sends a NAK for an invalid key to invalidate (class J; R204). google/rdma-unit-test expects NAK
+ * 0x62 and this status of hardware (SendWithInvalidateBadRkey). */
 enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -82,7 +82,7 @@ enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Class A: the responder's own memory fails (R090). */
+/* Sends a NAK for a failure of the responder's own memory (class A; R090). */
 enum rnic_resp_step rnic_resp_nak_operational(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {

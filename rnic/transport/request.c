@@ -3,8 +3,8 @@
 
 #include "transport/fault.h"
 
-/* Opcodes of the packets of a message, for RC (R127). READ and atomics have one packet, local
- * operations none. */
+/* RC opcodes of the packets of a message (R127). READ and atomics have one packet, local operations
+ * have none. */
 /* clang-format off */
 static const struct {
     uint8_t first, middle, last, only;
@@ -24,17 +24,18 @@ static const struct {
 };
 /* clang-format on */
 
-/* man ibv_post_send.3 lists SEND with Invalidate for UC; the wire has no such opcode (R162). */
+/* ibv_post_send(3) lists SEND with Invalidate for UC, but the wire protocol has no such opcode
+ * (R162). */
 bool rnic_request_in_service(enum roce_svc svc, enum rnic_wr_opcode opcode)
 {
     if ((unsigned)opcode >= sizeof(opcodes) / sizeof(opcodes[0]))
-        return true; /* rnic_sq_post() refuses the opcode */
+        return true; /* rnic_sq_post() rejects the unknown opcode */
     return rnic_wr_is_local(opcode) ||
            roce_opcode_in(opcodes[opcode].only, svc)->kind != ROCE_KIND_RESERVED;
 }
 
-/* Fills in the fields that all requests share (R043-R045, R057, R179); `opcode` is that of RC. Only
- * a reliable service sets AckReq (R042). */
+/* Fills in the header fields that all requests share (R043-R045, R057, R179). `opcode` is the RC
+ * opcode. AckReq is set only on a reliable service (R042). */
 static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt,
                           const struct rnic_swqe *wqe, uint8_t opcode, bool ackreq)
 {
@@ -54,7 +55,8 @@ static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt
     pkt->payload_len = 0;
 }
 
-/* Builds a READ request from nxt on: the whole READ, or its missing rest (R058, R112, R140). */
+/* Builds a READ request from position nxt on: the whole READ, or its missing rest (R058, R112,
+ * R140). */
 static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe)
 {
     uint32_t off = (uint32_t)(req->nxt - wqe->pos) * req->attr.path_mtu;
@@ -70,7 +72,7 @@ static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rn
     req->nxt = rnic_swqe_end(wqe);
 }
 
-/* R037, R059. */
+/* Builds an atomic request (R037, R059). */
 static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
                        const struct rnic_swqe *wqe)
 {
@@ -82,14 +84,14 @@ static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
         pkt->atomiceth.compare = wqe->swap_add;
     }
     if (wqe->opcode == RNIC_WR_FETCH_ADD)
-        pkt->atomiceth.compare = 0; /* undefined for FETCH_ADD */
+        pkt->atomiceth.compare = 0; /* the compare field is undefined for FETCH_ADD */
     req->fetch_cnt++;
     req->fetch_psns++;
     req->nxt++;
 }
 
-/* Builds FLUSH and ATOMIC WRITE (A19, R126). Returns false if the data of an ATOMIC WRITE may not
- * be read. */
+/* Builds FLUSH and ATOMIC WRITE (A19, R126). Returns false if the memory of an ATOMIC WRITE's data
+ * may not be read. */
 static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                     uint8_t *scratch)
 {
@@ -124,8 +126,8 @@ static uint8_t data_opcode(const struct rnic_swqe *wqe, bool first, bool last)
                                             : opcodes[wqe->opcode].middle;
 }
 
-/* Returns whether the First of a message has AckReq because credits are limited. This is decided
- * when it is sent for the first time, and does not change (R153). */
+/* Returns whether the First packet of a message has AckReq because credits are limited. The
+ * decision is made at the first transmission and never changes (R153). */
 static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe *wqe)
 {
     if (req->nxt == req->max && req->limited && rnic_wr_uses_rq(wqe->opcode))
@@ -133,8 +135,8 @@ static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe 
     return (wqe->flags & RNIC_SWQE_FIRST_ACKREQ) != 0;
 }
 
-/* Builds a packet of a SEND or WRITE (R027, R038, R041, R127, R128). Returns false if its data may
- * not be read. */
+/* Builds a packet of a SEND or WRITE (R027, R038, R041, R127, R128). Returns false if the memory of
+ * its data may not be read. */
 static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                      uint8_t *scratch)
 {

@@ -32,7 +32,7 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
     req->qp = qp;
     req->counters = counters;
     req->attr.path_mtu =
-        256; /* for the PSN count of requests posted before the start, which are flushed */
+        256; /* path MTU to count the PSNs of requests posted before the start, which are flushed */
     req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);
@@ -80,7 +80,7 @@ void rnic_requester_reset(struct rnic_requester *req)
 
 void rnic_requester_resume(struct rnic_requester *req)
 {
-    assert(rnic_sq_empty(&req->sq)); /* because SQE flushes all */
+    assert(rnic_sq_empty(&req->sq)); /* the queue is empty, because SQE flushed all WQEs */
     req->sq.pos = req->max;
     req->una = req->max;
     req->nxt = req->max;
@@ -140,12 +140,13 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     const struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->sq.head);
     bool counted = req->cur != req->sq.head && rnic_wr_is_fetch(wqe->opcode);
 
-    assert(req->una < pos && pos <= rnic_swqe_end(wqe)); /* because the completer walks WQEs */
+    assert(req->una < pos && pos <= rnic_swqe_end(wqe)); /* the completer acknowledges one WQE at a
+                                                          * time */
     if (counted)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
     if (req->nxt < pos)
-        req->nxt = pos; /* acknowledged before it was retransmitted */
+        req->nxt = pos; /* the packets were acknowledged before their retransmission */
     req->restarted = false;
     rnic_retry_progress(&req->retry);
     if (pos == rnic_swqe_end(wqe)) {
@@ -156,7 +157,7 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     }
 }
 
-/* Executes a local operation whose turn it is (R132, R211). */
+/* Executes a local operation after all earlier WQEs are complete (R132, R211). */
 static enum rnic_wc_status execute_local_wqe(struct rnic_requester *req,
                                              const struct rnic_swqe *wqe)
 {
@@ -173,14 +174,14 @@ static enum rnic_wc_status execute_local_wqe(struct rnic_requester *req,
     return req->ops->invalidate(req->qp, wqe->extra) ? RNIC_WC_SUCCESS : RNIC_WC_MW_BIND_ERR;
 }
 
-/* Executes what the oldest WQE can do without the network: a local operation, which waited for all
- * earlier ones (R132), or the completion of a WQE that cannot be sent (R198). */
+/* Processes the oldest WQEs that need no network: local operations that waited for all earlier WQEs
+ * (R132), and WQEs that cannot be sent (R198). */
 static void execute_local_wqes(struct rnic_requester *req)
 {
     while (req->started && req->cur != req->sq.tail) {
         struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
 
-        /* With max_rd_atomic 0 it can never be sent. */
+        /* With max_rd_atomic 0 the operation can never be sent. */
         if (rnic_wr_is_fetch(wqe->opcode) && req->attr.max_rd_atomic == 0 && !req->draining)
             wqe->status = RNIC_WC_LOC_QP_OP_ERR;
         if (req->cur != req->sq.head)
@@ -261,10 +262,10 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 {
     switch (rnic_retry_expire(&req->retry, now)) {
     case RNIC_RETRY_IDLE:
-    case RNIC_RETRY_RNR: break; /* nxt was set when the RNR NAK came */
+    case RNIC_RETRY_RNR: break; /* nxt was set at the RNR NAK */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
-        req->restarted = false; /* the response to the last restart was lost */
+        req->restarted = false; /* the response to the latest go-back was lost */
         rnic_requester_retry(req);
         break;
     }
@@ -274,10 +275,10 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
  */
 
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
- * receive WQE needs a credit. One message more may send its first packet, with AckReq, and
- * continues after the ACK. With nothing in flight one message may always do so, so that a wrong MSN
- * cannot stop the queue forever. Packets sent before credits were limited are retransmitted without
- * a credit (R153). */
+ * receive WQE needs a credit. Without a credit, one message may send its first packet, with AckReq,
+ * and continues after the ACK. The same holds for one message if nothing is in flight, so that a
+ * wrong MSN cannot block the queue. Packets sent before credits were limited are retransmitted
+ * without a credit (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;
@@ -335,7 +336,7 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* Reports the packet before nxt, of the WQE at cur, to ops->step(). */
+/* Reports the packet before position nxt, of the WQE at cur, to ops->step(). */
 static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
                                bool again, bool first)
 {
@@ -371,7 +372,8 @@ bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uin
     if (req->max < req->nxt)
         req->max = req->nxt;
     if (req->attr.svc == ROCE_SVC_UC) {
-        rnic_requester_answered(req, req->nxt); /* R167 */
+        rnic_requester_answered(req, req->nxt); /* a UC packet counts as acknowledged when it is
+                                                 * sent (R167) */
         execute_local_wqes(req);
     } else {
         rnic_retry_arm(&req->retry, now);

@@ -40,19 +40,19 @@
 #include "transport/sq.h"
 #include "wire/pkt.h"
 
-/* Maximum of unacknowledged positions: half of the PSN space, so that old and new PSNs differ
- * (R060). Only READs come near it, because a READ request is one packet. */
+/* Maximum number of unacknowledged positions: half of the PSN space, so that old and new PSNs are
+ * distinguishable (R060). Only READs approach the limit, because a READ request is one packet. */
 #define RNIC_PSN_SPAN (UINT64_C(1) << 23)
 
-/* Default maximum of unacknowledged SEND and WRITE packets: 1 MiB at a path MTU of 4096. This is
- * more than a local path holds in flight, and limits what an overloaded receiver can lose. */
+/* Default maximum of unacknowledged SEND and WRITE packets: 1 MiB at a path MTU of 4096. This
+ * exceeds the packets in flight on a local path, and limits the loss at an overloaded receiver. */
 #define RNIC_WINDOW 256u
 
-/* Maximum distance of two packets with AckReq: a quarter of the window, so that the window never
- * runs empty. */
+/* Maximum distance between two packets with AckReq: a quarter of the window, so that ACKs arrive
+ * before the window is used up. */
 #define RNIC_ACK_EVERY 64u
 
-/* Whether a request packet can be sent now, or the reason why not. */
+/* Result of the check whether a request packet can be sent now: OPEN, or the obstacle. */
 #define RNIC_REQ_GATES(X)                                                                          \
     X(OPEN, "a packet can be sent")                                                                \
     X(STOPPED, "not in a state to send")                                                           \
@@ -74,50 +74,53 @@ enum rnic_req_gate {
 
 /* Attributes of a QP in RTS. */
 struct rnic_requester_attr {
-    enum roce_svc svc; /* RC, UC or XRC */
+    enum roce_svc svc; /* service: RC, UC or XRC */
     uint32_t path_mtu; /* path MTU, bytes */
     uint32_t dest_qpn;
     uint16_t pkey;
     uint32_t qpn;          /* UD, GSI: own QPN, sent in the DETH (R169) */
     uint32_t qkey;         /* UD, GSI: Q_Key of the QP (R169) */
     roce_psn sq_psn;       /* PSN of the first request */
-    uint8_t max_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX (R130) */
-    uint8_t timeout;       /* ACK timeout code 0..31 (R149) */
-    uint8_t retry_cnt;     /* 0..7 (R154) */
-    uint8_t rnr_retry;     /* 0..7 (R157) */
+    uint8_t max_rd_atomic; /* maximum number of outstanding READs and atomics, 0..RNIC_RD_ATOMIC_MAX
+                            * (R130) */
+    uint8_t timeout;       /* local ACK timeout code, 0..31 (R149) */
+    uint8_t retry_cnt;     /* retry count, 0..7 (R154) */
+    uint8_t rnr_retry;     /* RNR retry count, 0..7 (R157) */
 };
 
-#define RNIC_WQE_NUMBER 0x80000000u /* set in all WQE numbers that the device sees */
+#define RNIC_WQE_NUMBER 0x80000000u /* bit that is set in all WQE numbers passed to the device */
 
 struct rnic_requester {
     const struct rnic_transport_ops *ops;
-    void *qp; /* context for ops */
+    void *qp; /* context for the functions in ops */
     struct rnic_transport_counters *counters;
     struct rnic_requester_attr attr;
-    uint32_t window; /* maximum of unacknowledged SEND and WRITE packets; the device sets it before
-                        the start */
-    uint32_t lsn;    /* while `limited`: last SSN that credits allow (R135), 24 bit */
+    uint32_t window; /* maximum number of unacknowledged SEND and WRITE packets; the device sets it
+                      * before the start */
+    uint32_t lsn;    /* last SSN that credits allow (R135), 24 bit; valid while `limited` */
     struct rnic_retry retry;
 
     rnic_pos una; /* oldest unacknowledged position */
-    rnic_pos nxt; /* position to send next, una <= nxt <= max */
-    rnic_pos max; /* position after the last one ever sent */
+    rnic_pos nxt; /* position of the next packet to send, una <= nxt <= max */
+    rnic_pos max; /* position after the last packet ever sent */
 
     /* Response packet being processed, for the steps of completer.c. */
     rnic_pos response_pos;
     uint64_t response_time;
 
-    /* Count over the WQEs from sq.head up to, but without, cur: */
+    /* Counters of the WQEs from sq.head up to, but without, cur. */
     rnic_pos fetch_psns; /* unacknowledged positions of READs, which the window does not count */
-    uint32_t fetch_cnt;  /* READs, atomics, FLUSH and ATOMIC WRITE */
+    uint32_t fetch_cnt;  /* number of READs, atomics, FLUSH and ATOMIC WRITE */
 
     struct rnic_sq sq;
-    uint32_t cur; /* WQE of position nxt, or the next WQE; sq.tail if there is none */
+    uint32_t
+        cur; /* index of the WQE at position nxt, or of the next WQE; sq.tail if there is none */
     bool started;
     bool draining;  /* the QP is in SQD */
-    bool watched;   /* ops->step() is called for each step; the device may change it at any time */
+    bool watched;   /* ops->step() is called for each step of a WQE; the device may change this flag
+                     * at any time */
     bool restarted; /* the requester already went back for a NAK or implied NAK at una (R161) */
-    bool limited;   /* the responder sends credits */
+    bool limited;   /* the responder sends credits, which limit the requester */
     bool ignore_credits; /* credits are ignored; the device sets it before the start */
 };
 
@@ -127,34 +130,36 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline);
 
-/* Frees the queue; a zeroed requester is allowed. */
+/* Frees the send queue; a zeroed requester is allowed. */
 void rnic_requester_free(struct rnic_requester *req);
 
-/* Starts a connection; the queue is empty. The caller has checked the ranges of *attr. */
+/* Starts a connection; the send queue must be empty. The caller has checked the ranges of *attr. */
 void rnic_requester_start(struct rnic_requester *req, const struct rnic_requester_attr *attr);
 
-/* Resets the connection; WQEs are dropped without completions (R190). */
+/* Resets the connection and drops all WQEs without completions (R190). */
 void rnic_requester_reset(struct rnic_requester *req);
 
 /* Stops the requester and completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). */
 void rnic_requester_flush(struct rnic_requester *req);
 
-/* Moves from SQE to RTS: sending continues with the next PSN. The queue is empty. */
+/* Moves from SQE to RTS: sending continues with the next PSN. The send queue must be empty. */
 void rnic_requester_resume(struct rnic_requester *req);
 
-/* Enters or leaves SQD: while draining no message is begun (R191). A local operation that waited
- * for the end of draining is executed before this returns; ops->failed() may be called. */
+/* Enters or leaves SQD. While draining, the requester begins no new message (R191). A local
+ * operation that waited for the end of draining is executed before this returns; ops->failed() may
+ * be called. */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
-/* Returns whether the QP is draining, and every message that was begun is complete. */
+/* Returns whether the QP is draining and every message already begun is complete. */
 bool rnic_requester_drained(const struct rnic_requester *req);
 
-/* Posts a request, as rnic_sq_post(). INVALID also for an operation that the service does not have.
- * A local operation that need not wait is executed and completed at once; ops->failed() may be
- * called. */
+/* Posts a request, as rnic_sq_post(). Returns INVALID also for an operation that the service does
+ * not support. A local operation that need not wait is executed and completed at once;
+ * ops->failed() may be called. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Returns whether rnic_requester_post() would not return INVALID. */
+/* Returns whether rnic_requester_post() would accept a valid queue entry, that is, not return
+ * INVALID. */
 bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);
@@ -165,20 +170,21 @@ static inline bool rnic_requester_ready(const struct rnic_requester *req)
     return rnic_requester_gate(req) == RNIC_REQ_OPEN;
 }
 
-/* Returns whether the next packet is a whole WRITE without immediate data that was never sent
- * before, so that the peer's program gets no completion for it. */
+/* Returns whether the next packet is a complete WRITE without immediate data, sent for the first
+ * time. The peer's program gets no completion for such a WRITE. */
 bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 
 /* Builds the next request packet: fills in *pkt from the BTH on and returns true, or returns false
- * if none can be sent. The envelope in *pkt does not change. The payload points into registered
- * memory, the queue, or `scratch` (path MTU bytes); the caller copies it before any other call. */
+ * if no packet can be sent. The envelope in *pkt does not change. The payload points into
+ * registered memory, the queue, or `scratch` (path MTU bytes); the caller copies it before any
+ * other call. */
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
                            uint64_t now);
 
-/* Handles the timer if it is due, at req->retry.deadline. */
+/* Handles the expiry of the timer if req->retry.deadline has passed. */
 void rnic_requester_expire(struct rnic_requester *req, uint64_t now);
 
-/* Returns the PSN of the next request that was never sent. */
+/* Returns the PSN of the next new request. */
 static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
 {
     return rnic_pos_psn(req->attr.sq_psn, req->max);
@@ -187,17 +193,17 @@ static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
 /* ---- for completer.c ---------------------------------------------------------------------------
  */
 
-/* Go-back-N: sending continues at una (R152). */
+/* Starts a go-back-N: the next packet sent is the one at una (R152). */
 void rnic_requester_go_back(struct rnic_requester *req);
 
-/* Uses one retry after a timeout, a sequence NAK or an implied NAK: goes back to una, or fails the
+/* Uses one retry after a timeout, a sequence NAK or an implied NAK. Goes back to una, or fails the
  * oldest WQE if no retry is left (R154). */
 void rnic_requester_retry(struct rnic_requester *req);
 
-/* Acknowledges the oldest WQE up to `pos`; it completes when `pos` is its end (R138). */
+/* Acknowledges the oldest WQE up to `pos`. The WQE completes if `pos` is its end (R138). */
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
 
-/* Reports a step of the WQE with this index to ops->step(), if the requester is watched. */
+/* Reports a step of the WQE with index `idx` to ops->step(), if the requester is watched. */
 static inline void rnic_requester_report_step(const struct rnic_requester *req, uint32_t idx,
                                               enum rnic_wr_step step)
 {
@@ -205,13 +211,14 @@ static inline void rnic_requester_report_step(const struct rnic_requester *req, 
         req->ops->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
 }
 
-/* Completes the oldest WQE. An unsignaled WQE gets a completion only for an error (R198). */
+/* Completes the oldest WQE. An unsignaled WQE writes a completion only for an error (R198). */
 void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status);
 
 /* Completes the oldest WQE with `status` and stops the requester (R146, R189). */
 void rnic_requester_fail(struct rnic_requester *req, enum rnic_wc_status status);
 
-/* Executes local operations that waited for a response, and updates the ACK timer (R151). */
+/* Executes local operations that waited for a response, and restarts or stops the ACK timer (R151).
+ */
 void rnic_requester_after_response(struct rnic_requester *req, uint64_t now);
 
 #endif

@@ -6,9 +6,10 @@
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 
-#define ATOMIC_LEN 8u /* bytes of an atomic operand (R120) */
+#define ATOMIC_LEN 8u /* length of an atomic operand, bytes (R120) */
 
-/* Runs one step and returns the next one. A switch, so that the compiler can inline the steps. */
+/* Runs one step of the responder and returns the next step. A switch lets the compiler inline the
+ * steps. */
 static enum rnic_resp_step run_step(enum rnic_resp_step step, struct rnic_responder *resp,
                                     const struct roce_pkt *pkt)
 {
@@ -34,8 +35,8 @@ bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transpor
     return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
 }
 
-/* Returns the WQE of a message that will not end without a completion (R190), so that an SRQ has
- * room for another. */
+/* Returns the WQE of an aborted message to its queue without a completion (R190), so that an SRQ
+ * has room for another WQE. */
 static void return_open_wqe(struct rnic_responder *resp)
 {
     if (resp->msg.wqe)
@@ -108,7 +109,7 @@ void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *
     resp->recv_queue = &resp->rq;
 }
 
-/* Repeats the newest ACK with the new credits (9.7.7.2). */
+/* Repeats the newest ACK with the new number of credits (9.7.7.2). */
 void rnic_responder_posted(struct rnic_responder *resp)
 {
     bool idle = !rnic_responder_ready(resp);
@@ -127,7 +128,7 @@ enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const stru
     enum rnic_resp_step step = RNIC_RESP_CHECK_PSN;
     enum rnic_resp_step last;
 
-    assert(pkt->op->svc == resp->attr.svc); /* the device dispatches by service (R030) */
+    assert(pkt->op->svc == resp->attr.svc); /* the device selects the transport by service (R030) */
     if (resp->failed)
         return RNIC_RESP_DROP;
     do {
@@ -166,12 +167,12 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)
-        resp->gap_end = 0; /* the recorded gap is an older one */
+        resp->gap_end = 0; /* the recorded gap is older than this one */
     if (resp->gap_end <= pos)
         resp->gap_end = pos + 1;
 }
 
-/* Compares the PSN with the expected one (9.7.3; R061). */
+/* Compares the PSN with the expected PSN (9.7.3; R061). */
 enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -188,7 +189,7 @@ enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struc
         return resp->nak == RNIC_NAK_NONE || RNIC_FAULT(NAK_EACH) ? RNIC_RESP_NAK_PSN_SEQ
                                                                   : RNIC_RESP_DROP;
     }
-    resp->nak = RNIC_NAK_NONE; /* R068 */
+    resp->nak = RNIC_NAK_NONE; /* the expected PSN ends the NAK state (R068) */
     return RNIC_RESP_CHECK_OP_SEQ;
 }
 
@@ -203,7 +204,7 @@ enum rnic_resp_step rnic_resp_check_op_seq(struct rnic_responder *resp, const st
     return RNIC_RESP_CHECK_OP_VALID;
 }
 
-/* Returns the rights that a FLUSH needs of the QP and of the memory (A19). */
+/* Returns the access rights that a FLUSH needs on the QP and on the memory (A19). */
 static unsigned flush_access(const struct roce_pkt *pkt)
 {
     unsigned access = 0;
@@ -215,14 +216,15 @@ static unsigned flush_access(const struct roce_pkt *pkt)
     return access;
 }
 
-/* Returns whether a request uses a responder resource, from which it is answered (R101; A19). */
+/* Returns whether a request uses a responder resource, which stores its response for duplicates
+ * (R101; A19). */
 static bool takes_resource(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_READ || op->kind == ROCE_KIND_FLUSH ||
            op->kind == ROCE_KIND_ATOMIC_WRITE || roce_opcode_is_atomic(op);
 }
 
-/* Checks that the device has the operation (R031, R126) and the QP allows it (9.7.4.1.3; R075,
+/* Checks that the device supports the operation (R031, R126) and the QP allows it (9.7.4.1.3; R075,
  * R121). */
 enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
@@ -239,7 +241,7 @@ enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
     case ROCE_KIND_FLUSH:
         if (pkt->feth.plt == 0 || (pkt->feth.plt & ~(RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT)) ||
             (pkt->feth.sel != RNIC_FLUSH_RANGE && pkt->feth.sel != RNIC_FLUSH_MR))
-            return RNIC_RESP_NAK_INVALID_REQ; /* reserved values */
+            return RNIC_RESP_NAK_INVALID_REQ; /* the FETH has reserved values */
         needed = flush_access(pkt);
         break;
     default: return RNIC_RESP_NAK_INVALID_REQ;
@@ -249,22 +251,23 @@ enum rnic_resp_step rnic_resp_check_op_valid(struct rnic_responder *resp,
     return resp->attr.svc == ROCE_SVC_XRC ? RNIC_RESP_CHECK_SRQ : RNIC_RESP_CHECK_RESOURCE;
 }
 
-/* Checks that the SRQ exists in the XRC domain of this QP, and does not change within a message
- * (Annex A14, R180). */
+/* Checks that the SRQ exists in the XRC domain of the QP, and that all packets of a message name
+ * one SRQ (Annex A14, R180). */
 enum rnic_resp_step rnic_resp_check_srq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_rq *rq = resp->ops->srq(resp->qp, pkt->xrceth.srqn);
 
     if (!rq || (resp->msg.open && pkt->xrceth.srqn != resp->msg.srqn))
         return RNIC_RESP_NAK_XRCETH;
-    assert(!resp->msg.wqe || resp->recv_queue == rq); /* only an open message has a WQE */
+    assert(!resp->msg.wqe || resp->recv_queue == rq); /* only an open message has a receive WQE */
     resp->recv_queue = rq;
     resp->srqn = pkt->xrceth.srqn;
     return RNIC_RESP_CHECK_RESOURCE;
 }
 
-/* Checks for a responder resource for READ and atomics (9.7.4.1.4; R076). Takes a receive WQE for
- * the first packet of a SEND (R093) and for the packet with immediate of a WRITE (R094). */
+/* Checks that a responder resource is available for READ and atomics (9.7.4.1.4; R076). Removes a
+ * receive WQE from its queue for the first packet of a SEND (R093), or for a WRITE packet with
+ * immediate (R094). */
 enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -273,7 +276,7 @@ enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
                                                    : RNIC_RESP_NAK_INVALID_REQ;
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
         resp->msg.wqe = rnic_rq_take(resp->recv_queue);
-        if (!resp->msg.wqe) /* R093, R094, R098 */
+        if (!resp->msg.wqe) /* no receive WQE is posted (R093, R094, R098) */
             return resp->recv_queue->broken ? RNIC_RESP_NAK_OPERATIONAL : RNIC_RESP_NAK_RNR;
     }
     return RNIC_RESP_CHECK_LENGTH;
@@ -297,21 +300,24 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
         break;
     case ROCE_KIND_READ:
         if (pkt->reth.dma_len > RNIC_MESSAGE_MAX)
-            return RNIC_RESP_NAK_INVALID_REQ; /* R081 */
+            return RNIC_RESP_NAK_INVALID_REQ; /* the DMA length exceeds the maximum message length
+                                               * (R081) */
         break;
     case ROCE_KIND_ATOMIC_WRITE:
         if (pkt->payload_len != ATOMIC_LEN || pkt->reth.dma_len != ATOMIC_LEN ||
             pkt->reth.va % ATOMIC_LEN != 0)
-            return RNIC_RESP_NAK_INVALID_REQ; /* R126; oA19-28 */
+            return RNIC_RESP_NAK_INVALID_REQ; /* an ATOMIC WRITE has a wrong length (R126; oA19-28)
+                                               */
         break;
     case ROCE_KIND_FLUSH:
         if (pkt->payload_len != 0 ||
             (pkt->feth.sel == RNIC_FLUSH_RANGE && pkt->reth.dma_len > RNIC_MESSAGE_MAX))
-            return RNIC_RESP_NAK_INVALID_REQ; /* R126; R081 */
+            return RNIC_RESP_NAK_INVALID_REQ; /* a FLUSH range exceeds the maximum length (R126;
+                                               * R081) */
         break;
     default:
         if (pkt->atomiceth.va % ATOMIC_LEN != 0 && !RNIC_FAULT(ATOMIC_UNALIGNED))
-            return RNIC_RESP_NAK_INVALID_REQ; /* R120 */
+            return RNIC_RESP_NAK_INVALID_REQ; /* the address of an atomic is not aligned (R120) */
         break;
     }
     return RNIC_RESP_CHECK_RKEY;
@@ -343,7 +349,7 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
     case ROCE_KIND_FLUSH:
         access = flush_access(pkt);
         next = RNIC_RESP_EXECUTE_FLUSH;
-        /* The key is checked even without a range. */
+        /* A FLUSH of the whole region or of length 0 has no range, but its R_Key is checked. */
         if (pkt->feth.sel == RNIC_FLUSH_MR || range.len == 0)
             return resp->ops->check_whole_mr(resp->qp, range.rkey, access) == RNIC_MEM_OK
                        ? next
@@ -372,7 +378,7 @@ enum rnic_resp_step rnic_resp_execute_send(struct rnic_responder *resp, const st
         return RNIC_RESP_ADVANCE;
     if (rnic_scatter_put(&msg->at, msg->wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) !=
         RNIC_MEM_OK)
-        return RNIC_RESP_NAK_OPERATIONAL; /* R090 */
+        return RNIC_RESP_NAK_OPERATIONAL; /* the local memory may not be written (R090) */
     msg->len += pkt->payload_len;
     resp->counters->rx_send_requests++;
     return roce_opcode_has(pkt->op, ROCE_HDR_IETH) ? RNIC_RESP_INVALIDATE : RNIC_RESP_ADVANCE;
@@ -390,8 +396,8 @@ enum rnic_resp_step rnic_resp_execute_write(struct rnic_responder *resp, const s
     return RNIC_RESP_ADVANCE;
 }
 
-/* Assigns a responder resource. The data is read when each response packet is built (R063, R086,
- * R208). */
+/* Assigns a responder resource to a READ. The data is read later, when each response packet is
+ * built (R063, R086, R208). */
 enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -409,7 +415,7 @@ enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const st
 
 /* Executes compare and swap, or fetch and add modulo 2^64 (9.4.5; R122). The device processes one
  * packet at a time, so atomics of its QPs do not overlap (R123). Operands in memory are in host
- * order. */
+ * byte order. */
 enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -431,7 +437,7 @@ enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
     return RNIC_RESP_ADVANCE;
 }
 
-/* Writes eight bytes in one store (A19). */
+/* Executes an ATOMIC WRITE: writes eight bytes in one store (A19). */
 enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
                                                    const struct roce_pkt *pkt)
 {
@@ -442,15 +448,15 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
     memcpy(&value, pkt->payload, sizeof(value));
     if ((uintptr_t)resp->mem % sizeof(value) == 0)
         __atomic_store_n((uint64_t *)(void *)resp->mem, value, __ATOMIC_RELEASE);
-    else /* the iova is aligned, the memory is not */
+    else /* the iova is aligned, but the memory address is not */
         memcpy(resp->mem, &value, sizeof(value));
     resp->counters->rx_atomic_write_requests++;
     return RNIC_RESP_ADVANCE;
 }
 
 /* Executes FLUSH (A19). Earlier requests were executed by stores of this processor, so a fence
- * before the response is enough. The owner of the memory vouched for persistence when granting the
- * right. */
+ * before the response is sufficient. The owner of the memory guaranteed persistence by granting the
+ * FLUSH right. */
 enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -461,7 +467,7 @@ enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const s
     return RNIC_RESP_ADVANCE;
 }
 
-/* Invalidates the key before the completion is written (R203). */
+/* Invalidates the key of a SEND with Invalidate, before the completion is written (R203). */
 enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (!RNIC_FAULT(INVALIDATE) && !resp->ops->invalidate(resp->qp, pkt->ieth.rkey))
@@ -469,7 +475,8 @@ enum rnic_resp_step rnic_resp_invalidate(struct rnic_responder *resp, const stru
     return RNIC_RESP_ADVANCE;
 }
 
-/* Advances the ePSN after execution, and the MSN at the end of a message (R058, R059, R102). */
+/* Advances the expected PSN after execution, and the MSN at the end of a message (R058, R059,
+ * R102). */
 enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     rnic_pos pos = resp->epos;
@@ -478,7 +485,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
         pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, resp->attr.path_mtu) : 1;
     if (RNIC_FAULT(READ_SPAN) && pkt->op->kind == ROCE_KIND_READ)
         resp->epos = pos + 1;
-    if (RNIC_FAULT(GAP_TAKEN)) /* continue at the PSN of the packet */
+    if (RNIC_FAULT(GAP_TAKEN)) /* injected fault: continue at the PSN of the packet */
         resp->epos += (rnic_pos)roce_psn_diff(
             roce_pkt_psn(pkt), roce_psn_add(resp->attr.rq_psn, (int32_t)(pos & ROCE_PSN_MASK)));
     if (RNIC_FAULT(MSN_PACKET) && !roce_opcode_ends(pkt->op))
@@ -490,7 +497,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
     if (takes_resource(pkt->op)) {
-        /* The response is the acknowledgement, with or without AckReq (R101). */
+        /* The response acknowledges the request, with or without AckReq (R101). */
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
 
@@ -510,7 +517,8 @@ enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct
     return RNIC_RESP_ACKNOWLEDGE;
 }
 
-/* Queues an ACK only for AckReq, which is always allowed (9.7.5.1; R099). */
+/* Queues an ACK if the request has AckReq. An ACK only for AckReq is always allowed (9.7.5.1;
+ * R099). */
 enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))

@@ -40,7 +40,7 @@
 #include "transport/message.h"
 #include "transport/response_queue.h"
 
-/* Steps of a good request in their order, then of duplicates, then of failures. */
+/* Steps of a valid request in their order, then of duplicates, then of failures. */
 #define RNIC_RESP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_OP_SEQ, check_op_seq)                                                                  \
@@ -80,82 +80,86 @@ enum rnic_resp_step {
         RNIC_RESP_DONE
 };
 
-/* NAK for a gap or for a missing receive WQE that is queued or was sent last. There is no other NAK
- * until the expected PSN arrives (R068, R070). */
+/* NAK for a gap or for a missing receive WQE that is queued or was sent last. The responder sends
+ * no other NAK until the expected PSN arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* Attributes of a QP in RTR. */
 struct rnic_responder_attr {
-    enum roce_svc svc; /* RC, UC or XRC */
+    enum roce_svc svc; /* service: RC, UC or XRC */
     bool credits;      /* ACKs carry the number of free receive WQEs (R106, R107); RC only */
-    unsigned access;   /* enum rnic_access: what the peer may do (R075) */
+    unsigned access;   /* enum rnic_access: operations that the peer may execute (R075) */
     uint32_t path_mtu; /* path MTU, bytes */
     uint32_t dest_qpn; /* QPN of the peer, sent in every response (R043) */
     uint16_t pkey;     /* P_Key of the responses (R045) */
     uint32_t qkey;     /* UD, GSI: Q_Key (R170) */
     roce_psn rq_psn;   /* PSN of the first request */
     uint32_t rq_msn;   /* MSN before the first request, 24 bit */
-    uint8_t max_dest_rd_atomic; /* 0..RNIC_RD_ATOMIC_MAX */
-    uint8_t min_rnr_timer;      /* RNR timer code 0..31 (R097) */
+    uint8_t max_dest_rd_atomic; /* maximum number of responder resources, 0..RNIC_RD_ATOMIC_MAX */
+    uint8_t min_rnr_timer;      /* minimum RNR timer code, 0..31 (R097) */
 };
 
 struct rnic_responder {
     const struct rnic_transport_ops *ops;
-    void *qp; /* context for ops */
+    void *qp; /* context for the functions in ops */
     struct rnic_transport_counters *counters;
     struct rnic_responder_attr attr;
 
-    rnic_pos epos;    /* position of the expected PSN (ePSN) */
-    rnic_pos gap_end; /* position after the farthest request dropped since the sequence NAK, or 0 */
-    uint32_t msn;     /* messages completed (MSN), 24 bit (R102) */
+    rnic_pos epos; /* position of the expected PSN (ePSN) */
+    rnic_pos
+        gap_end;  /* position after the last request dropped since the sequence NAK; 0 if none */
+    uint32_t msn; /* messages completed (MSN), 24 bit (R102) */
     enum rnic_nak_state nak;
-    bool failed;            /* a fatal NAK is queued or was sent: nothing is executed any more */
-    bool sent_zero_credits; /* the last ACK said that there is no receive WQE (R134) */
-    uint32_t srqn;          /* XRC: SRQ of the request being processed, whose keys it uses */
-    uint8_t *mem;           /* memory of the request being processed; set by CHECK_RKEY */
-    struct rnic_rq *recv_queue; /* queue that supplies receive WQEs: &rq or that of an SRQ */
+    bool failed;            /* a fatal NAK is queued or was sent: the responder executes no more
+                             * requests */
+    bool sent_zero_credits; /* the last ACK reported zero credits (R134) */
+    uint32_t srqn;          /* XRC: SRQ number of the current request; the SRQ's protection domain
+                             * applies */
+    uint8_t *mem;           /* memory of the current request; set by CHECK_RKEY */
+    struct rnic_rq *recv_queue; /* queue that supplies receive WQEs: &rq or the queue of an SRQ */
     struct rnic_message msg;
     struct rnic_rq rq;
 
-    /* At the end, because a WRITE or SEND uses only the first cache line of each. */
+    /* Last members of the struct, because a WRITE or SEND uses only the first cache line of each.
+     */
     struct rnic_response_queue responses;
     struct rnic_respres_ring resources;
 };
 
-/* Initializes a stopped responder. `counters`, `ops` and `shared` must outlive it. With `shared`
- * NULL it has its own receive queue, with the limits of rnic_rq_init(). Returns false without
- * memory. */
+/* Initializes a stopped responder. `counters`, `ops` and `shared` must outlive the responder. If
+ * `shared` is NULL, it has its own receive queue, with the limits of rnic_rq_init(). Returns false
+ * without memory. */
 bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transport_ops *ops,
                          void *qp, struct rnic_transport_counters *counters, struct rnic_rq *shared,
                          uint32_t max_recv_wr, uint32_t max_recv_sge);
 
-/* Frees the queue; a zeroed responder is allowed. */
+/* Frees the receive queue; a zeroed responder is allowed. */
 void rnic_responder_free(struct rnic_responder *resp);
 
-/* Starts a connection; posted receive WQEs stay. The caller has checked the ranges of *attr. */
+/* Starts a connection and keeps posted receive WQEs. The caller has checked the ranges of *attr. */
 void rnic_responder_start(struct rnic_responder *resp, const struct rnic_responder_attr *attr);
 
-/* Resets the connection and drops queued responses; receive WQEs are freed without completions
- * (R190). */
+/* Resets the connection, drops queued responses and frees receive WQEs without completions (R190).
+ */
 void rnic_responder_reset(struct rnic_responder *resp);
 
-/* Drops queued responses: a modify-QP call moved the QP to the error state. */
+/* Drops queued responses, because a modify-QP call moved the QP to the error state. */
 void rnic_responder_stop(struct rnic_responder *resp);
 
-/* Completes the receive WQE of the current message, resp->msg.wqe, and frees it. */
+/* Completes and frees the receive WQE of the current message, resp->msg.wqe. */
 void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc);
 
-/* Completes all receive WQEs with WR_FLUSH_ERR, that of the current message first (R189). WQEs in
- * an SRQ do not belong to this QP. */
+/* Completes all receive WQEs with WR_FLUSH_ERR, starting with the one of the current message
+ * (R189). WQEs in an SRQ do not belong to this QP. */
 void rnic_responder_flush(struct rnic_responder *resp);
 
-/* Handles a posted receive WQE: if the last ACK had zero credits, queues a new ACK (R134). */
+/* Queues a new ACK after a receive WQE was posted, if the last ACK had zero credits (R134). */
 void rnic_responder_posted(struct rnic_responder *resp);
 
-/* Drops the WQE of a message in progress, because the SRQ of `shared` is destroyed. */
+/* Drops the receive WQE of a message in progress, because the SRQ `shared` is destroyed. */
 void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *shared);
 
-/* Processes a request packet of the RC or XRC service. The caller has checked its form, ICRC,
+/* Processes a request packet of the RC or XRC service. The caller has checked its format, ICRC,
  * addresses, P_Key and the QP state; the payload is complete. For UC see uc.h. Returns the last
  * step. ops->ready() is called when the first response is queued. */
 enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
@@ -171,7 +175,7 @@ static inline bool rnic_responder_ready(const struct rnic_responder *resp)
     return resp->responses.cnt != 0;
 }
 
-/* Returns the expected PSN. */
+/* Returns the expected PSN of the next request. */
 static inline roce_psn rnic_responder_epsn(const struct rnic_responder *resp)
 {
     return roce_psn_add(resp->attr.rq_psn, (int32_t)(resp->epos & ROCE_PSN_MASK));

@@ -13,7 +13,8 @@ static bool is_aeth(const struct rnic_queued_response *response)
 static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
                          struct rnic_queued_response response)
 {
-    /* No two acknowledgements are adjacent, and each resource is queued once. */
+    /* The queue has room: two acknowledgements are never adjacent, and each resource is queued
+     * once. */
     assert(queue->cnt < RNIC_RESPONSE_QUEUE_MAX);
     memmove(&queue->entry[idx + 1], &queue->entry[idx], (queue->cnt - idx) * sizeof(response));
     queue->entry[idx] = response;
@@ -52,7 +53,8 @@ static void cancel_resource(struct rnic_response_queue *queue, uint8_t res)
         if (queue->entry[i].res != res)
             continue;
         erase_entry(queue, i);
-        /* Two acknowledgements are adjacent now: the later one is enough. */
+        /* Two acknowledgements are now adjacent. The later one acknowledges all requests of the
+         * earlier one. */
         if (i > 0 && i < queue->cnt && is_aeth(&queue->entry[i - 1]) && is_aeth(&queue->entry[i]))
             erase_entry(queue, (uint8_t)(i - 1));
         return;
@@ -74,7 +76,7 @@ void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue)
 {
     struct rnic_queued_response *last = rnic_response_queue_last(queue);
 
-    if (last->pos == 0) { /* there is no request before it */
+    if (last->pos == 0) { /* no request precedes the NAK */
         queue->cnt--;
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Response queue: the responses that a responder has yet to send, in the order of the requests
- * (R077). A later ACK replaces an earlier one that was not sent, because it acknowledges more
- * (R064, R069). So the queue holds at most one entry for each responder resource, and one ACK or
- * NAK between two of them, however many requests arrive. */
+ * (R077). A later ACK replaces an unsent earlier ACK, because it acknowledges more requests (R064,
+ * R069). The queue has at most one entry for each responder resource, and one ACK or NAK between
+ * two of them, however many requests arrive. */
 #ifndef TRANSPORT_RESPONSE_QUEUE_H
 #define TRANSPORT_RESPONSE_QUEUE_H
 
@@ -13,15 +13,16 @@
 
 struct rnic_queued_response {
     rnic_pos
-        pos; /* ACK, NAK: position of its PSN; responder resource: position of the next packet */
-    uint32_t msn;     /* MSN, 24 bit (R102-R104) */
+        pos; /* ACK or NAK: position of its PSN; responder resource: position of the next packet */
+    uint32_t msn;     /* MSN of the response, 24 bit (R102-R104) */
     uint8_t syndrome; /* syndrome of an ACK or NAK */
     uint8_t res;      /* index of the responder resource, or RNIC_RESPONSE_AETH */
 };
 
 struct rnic_response_queue {
     uint8_t cnt;
-    struct rnic_queued_response entry[RNIC_RESPONSE_QUEUE_MAX]; /* entry[0] is sent next */
+    struct rnic_queued_response entry[RNIC_RESPONSE_QUEUE_MAX]; /* queued responses; entry[0] is
+                                                                 * sent next */
 };
 
 static inline struct rnic_queued_response *
@@ -36,23 +37,23 @@ rnic_response_queue_last(struct rnic_response_queue *queue)
     return queue->cnt ? &queue->entry[queue->cnt - 1] : NULL;
 }
 
-/* Returns whether the queue holds one ACK and nothing else. */
+/* Returns whether the queue contains exactly one ACK and no other response. */
 bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue);
 
-/* Queues an ACK or NAK for `pos`, unless a queued one covers it. */
+/* Queues an ACK or NAK for `pos`, unless a queued response already acknowledges `pos`. */
 void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos pos, uint8_t syndrome,
                                   uint32_t msn);
 
 /* Queues the response of resource `res` from `pos` on, before the responses of later requests
- * (R077). It replaces a queued response of the same resource. */
+ * (R077). Replaces a queued response of that resource. */
 void rnic_response_queue_put_resource(struct rnic_response_queue *queue, uint8_t res, rnic_pos pos,
                                       uint32_t msn);
 
-/* Turns the last entry, a NAK that is not needed any more, into the ACK of the requests before it
- * (R069). */
+/* Replaces the last entry, a NAK whose cause has ended, by an ACK of the requests before it (R069).
+ */
 void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue);
 
-/* Removes the first entry. */
+/* Removes the first entry of the queue. */
 void rnic_response_queue_pop(struct rnic_response_queue *queue);
 
 #endif

@@ -4,9 +4,9 @@
 #include "transport/fault.h"
 #include "wire/codes.h"
 
-/* Returns the syndrome of an ACK when it is sent: the number of free receive WQEs, rounded down to
- * a credit code (R107). It is "not valid" for a shared queue (R106, R181), or if credits are off.
- * An ACK with an earlier MSN reports fewer credits than there are, never more. */
+/* Returns the syndrome of an ACK at transmission: the number of free receive WQEs, rounded down to
+ * a credit code (R107). The code is "not valid" for a shared queue (R106, R181), or if credits are
+ * off. An ACK with an earlier MSN reports fewer credits than there are, never more. */
 static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;
@@ -18,14 +18,15 @@ static uint8_t ack_syndrome(struct rnic_responder *resp)
     return ROCE_SYNDROME_ACK | code;
 }
 
-/* The credits are set when it is sent. */
+/* Queues an ACK; its credits are set at transmission. */
 void rnic_responder_queue_ack(struct rnic_responder *resp)
 {
     rnic_response_queue_put_aeth(&resp->responses, resp->epos - 1,
                                  ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, resp->msn);
 }
 
-/* A NAK carries the expected PSN and so acknowledges all earlier requests (R069, R093). */
+/* Queues a NAK. A NAK carries the expected PSN and so acknowledges all earlier requests (R069,
+ * R093). */
 void rnic_responder_queue_nak(struct rnic_responder *resp, uint8_t syndrome)
 {
     rnic_response_queue_put_aeth(&resp->responses, resp->epos + RNIC_FAULT(NAK_NEXT_PSN), syndrome,
@@ -38,11 +39,11 @@ void rnic_responder_update_seq_nak(struct rnic_responder *resp)
 
     if (!last || last->res != RNIC_RESPONSE_AETH ||
         last->syndrome != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)) {
-        resp->gap_end = 0; /* the NAK was sent */
+        resp->gap_end = 0; /* the NAK was already sent, so it cannot change */
     } else if (resp->epos < resp->gap_end) {
         last->pos = resp->epos;
         last->msn = resp->msn;
-        resp->nak = RNIC_NAK_SEQ; /* no second NAK for this gap (R068) */
+        resp->nak = RNIC_NAK_SEQ; /* prevents a second NAK for this gap (R068) */
     } else {
         rnic_response_queue_nak_to_ack(&resp->responses);
         resp->gap_end = 0;
@@ -56,7 +57,7 @@ void rnic_responder_queue_resource(struct rnic_responder *resp, const struct rni
                                      resp->msn);
 }
 
-/* Fills in the fields that all responses share (R041, R043-R045, R179). */
+/* Fills in the header fields that all responses share (R041, R043-R045, R179). */
 static void begin_response(const struct rnic_responder *resp, struct roce_pkt *pkt, uint8_t opcode,
                            rnic_pos pos)
 {
@@ -99,8 +100,8 @@ static void put_aeth(struct rnic_responder *resp, struct roce_pkt *pkt,
     rnic_response_queue_pop(&resp->responses);
 }
 
-/* Builds an Atomic ACK (R122), or the READ response without data of FLUSH and ATOMIC WRITE (A19).
- */
+/* Builds an Atomic ACK (R122), or the READ response without data that answers FLUSH and ATOMIC
+ * WRITE (A19). */
 static void put_single_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                                 const struct rnic_queued_response *response,
                                 struct rnic_respres *res)
@@ -124,9 +125,9 @@ static uint8_t read_response_opcode(const struct rnic_respres *res, bool ends)
     return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
 }
 
-/* Builds the next packet of a READ response (R039, R063). Returns false if the key is not valid any
- * more (R208). A first response then becomes a NAK in place of that packet, which ends the
- * connection; a replay ends silently (R113, R117). */
+/* Builds the next packet of a READ response (R039, R063). Returns false if the R_Key is not valid
+ * any more (R208). A first response is then replaced by a NAK, which ends the connection. A
+ * replayed response ends without a NAK (R113, R117). */
 static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                               struct rnic_queued_response *response, struct rnic_respres *res)
 {
@@ -137,7 +138,7 @@ static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
 
     if (RNIC_FAULT(READ_FIRST_BYTES) || (RNIC_FAULT(READ_REPLAY_VA) && res->response_sent))
         va = res->va;
-    resp->srqn = res->srqn; /* SRQ of the request that is answered */
+    resp->srqn = res->srqn; /* SRQ number of the READ request being answered */
     if (len && resp->ops->translate(resp->qp, res->rkey, va, len, RNIC_ACCESS_REMOTE_READ, &src) !=
                    RNIC_MEM_OK) {
         rnic_pos pos = response->pos;
@@ -146,7 +147,7 @@ static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
         res->response_queued = false;
         rnic_response_queue_pop(&resp->responses);
         if (!res->response_sent) {
-            resp->responses.cnt = 0; /* later requests are not answered */
+            resp->responses.cnt = 0; /* drops the responses to later requests */
             rnic_response_queue_put_aeth(&resp->responses, pos,
                                          ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
             if (!resp->failed)
@@ -173,8 +174,8 @@ bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
 {
     struct rnic_queued_response *response;
 
-    /* Terminates: each iteration builds a packet or removes an entry, except once for the NAK in
-     * its place. */
+    /* The loop terminates: each iteration builds a packet or removes an entry. Only a NAK in place
+     * of an entry costs one more iteration. */
     while ((response = rnic_response_queue_first(&resp->responses)) != NULL) {
         struct rnic_respres *res;
 

@@ -7,26 +7,26 @@
 
 #include "transport/responder.h"
 
-/* Queues an ACK of everything executed so far. */
+/* Queues an ACK of all requests executed so far. */
 void rnic_responder_queue_ack(struct rnic_responder *resp);
 
-/* Queues a NAK of the expected request. */
+/* Queues a NAK at the expected PSN. */
 void rnic_responder_queue_nak(struct rnic_responder *resp, uint8_t syndrome);
 
-/* Updates a queued sequence NAK after the missing request was executed. The NAK then names the PSN
- * that is missing now (R067), or becomes an ACK if nothing is missing. A NAK that was sent is not
- * changed. */
+/* Updates a queued sequence NAK after the missing request was executed. The NAK then names the next
+ * missing PSN (R067), or becomes an ACK if no PSN is missing. A NAK that was sent is not changed.
+ */
 void rnic_responder_update_seq_nak(struct rnic_responder *resp);
 
 /* Queues the response of a responder resource, from `pos` on. */
 void rnic_responder_queue_resource(struct rnic_responder *resp, const struct rnic_respres *res,
                                    rnic_pos pos);
 
-/* Ends the connection with an asynchronous event. */
+/* Moves the QP to the error state and reports an asynchronous event. */
 void rnic_responder_fail(struct rnic_responder *resp, enum rnic_event_type event);
 
-/* Ends the connection because a request cannot be executed (R089, R090). The receive WQE of the
- * request completes with `status`; without one the program gets `event` (R088). */
+/* Moves the QP to the error state because a request cannot be executed (R089, R090). The receive
+ * WQE of the request completes with `status`; without a WQE, `event` is reported (R088). */
 void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_status status,
                                  enum rnic_event_type event);
 

@@ -14,61 +14,61 @@
 #include "wire/opcode.h"
 
 struct rnic_respres {
-    /* The request as first executed; a duplicate changes none of this (R111). */
-    rnic_pos pos; /* position of its first PSN */
+    /* Parameters of the request as first executed; a duplicate does not change them (R111). */
+    rnic_pos pos; /* position of the request's first PSN */
     union {
-        uint64_t va;   /* READ: address */
-        uint64_t orig; /* atomics: value before the operation (R114) */
+        uint64_t va;   /* READ: remote address */
+        uint64_t orig; /* atomic: value in memory before the operation (R114) */
     };
-    uint32_t cnt;  /* PSNs that the request consumed, >= 1 */
+    uint32_t cnt;  /* number of PSNs of the request, >= 1 */
     uint32_t len;  /* READ: length, bytes */
     uint32_t rkey; /* READ: R_Key */
-    uint32_t srqn; /* READ of XRC: SRQ number, whose keys it uses */
+    uint32_t srqn; /* XRC READ: SRQ number; the SRQ's protection domain applies */
 
     /* Progress of the queued response. Packet k of a READ is at va + k * path MTU. */
     uint32_t left; /* READ: bytes not sent yet */
     uint32_t next; /* READ: packets already sent, 0 <= next < cnt */
-    uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused */
+    uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused resource */
     bool response_queued;
-    bool response_sent;    /* the response was sent completely once: a queued one is a replay */
+    bool response_sent; /* the response was sent completely once: a queued response is a replay */
     bool response_started; /* READ: the next packet continues a response (Middle or Last) */
 };
 
 struct rnic_respres_ring {
     struct rnic_respres res[RNIC_RD_ATOMIC_MAX];
-    uint8_t max;  /* resources in use: max_dest_rd_atomic, 0..RNIC_RD_ATOMIC_MAX */
-    uint8_t next; /* index of the oldest resource, which is used next */
+    uint8_t max;  /* number of resources: max_dest_rd_atomic, 0..RNIC_RD_ATOMIC_MAX */
+    uint8_t next; /* index of the oldest resource, which the next READ or atomic uses */
 };
 
 /* Clears all resources and sets their number to `max`. */
 void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max);
 
-/* Changes the number of resources while no response is queued. The newest ones are kept. */
+/* Changes the number of resources while no response is queued. Keeps the newest resources. */
 void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
 
-/* Returns the resource for the next READ or atomic. Returns NULL when the peer exceeds its limit:
- * `max` first responses are not completely sent (R076). A queued replay of the returned resource is
- * dropped: a peer within its limit already has that response. */
+/* Returns the resource for the next READ or atomic, or NULL if the peer exceeds its limit: `max`
+ * first responses are not completely sent (R076). A queued replay of the returned resource is
+ * dropped, because a peer within its limit already received that response. */
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 
-/* Assigns that resource to a request, with its response queued from the first PSN on. The caller
+/* Assigns resource `res` to a request and queues its response from the first PSN on. The caller
  * sets address, length and value. */
 void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, enum roce_kind kind,
                       rnic_pos pos, uint32_t cnt);
 
-/* Returns the READ that a duplicate READ request at `pos` repeats: same R_Key, address advanced by
- * whole packets of `mtu` bytes, nothing beyond the original range (R111, R112). NULL if there is
- * none (R116). */
+/* Returns the READ that a duplicate READ request at `pos` repeats, or NULL (R116). A duplicate has
+ * the same R_Key, an address advanced by whole packets of `mtu` bytes, and no byte beyond the
+ * original range (R111, R112). */
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
                                        uint32_t len, uint32_t rkey, uint32_t mtu);
 
-/* Returns the atomic, FLUSH or ATOMIC WRITE of this position and kind, or NULL (R115). */
+/* Returns the atomic, FLUSH or ATOMIC WRITE with this position and kind, or NULL (R115). */
 struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_pos pos,
                                          enum roce_kind kind);
 
 /* Restarts a READ response of `len` bytes at `pos` (R112). Returns false if the first response is
- * still being sent and the request does not fit it: it starts after the packets sent, or ends
- * early. That response then continues. */
+ * still being sent and the duplicate starts after the packets already sent, or ends early. The
+ * first response then continues. */
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len);
 
 #endif

@@ -5,7 +5,7 @@
 #include "transport/fault.h"
 #include "wire/codes.h"
 
-#define TIMEOUT_CODE_MAX 31u /* 5-bit code */
+#define TIMEOUT_CODE_MAX 31u /* maximum of the 5-bit timeout code */
 
 _Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
 
@@ -58,7 +58,7 @@ void rnic_retry_arm(struct rnic_retry *retry, uint64_t now)
     retry->wait = RNIC_RETRY_ACK;
     retry->wait_code = retry->timeout;
     if (retry->double_timeout && retry->timeout < TIMEOUT_CODE_MAX)
-        retry->wait_code++; /* twice the time */
+        retry->wait_code++; /* doubles the timeout */
     retry->deadline = add_capped(now, retry->timeout_ns << (retry->wait_code - retry->timeout));
 }
 

@@ -18,7 +18,8 @@
 
 #define RNIC_RETRY_MAX 7u /* maximum of retry_cnt: 3 bits in the CM's REQ (R239) */
 #define RNIC_RNR_RETRY_FOREVER                                                                     \
-    7u /* rnr_retry only: no limit; a retry_cnt of 7 means seven retries (R154, R157) */
+    7u /* unlimited retries, for rnr_retry only; a retry_cnt of 7 means seven retries (R154, R157) \
+        */
 #define RNIC_RETRY_NEVER UINT64_MAX
 
 enum rnic_retry_wait {
@@ -31,46 +32,48 @@ struct rnic_retry {
     uint64_t timeout_ns; /* ACK timeout T, ns; RNIC_RETRY_NEVER for timeout code 0 (R149) */
     uint64_t deadline;   /* time of expiry, ns; RNIC_RETRY_NEVER while IDLE */
     enum rnic_retry_wait wait;
-    uint8_t wait_code;    /* timeout code or RNR timer code of the current wait */
+    uint8_t wait_code;    /* timeout code or RNR timer code of the running timer */
     uint8_t timeout;      /* ACK timeout code 0..31 */
-    uint8_t retry_cnt;    /* as configured, 0..7 */
-    uint8_t rnr_retry;    /* as configured, 0..7 */
+    uint8_t retry_cnt;    /* configured retry count, 0..7 */
+    uint8_t rnr_retry;    /* configured RNR retry count, 0..7 */
     uint8_t retries_left; /* retries left after timeout, sequence NAK or implied NAK (R154) */
     uint8_t rnr_left;     /* retries left after an RNR NAK, counted separately (R158) */
-    bool double_timeout;  /* the ACK timer expired since the last progress: wait 2T */
+    bool double_timeout; /* the ACK timer expired after the last progress: the next timeout is 2T */
 };
 
-/* Sets all counters to their maximum, without a timer. */
+/* Sets both retry counters to their configured maximum and starts no timer. */
 void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                      uint8_t rnr_retry);
 
-/* Changes the values during a connection: both counters are reset; a running timer continues. */
+/* Changes the timeout and retry counts during a connection. Both counters are reset; a running
+ * timer continues. */
 void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                        uint8_t rnr_retry);
 
 /* Handles a new acknowledgement: resets both counters (R155) and ends an RNR wait. */
 void rnic_retry_progress(struct rnic_retry *retry);
 
-/* Starts or restarts the ACK timer (R151), for T, or for 2T if it expired since the last progress.
- * Call it when a request was sent, or after progress while other requests are unacknowledged; not
- * during an RNR wait. */
+/* Starts or restarts the ACK timer (R151) for T, or for 2T if it expired after the last progress.
+ * Called when a request is sent, or after progress while requests are unacknowledged. Must not be
+ * called during an RNR wait. */
 void rnic_retry_arm(struct rnic_retry *retry, uint64_t now);
 
-/* Stops the ACK timer: nothing is unacknowledged (R151), or everything will be retransmitted. An
+/* Stops the ACK timer, because no request is unacknowledged (R151) or all will be retransmitted. An
  * RNR wait continues. */
 void rnic_retry_disarm(struct rnic_retry *retry);
 
 /* Stops any timer. */
 void rnic_retry_stop(struct rnic_retry *retry);
 
-/* Uses one retry. Returns false if none is left: the request failed (R154). */
+/* Uses one retry. Returns false if no retry is left, so that the request fails (R154). */
 bool rnic_retry_use_one(struct rnic_retry *retry);
 
-/* Handles an RNR NAK with this timer code: uses one RNR retry and starts the wait. Returns false if
- * no retry is left (R156, R157). */
+/* Handles an RNR NAK with timer code `code`: uses one RNR retry and starts the wait. Returns false
+ * if no RNR retry is left (R156, R157). */
 bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now);
 
-/* Returns the wait that ends at `now` and stops its timer; IDLE if none ends. */
+/* Returns the kind of wait that ends at `now` and stops its timer; returns IDLE if no wait has
+ * ended. */
 enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now);
 
 #endif

@@ -71,12 +71,12 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
-/* A WQE keeps its index in the larger block, so that its user can find it. */
+/* Keeps the index of each WQE in the larger block, so that rnic_rq_moved() can find taken WQEs. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
 
-    assert(!rq->external_block); /* only SRQs are resized, which have blocks of their own */
+    assert(!rq->external_block); /* only SRQs are resized, and an SRQ always has its own block */
     *old = NULL;
     if (max < rnic_rq_used(rq))
         return false;
@@ -154,14 +154,15 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
 
 void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 {
-    assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* this WQE is neither free nor posted */
+    assert(rq->free_cnt + rq->fifo_cnt < rq->cap); /* the returned WQE is neither free nor posted */
     rq->free[rq->free_cnt++] = (uint16_t)(((uint8_t *)wqe - rq->wqe) / rq->wqe_len);
 }
 
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->cap; i++)
-        rq->free[i] = (uint16_t)(rq->cap - 1 - i); /* the first WQE posted is the first in memory */
+        rq->free[i] =
+            (uint16_t)(rq->cap - 1 - i); /* makes the first posted WQE the first in memory */
     rq->free_cnt = rq->cap;
     rq->fifo_head = 0;
     rq->fifo_cnt = 0;
@@ -186,7 +187,7 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         }
         if (room > len)
             room = len;
-        /* addr + off may exceed 2^64 only for an SGE that fits no region: translate_recv() refuses
+        /* addr + off may exceed 2^64 only for an SGE outside every region: translate_recv() refuses
          * it. */
         mem = ops->translate_recv(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)

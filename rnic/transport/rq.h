@@ -10,26 +10,25 @@
 
 struct rnic_rwqe {
     uint64_t wr_id;
-    uint32_t
-        len; /* bytes of all SGEs; UINT32_MAX if they are more, because no message is that long */
+    uint32_t len; /* bytes of all SGEs, at most UINT32_MAX, because every message is shorter */
     uint32_t sge_cnt;
-    struct rnic_sge sge[]; /* max_sge entries */
+    struct rnic_sge sge[]; /* scatter list, max_sge entries */
 };
 
 struct rnic_rq {
-    uint8_t *wqe;   /* `cap` WQEs, each with its SGEs; one block together with `free` and `fifo` */
+    uint8_t *wqe; /* array of `cap` WQEs, each with its SGEs; in one block with `free` and `fifo` */
     uint16_t *free; /* stack: indices of free WQEs */
     uint16_t *fifo; /* ring: indices of posted WQEs */
     uint32_t wqe_len;
-    uint32_t cap; /* WQEs in the block */
+    uint32_t cap; /* number of WQEs in the block */
     uint32_t max; /* maximum of WQEs in use, <= cap */
     uint32_t max_sge;
     uint32_t free_cnt;
     uint32_t fifo_head;
     uint32_t fifo_cnt;
-    /* SRQ only: */
-    uint32_t limit; /* `low` is set when fewer WQEs than this are posted; 0: not armed (R196) */
-    bool low;       /* fewer WQEs than the limit were posted; the limit is disarmed */
+    /* SRQ limit (SRQ only). */
+    uint32_t limit;      /* SRQ limit: fewer posted WQEs set `low`; 0: not armed (R196) */
+    bool low;            /* fewer WQEs than the limit were posted; the limit is disarmed */
     bool external_block; /* the block belongs to the caller of rnic_rq_use_block() */
     bool broken;         /* the SRQ is in the error state: no WQE can be taken */
 };
@@ -38,7 +37,7 @@ struct rnic_rq {
  * without memory; *rq is then as after rnic_rq_free(). */
 bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge);
 
-/* Returns the bytes that rnic_rq_init() allocates. */
+/* Returns the number of bytes that rnic_rq_init() allocates. */
 size_t rnic_rq_bytes(uint32_t max, uint32_t max_sge);
 
 /* Moves an empty queue into a block of rnic_rq_bytes() bytes, after which it cannot be resized. The
@@ -50,26 +49,29 @@ void rnic_rq_free(struct rnic_rq *rq);
 
 enum rnic_rq_post { RNIC_RQ_POSTED, RNIC_RQ_FULL, RNIC_RQ_INVALID };
 
-/* Posts a copy of *wr. FULL: `max` WQEs are posted or taken. INVALID: too many SGEs. */
+/* Posts a copy of *wr. Returns FULL if `max` WQEs are posted or taken, INVALID if *wr has too many
+ * SGEs. */
 enum rnic_rq_post rnic_rq_post(struct rnic_rq *rq, const struct rnic_recv_wr *wr);
 
-/* Returns the WQE that rnic_rq_take() would return; it stays posted. */
+/* Returns the WQE that rnic_rq_take() would return, without removing it from the queue; NULL if
+ * there is none. */
 const struct rnic_rwqe *rnic_rq_first(const struct rnic_rq *rq);
 
-/* Takes the oldest posted WQE, or returns NULL if there is none. Valid until rnic_rq_return(). */
+/* Removes and returns the oldest posted WQE, or NULL if there is none. The pointer is valid until
+ * rnic_rq_return(). */
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
 
 /* Changes the maximum to `max` (0..RNIC_WR_MAX) while WQEs are posted and taken. Returns false and
- * changes nothing without memory, or if more than `max` are in use. If the WQEs moved, *old is
+ * changes nothing without memory, or if more than `max` WQEs are in use. If the WQEs moved, *old is
  * their old block, else NULL. The caller finds taken WQEs by rnic_rq_moved() and then frees *old.
  */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old);
 
-/* Returns the new place of a WQE that was taken from the block `old`. */
+/* Returns the new address of a WQE that was taken from the block `old`. */
 struct rnic_rwqe *rnic_rq_moved(const struct rnic_rq *rq, const uint8_t *old,
                                 const struct rnic_rwqe *wqe);
 
-/* Frees a taken WQE. */
+/* Returns a taken WQE to the free WQEs. */
 void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe);
 
 /* Frees all WQEs, posted or taken, without a completion (R190). */
@@ -86,15 +88,15 @@ static inline uint32_t rnic_rq_used(const struct rnic_rq *rq)
     return rq->cap - rq->free_cnt;
 }
 
-/* Place of the next byte of a message in the SGEs of a WQE. Zero is the start. */
+/* Position of the next byte of a message in the scatter list of a WQE. All zero is the start. */
 struct rnic_scatter {
     uint32_t idx; /* index of the SGE */
-    uint32_t off; /* byte in that SGE */
+    uint32_t off; /* byte offset in that SGE */
 };
 
-/* Copies `len` bytes into the WQE at *at and advances *at; the caller has checked that they fit.
- * Each SGE is translated by the device's translate_recv. After a failure bytes of earlier SGEs may
- * have been written (R091). */
+/* Copies `len` bytes to position *at of the WQE's scatter list and advances *at. The caller has
+ * checked that the bytes fit. translate_recv() translates each SGE. After a failure, bytes of
+ * earlier SGEs may have been written (R091). */
 enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *wqe,
                                const struct rnic_transport_ops *ops, void *qp, const uint8_t *src,
                                uint32_t len);

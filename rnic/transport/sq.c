@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATOMIC_LEN 8u /* R124 */
+#define ATOMIC_LEN 8u /* length of an atomic operand, bytes (R124) */
 
 static uint32_t ring_size(uint32_t max)
 {
@@ -23,7 +23,7 @@ size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline)
                                         max_sge * sizeof(struct rnic_sge) + max_inline);
 }
 
-/* Places the arrays of the queue in one block, for locality. */
+/* Sets the pointers to the arrays of the queue, all in one block for locality. */
 static void lay_out_block(struct rnic_sq *sq)
 {
     size_t cap = (size_t)sq->mask + 1;
@@ -121,7 +121,7 @@ static bool flush_valid(const struct rnic_send_wr *wr)
            wr->flush.len <= RNIC_MESSAGE_MAX;
 }
 
-/* Returns whether the request is valid; its length is returned in *len. */
+/* Returns whether the work request is valid; sets *len to its message length. */
 static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, uint64_t *len)
 {
     *len = 0;
@@ -136,7 +136,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* always inline: the WQE has room for it */
+        return *len == ATOMIC_LEN; /* the data of ATOMIC_WRITE is always inline: the WQE has room
+                                    * for it */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
         return false;
     if (wr->flags & RNIC_SEND_INLINE)
@@ -144,7 +145,7 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
     return *len <= RNIC_MESSAGE_MAX;
 }
 
-/* Copies the inline data at the time of the post (R136). */
+/* Copies the inline data of a work request when it is posted (R136). */
 static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
 {
     for (uint32_t i = 0; i < wr->sge_cnt; i++) {
@@ -156,7 +157,7 @@ static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
     }
 }
 
-/* Fills in members that other operations use with another meaning. */
+/* Fills in the WQE members whose meaning depends on the operation. */
 static void fill_special(struct rnic_swqe *wqe, const struct rnic_send_wr *wr)
 {
     switch (wr->opcode) {
@@ -226,11 +227,11 @@ bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
 
 void rnic_sq_pop(struct rnic_sq *sq)
 {
-    assert(!rnic_sq_empty(sq)); /* the caller completed one */
+    assert(!rnic_sq_empty(sq)); /* the caller completed a WQE, so the queue is not empty */
     sq->head++;
 }
 
-/* Returns the SGE of byte *off of the message; *off becomes the offset in that SGE. */
+/* Returns the SGE that contains byte *off of the message; sets *off to the offset in that SGE. */
 static const struct rnic_sge *find_sge(const struct rnic_sq *sq, const struct rnic_swqe *wqe,
                                        uint32_t *off)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Send queue: a ring of send WQEs. A WQE gets its PSNs when it is posted, because requests are sent
- * in the order of posting (R129). Its position in the request stream never changes, however often
- * its packets are retransmitted.
+ * Send queue: a ring of send WQEs. Posting assigns PSNs to a WQE, because requests are sent in the
+ * order of posting (R129). A WQE's position in the request stream never changes, however often its
+ * packets are retransmitted.
  *
- * The index of a WQE counts up without end (modulo 2^32). The queue holds the indices from `head`
- * up to, but without, `tail`.
+ * WQE indices count up without end (modulo 2^32). The queue contains the indices from `head` up to,
+ * but without, `tail`.
  */
 #ifndef RNIC_SQ_H
 #define RNIC_SQ_H
@@ -19,19 +19,19 @@
 
 struct rnic_swqe {
     uint64_t wr_id;
-    rnic_pos pos;     /* position of its first PSN */
-    uint32_t psn_cnt; /* PSNs of the message (R057-R059); 0 for local operations */
+    rnic_pos pos;     /* position of the WQE's first PSN */
+    uint32_t psn_cnt; /* number of PSNs of the message (R057-R059); 0 for local operations */
     uint32_t len;     /* message length, bytes, 0..RNIC_MESSAGE_MAX */
     uint8_t opcode;   /* enum rnic_wr_opcode */
-    uint8_t flags;    /* enum rnic_send_flags, RNIC_SWQE_FIRST_ACKREQ */
+    uint8_t flags;    /* enum rnic_send_flags and RNIC_SWQE_FIRST_ACKREQ */
     uint8_t sge_cnt;
-    uint8_t status; /* enum rnic_wc_status: reason why it cannot be sent; it completes with it in
-                       its turn */
-    uint32_t extra; /* immediate data; key to invalidate; BIND_MW: key of the region; FLUSH: type
-                       and level */
+    uint8_t status; /* enum rnic_wc_status: error because of which the WQE cannot be sent; its
+                     * completion status */
+    uint32_t extra; /* immediate data; or key to invalidate; BIND_MW: key of the region; FLUSH: type
+                     * and level */
     union {
-        uint32_t ssn;  /* number of its message on the connection (SSN), from 1, 24 bit (R135) */
-        uint32_t srqn; /* XRC, which has no credits: SRQ number of the peer */
+        uint32_t ssn;  /* send sequence number (SSN) of the message, from 1, 24 bit (R135) */
+        uint32_t srqn; /* XRC: SRQ number at the peer (XRC has no credits) */
     };
     uint32_t rkey;
     uint64_t va;
@@ -41,16 +41,16 @@ struct rnic_swqe {
     };
     union {
         uint64_t swap_add; /* atomics: value to swap or add; BIND_MW: access */
-        rnic_pos read_pos; /* READ: position at which the last sent request begins */
+        rnic_pos read_pos; /* READ: position of the first PSN of the latest READ request */
     };
 };
 
-/* FLUSH: encoding of rnic_swqe.extra. */
+/* Encoding of a FLUSH's type and level in rnic_swqe.extra. */
 #define RNIC_SWQE_FLUSH(type, level) ((uint32_t)(type) | (uint32_t)(level) << 8)
 #define RNIC_SWQE_FLUSH_TYPE(extra)  ((uint8_t)((extra)&0xFF))
 #define RNIC_SWQE_FLUSH_LEVEL(extra) ((uint8_t)((extra) >> 8))
 
-/* Destination of a datagram, copied from its address handle when it is posted. */
+/* Destination of a datagram, copied from its address handle at posting. */
 struct rnic_dest {
     struct roce_header_template env;
     uint32_t qpn;
@@ -58,17 +58,18 @@ struct rnic_dest {
 };
 
 struct rnic_sq {
-    struct rnic_swqe *wqe;  /* ring of mask + 1 entries, in one block with `sge` and `data` */
-    struct rnic_sge *sge;   /* max_sge entries for each WQE */
-    uint8_t *data;          /* max_inline bytes for each WQE */
-    struct rnic_dest *dest; /* datagram services: one entry for each WQE; else NULL */
+    struct rnic_swqe *wqe; /* ring of mask + 1 entries, in one block with `sge` and `data` */
+    struct rnic_sge *sge;  /* scatter/gather lists, max_sge entries for each WQE */
+    uint8_t *data;         /* inline data, max_inline bytes for each WQE */
+    struct rnic_dest
+        *dest; /* destinations of datagrams, one for each WQE; NULL for other services */
     uint32_t mask;
     uint32_t max;
     uint32_t max_sge;
     uint32_t max_inline;
-    uint32_t head; /* oldest WQE that is not complete */
+    uint32_t head; /* index of the oldest WQE that is not complete */
     uint32_t tail;
-    rnic_pos pos;        /* position of the next WQE */
+    rnic_pos pos;        /* position of the next posted WQE */
     uint32_t ssn;        /* SSN of the last message posted */
     bool external_block; /* the block belongs to the caller of rnic_sq_use_block() */
 };
@@ -77,10 +78,10 @@ struct rnic_sq {
  * (0..RNIC_INLINE_MAX) bytes. Returns false without memory; *sq is then as after rnic_sq_free(). */
 bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline);
 
-/* Allocates destinations of datagrams for a new queue. Returns false without memory. */
+/* Allocates the destinations of a new queue for datagrams. Returns false without memory. */
 bool rnic_sq_add_dests(struct rnic_sq *sq);
 
-/* Returns the bytes that rnic_sq_init() allocates. */
+/* Returns the number of bytes that rnic_sq_init() allocates. */
 size_t rnic_sq_bytes(uint32_t max, uint32_t max_sge, uint32_t max_inline);
 
 /* Moves an empty queue into a zeroed block of rnic_sq_bytes() bytes. The caller frees the block
@@ -90,31 +91,33 @@ void rnic_sq_use_block(struct rnic_sq *sq, void *room);
 /* Frees the queue; a zeroed queue is allowed. */
 void rnic_sq_free(struct rnic_sq *sq);
 
-/* Empties the queue without completions (R190); the next WQE begins a connection. */
+/* Empties the queue without completions (R190). The next WQE begins a new connection. */
 void rnic_sq_clear(struct rnic_sq *sq);
 
 enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
 
 /* Posts a copy of *wr with its inline data. PSNs are counted for a path MTU of `mtu` bytes; the
- * caller sets srqn of an XRC message. Returns INVALID for: an unknown opcode or flag, too many
- * SGEs, too much data for inline or for a message, INLINE with READ or an atomic (C10), an atomic
- * or ATOMIC_WRITE without its 8 bytes (R124, R126), a FLUSH with an unknown type or level. */
+ * caller sets srqn of an XRC message. Returns INVALID for an unknown opcode or flag, too many SGEs,
+ * and too much data for inline or for a message. Also INVALID are INLINE with READ or an atomic
+ * (C10), an atomic or ATOMIC_WRITE without its 8 bytes (R124, R126), and a FLUSH with an unknown
+ * type or level. */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
-/* Returns whether rnic_sq_post() would not return INVALID. */
+/* Returns whether rnic_sq_post() would accept *wr, that is, not return INVALID. */
 bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
-/* Removes the oldest WQE. */
+/* Removes the oldest WQE from the queue. */
 void rnic_sq_pop(struct rnic_sq *sq);
 
-/* Finds `len` > 0 bytes of the message at `off`. *out points to them if they are contiguous in
- * memory, else to a copy in `scratch` (`len` bytes). Returns RNIC_MEM_OK, or the reason why the
+/* Finds `len` > 0 bytes of the message at offset `off`. *out points to them if they are contiguous
+ * in memory, else to a copy in `scratch` (`len` bytes). Returns RNIC_MEM_OK, or the reason why the
  * local memory may not be read; *out is then not set. */
 enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
                              uint32_t len, const struct rnic_transport_ops *ops, void *qp,
                              uint8_t *scratch, const uint8_t **out);
 
-/* Writes `len` > 0 bytes of a READ response or Atomic ACK to `off` of the WQE's SGEs. */
+/* Writes `len` > 0 bytes of a READ response or Atomic ACK to the WQE's scatter list at offset
+ * `off`. Returns RNIC_MEM_OK or the reason of failure. */
 enum rnic_mem rnic_sq_scatter(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
                               uint32_t len, const struct rnic_transport_ops *ops, void *qp,
                               const uint8_t *src);

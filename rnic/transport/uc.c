@@ -27,7 +27,7 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
     enum rnic_uc_step last;
 
     assert(pkt->op->svc == ROCE_SVC_UC &&
-           resp->attr.svc == ROCE_SVC_UC); /* the device dispatches by service */
+           resp->attr.svc == ROCE_SVC_UC); /* the device selects the transport by service */
     if (resp->failed)
         return RNIC_UC_DROP;
     do {
@@ -39,8 +39,8 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* After any PSN the next one is expected. An unexpected PSN ends the message in progress, which
- * cannot become complete (R065, R163). */
+/* Sets the expected PSN to the PSN after this packet. An unexpected PSN ends the message in
+ * progress, which cannot become complete (R065, R163). */
 static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
@@ -55,7 +55,8 @@ static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roc
     return RNIC_UC_CHECK_OP_SEQ;
 }
 
-/* First and Only begin a message at any time; Middle and Last continue the open one (R164). */
+/* Checks the order of opcodes: First and Only begin a message at any time; Middle and Last continue
+ * the open message (R164). */
 static enum rnic_uc_step check_op_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_starts(pkt->op))
@@ -65,7 +66,7 @@ static enum rnic_uc_step check_op_seq(struct rnic_responder *resp, const struct 
     return RNIC_UC_CHECK_OP_VALID;
 }
 
-/* Accepts SEND, and WRITE if the QP allows it (R162, R165, R075). */
+/* Accepts SEND, and WRITE if the QP allows remote writes (R162, R165, R075). */
 static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->op->kind == ROCE_KIND_SEND)
@@ -75,8 +76,8 @@ static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struc
     return RNIC_UC_DROP;
 }
 
-/* Takes a receive WQE, or drops the message (R165). The WQE of a broken message is used first
- * (R163). */
+/* Removes a receive WQE from the queue, or drops the message if there is none (R165). The WQE of an
+ * incomplete message is used first (R163). */
 static enum rnic_uc_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {
@@ -137,12 +138,13 @@ static enum rnic_uc_step advance(struct rnic_responder *resp, const struct roce_
 {
     if (!roce_opcode_ends(pkt->op))
         return RNIC_UC_DONE;
-    resp->msn = (resp->msn + 1) & ROCE_PSN_MASK; /* for statistics only; UC sends no MSN */
+    resp->msn = (resp->msn + 1) & ROCE_PSN_MASK; /* counts messages for statistics only; UC sends no
+                                                  * MSN */
     rnic_message_end(&resp->msg);
     return roce_opcode_uses_rq(pkt->op) ? RNIC_UC_COMPLETE : RNIC_UC_DONE;
 }
 
-/* R087, R202. */
+/* Completes the receive WQE of the message (R087, R202). */
 static enum rnic_uc_step complete(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_wc wc = rnic_message_wc(&resp->msg, pkt);
@@ -160,7 +162,7 @@ static enum rnic_uc_step fail_request(struct rnic_responder *resp, const struct 
     return RNIC_UC_DONE;
 }
 
-/* Drops the message; its WQE stays for the next one (R163, R165). */
+/* Drops the message; its receive WQE serves the next message (R163, R165). */
 static enum rnic_uc_step drop_message(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;

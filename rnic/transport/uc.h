@@ -42,9 +42,9 @@ enum rnic_uc_step {
         RNIC_UC_DONE
 };
 
-/* Processes a packet of the UC service. The caller has checked its form, ICRC, addresses, P_Key and
- * the QP state; the payload is complete. The responder was started with that service. Returns the
- * last step. */
+/* Processes a packet of the UC service. The caller has checked its format, ICRC, addresses, P_Key
+ * and the QP state; the payload is complete. The responder was started with the UC service. Returns
+ * the last step. */
 enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
 
 #endif

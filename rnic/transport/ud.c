@@ -5,7 +5,8 @@
 #include <string.h>
 #include "wire/mad.h"
 
-#define QKEY_OWN UINT32_C(0x80000000) /* of a work request: use the QP's own Q_Key (R169) */
+/* bit of remote_qkey that selects the QP's own Q_Key (R169) */
+#define QKEY_OWN UINT32_C(0x80000000)
 
 /* ---- requester --------------------------------------------------------------------------------
  */
@@ -29,7 +30,8 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
 
     if (!is_ud_opcode(wr->opcode))
         return RNIC_SQ_INVALID;
-    posted = rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* one PSN for any length */
+    posted =
+        rnic_sq_post(sq, wr, RNIC_MESSAGE_MAX); /* a datagram uses one PSN, whatever its length */
     if (posted != RNIC_SQ_POSTED)
         return posted;
     wqe = rnic_sq_wqe(sq, sq->tail - 1);
@@ -72,15 +74,16 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
         const struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
         const uint8_t *payload = NULL;
 
-        if (wqe->psn_cnt ==
-            0) { /* too long: nothing is sent, without an error (C10-93.1.1; R168) */
+        if (wqe->psn_cnt == 0) { /* message too long: nothing is sent, and the WQE completes without
+                                  * an error (C10-93.1.1; R168) */
             req->counters->tx_too_long++;
             rnic_requester_complete(req, RNIC_WC_SUCCESS);
             continue;
         }
         if (wqe->len && rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->ops, req->qp, scratch,
                                        &payload) != RNIC_MEM_OK) {
-            rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR); /* R192 */
+            rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR); /* the payload memory may not be read
+                                                             * (R192) */
             return false;
         }
         fill_headers(req, pkt, wqe, rnic_sq_dest(&req->sq, req->cur));
@@ -110,7 +113,7 @@ static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_ARE
     case ROCE_ENCAP_V2_IP4:
         memset(header_area, 0, RNIC_UD_HEADER_AREA - ROCE_IP4_LEN);
         memcpy(header_area + RNIC_UD_HEADER_AREA - ROCE_IP4_LEN, header,
-               ROCE_IP4_LEN); /* without its options */
+               ROCE_IP4_LEN); /* the IPv4 options are not copied */
         return RNIC_NETWORK_IP4;
     case ROCE_ENCAP_V2_IP6: memcpy(header_area, header, ROCE_IP6_LEN); return RNIC_NETWORK_IP6;
     default: memcpy(header_area, header, ROCE_GRH_LEN); return RNIC_NETWORK_V1;
@@ -119,7 +122,7 @@ static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_ARE
 _Static_assert(ROCE_IP6_LEN == RNIC_UD_HEADER_AREA && ROCE_GRH_LEN == RNIC_UD_HEADER_AREA,
                "both headers fill the area");
 
-/* R173. */
+/* Completes the receive WQE of a datagram (R173). */
 static void complete_receive(struct rnic_responder *resp, const struct roce_pkt *pkt,
                              uint16_t pkey_index, enum rnic_network_type type)
 {
@@ -167,7 +170,7 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     }
     if (RNIC_UD_HEADER_AREA + pkt->payload_len > first->len) {
         resp->counters->rx_datagram_too_long++;
-        return RNIC_UD_BUFFER; /* the WQE stays posted, also in an SRQ */
+        return RNIC_UD_BUFFER; /* the receive WQE stays posted, even in an SRQ */
     }
     resp->msg.wqe = rnic_rq_take(resp->recv_queue);
     type = copy_header(header_area, pkt);

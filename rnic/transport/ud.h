@@ -15,24 +15,25 @@
 #include "transport/responder.h"
 
 #define RNIC_UD_HEADER_AREA                                                                        \
-    40u /* bytes of a receive buffer before the payload, for the network header (R172) */
+    40u /* bytes at the start of a receive buffer that are reserved for the network header (R172)  \
+         */
 
-/* Posts a SEND or SEND with immediate to *dest, which is copied, as rnic_requester_post(). A
- * message longer than the path MTU is accepted, but takes no PSN. The send queue needs destinations
+/* Posts a SEND or SEND with immediate to *dest, as rnic_requester_post(); *dest is copied. A
+ * message longer than the path MTU is accepted, but uses no PSN. The send queue needs destinations
  * (rnic_sq_add_dests()). */
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
                                const struct rnic_dest *dest);
 
-/* Returns whether rnic_ud_post() would not return INVALID. */
+/* Returns whether rnic_ud_post() would accept *wr, that is, not return INVALID. */
 bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /* Builds the next datagram: fills in *pkt from the BTH on and its header template, and returns
- * true, or returns false if none can be sent. The WQE is completed on return. The payload points
- * into registered memory, the queue, or `scratch` (path MTU bytes), the template into the queue;
- * the caller copies both before any other call. */
+ * true. Returns false if no datagram can be sent. The WQE is completed on return. The payload
+ * points into registered memory, the queue, or `scratch` (path MTU bytes), the template into the
+ * queue; the caller copies both before any other call. */
 bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch);
 
-/* Result of rnic_ud_input(): the checks in their order, then success. */
+/* Result of rnic_ud_input(): the failed check, in the order of checks, or success. */
 enum rnic_ud_fate {
     RNIC_UD_QKEY,   /* wrong Q_Key: dropped (R170) */
     RNIC_UD_LENGTH, /* longer than the path MTU, or than a MAD on QP 1 (R171): dropped */
@@ -43,8 +44,8 @@ enum rnic_ud_fate {
     RNIC_UD_DELIVERED,
 };
 
-/* Processes a datagram. The caller has checked its form, ICRC, address, P_Key and the QP state; the
- * payload is complete. `pkey_index` is the index of its P_Key in the port's table. */
+/* Processes a received datagram. The caller has checked its format, ICRC, address, P_Key and the QP
+ * state; the payload is complete. `pkey_index` is the index of its P_Key in the port's table. */
 enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_pkt *pkt,
                                 uint16_t pkey_index);
 

@@ -13,28 +13,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_SGE_MAX       32u                 /* maximum of SGEs of one work request */
-#define RNIC_WR_MAX        32768u              /* maximum of work requests of one queue */
-#define RNIC_RD_ATOMIC_MAX 16u                 /* maximum of responder resources of one QP (R076) */
+#define RNIC_SGE_MAX 32u    /* maximum number of SGEs of one work request */
+#define RNIC_WR_MAX  32768u /* maximum number of work requests in one queue */
+/* maximum number of responder resources of one QP (R076) */
+#define RNIC_RD_ATOMIC_MAX 16u
 #define RNIC_MESSAGE_MAX   (UINT32_C(1) << 31) /* maximum message length, bytes; C9-94, R081 */
 
-/* Numbers of enum ibv_access_flags. */
+/* Access rights, with the numbers of enum ibv_access_flags. */
 enum rnic_access {
     RNIC_ACCESS_LOCAL_WRITE = 1u << 0,
     RNIC_ACCESS_REMOTE_WRITE = 1u << 1,
     RNIC_ACCESS_REMOTE_READ = 1u << 2,
     RNIC_ACCESS_REMOTE_ATOMIC = 1u << 3,
-    RNIC_ACCESS_MW_BIND = 1u << 4,    /* MR: windows may be bound to it (C10-73, R211) */
+    RNIC_ACCESS_MW_BIND = 1u << 4,    /* MR: memory windows may be bound to the region (C10-73,
+                                       * R211) */
     RNIC_ACCESS_ZERO_BASED = 1u << 5, /* MR, type 2 window: addresses count from 0 (R209) */
-    RNIC_ACCESS_ON_DEMAND =
-        1u << 6, /* no effect: the device accesses the memory of the process itself */
-    RNIC_ACCESS_HUGETLB = 1u << 7,      /* no effect */
-    RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8, /* FLUSH until all agents of the host see the data (A19) */
-    RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH until the data survives power loss (A19) */
+    RNIC_ACCESS_ON_DEMAND = 1u << 6, /* on-demand paging; no effect, because the device accesses the
+                                      * memory of the process itself */
+    RNIC_ACCESS_HUGETLB = 1u << 7,   /* no effect on this device */
+    RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8, /* FLUSH makes the data visible to all agents of the host
+                                         * (A19) */
+    RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH makes the data survive a power loss (A19) */
 };
-#define RNIC_ACCESS_ALL 0x31Fu /* every right */
+#define RNIC_ACCESS_ALL 0x31Fu /* all access rights */
 
-/* All accepted flags: rights, addressing, and the hints of IBV_ACCESS_OPTIONAL_RANGE. */
+/* All accepted flags: rights, addressing mode, and the hints of IBV_ACCESS_OPTIONAL_RANGE. */
 #define RNIC_ACCESS_FLAGS 0x3FF003FFu
 
 /* Rights that can be granted to a peer. */
@@ -50,12 +53,12 @@ struct rnic_sge {
 
 struct rnic_recv_wr {
     uint64_t wr_id;
-    const struct rnic_sge *sge; /* copied by the call */
-    uint32_t sge_cnt;           /* 0..max_recv_sge */
+    const struct rnic_sge *sge; /* scatter list, copied by the call */
+    uint32_t sge_cnt;           /* number of SGEs, 0..max_recv_sge */
 };
 
-/* Numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md lists the use of each, and which are
- * never produced. */
+/* Completion statuses, with the numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md lists
+ * the use of each, and the statuses that are never produced. */
 #define RNIC_WC_STATUSES(X)                                                                        \
     X(SUCCESS, 0)                                                                                  \
     X(LOC_LEN_ERR, 1)                                                                              \
@@ -86,7 +89,7 @@ enum rnic_wc_status {
 #undef X
 };
 
-/* Numbers of enum ibv_wc_opcode. */
+/* Completion opcodes, with the numbers of enum ibv_wc_opcode. */
 enum rnic_wc_opcode {
     RNIC_WC_SEND = 0,
     RNIC_WC_RDMA_WRITE = 1,
@@ -95,20 +98,20 @@ enum rnic_wc_opcode {
     RNIC_WC_FETCH_ADD = 4,
     RNIC_WC_BIND_MW = 5,
     RNIC_WC_LOCAL_INV = 6,
-    RNIC_WC_FLUSH = 8, /* kernel's IB_UVERBS_WC_FLUSH */
+    RNIC_WC_FLUSH = 8, /* number of the kernel's IB_UVERBS_WC_FLUSH */
     RNIC_WC_ATOMIC_WRITE = 9,
     RNIC_WC_RECV = 128,
     RNIC_WC_RECV_RDMA_WITH_IMM = 129,
 };
 
-/* Numbers of enum ibv_wc_flags. */
+/* Completion flags, with the numbers of enum ibv_wc_flags. */
 enum rnic_wc_flags {
     RNIC_WC_GRH = 1u << 0, /* the network header precedes the payload (R172) */
     RNIC_WC_WITH_IMM = 1u << 1,
     RNIC_WC_WITH_INV = 1u << 3,
 };
 
-/* Type of a datagram's network header; numbers of the kernel's enum rdma_network_type. */
+/* Type of a datagram's network header, with the numbers of the kernel's enum rdma_network_type. */
 enum rnic_network_type { RNIC_NETWORK_V1 = 0, RNIC_NETWORK_IP4 = 1, RNIC_NETWORK_IP6 = 2 };
 
 #define RNIC_VLAN_NONE 0xFFFFu
@@ -117,17 +120,17 @@ struct rnic_wc {
     uint64_t wr_id;
     enum rnic_wc_status status; /* after an error only wr_id, status and qpn are valid (R199) */
     enum rnic_wc_opcode opcode;
-    unsigned flags;    /* enum rnic_wc_flags */
+    unsigned flags;    /* bit set of enum rnic_wc_flags */
     uint32_t byte_len; /* message length, bytes; WRITE with immediate: length in its RETH (R202);
                           datagram: payload + 40 (R172) */
-    uint32_t imm;      /* valid with RNIC_WC_WITH_IMM */
-    uint32_t invalidated_key; /* valid with RNIC_WC_WITH_INV */
+    uint32_t imm;      /* immediate data; valid with RNIC_WC_WITH_IMM */
+    uint32_t invalidated_key; /* key invalidated by the message; valid with RNIC_WC_WITH_INV */
     uint32_t qpn;
-    uint32_t wqe;   /* number of a watched send request (rnic_watch()), else 0 */
+    uint32_t wqe;   /* number of a watched send request (rnic_watch()); 0 for other requests */
     bool solicited; /* the message had the solicited event bit (R201) */
-    /* Receive completions of UD and GSI (R173); zero for other services. */
+    /* Members of UD and GSI receive completions (R173); zero for other services. */
     uint32_t src_qp;
-    uint16_t pkey_index; /* index into rnic_attr.pkey */
+    uint16_t pkey_index; /* P_Key index into rnic_attr.pkey */
     uint16_t vlan;       /* VLAN identifier, or RNIC_VLAN_NONE */
     uint8_t smac[6];
     uint8_t network_hdr_type; /* enum rnic_network_type */
@@ -136,15 +139,17 @@ struct rnic_wc {
 /* Steps of a send request, in this order; RESENT may occur any number of times. */
 enum rnic_wr_step {
     RNIC_WR_STEP_POSTED,    /* the request is in the send queue */
-    RNIC_WR_STEP_FIRST,     /* its first packet was built for the first time */
-    RNIC_WR_STEP_LAST,      /* its last packet was built; repeated for each retransmission */
-    RNIC_WR_STEP_RESENT,    /* one of its packets was retransmitted */
-    RNIC_WR_STEP_ANSWERED,  /* it was acknowledged or answered completely; UC and UD: it was sent */
-    RNIC_WR_STEP_DONE,      /* it is complete without a completion (unsignaled) */
-    RNIC_WR_STEP_COMPLETED, /* its completion is being written to the CQ */
+    RNIC_WR_STEP_FIRST,     /* the first packet of the request was built for the first time */
+    RNIC_WR_STEP_LAST,      /* the last packet of the request was built; repeated for each
+                             * retransmission */
+    RNIC_WR_STEP_RESENT,    /* a packet of the request was retransmitted */
+    RNIC_WR_STEP_ANSWERED,  /* the request was acknowledged or answered completely; UC and UD: sent
+                             */
+    RNIC_WR_STEP_DONE,      /* the unsignaled request ended without a completion */
+    RNIC_WR_STEP_COMPLETED, /* the completion of the request is being written to the CQ */
 };
 
-/* Asynchronous events; numbers of enum ibv_event_type. */
+/* Asynchronous events, with the numbers of enum ibv_event_type. */
 enum rnic_event_type {
     RNIC_EVENT_CQ_ERR = 0,
     RNIC_EVENT_QP_FATAL = 1,
@@ -157,7 +162,7 @@ enum rnic_event_type {
     RNIC_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
-/* Counters of the transport, in packets, with the names that operators know. */
+/* Counters of the transport, in packets, with the names that operators use. */
 #define RNIC_TRANSPORT_COUNTERS(X)                                                                 \
     X(rx_send_requests, "SEND request packets executed")                                           \
     X(rx_write_requests, "WRITE request packets executed")                                         \

@@ -48,6 +48,14 @@ void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actu
     field_diff_add(d, "bth.opcode", e, a);
 }
 
+void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p)
+{
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    field_diff_add(d, FIELD_DIFF_FORM, trace_form_defect(&pkt), "a valid form");
+}
+
 static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
 {
     char buf[64];

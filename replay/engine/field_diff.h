@@ -10,6 +10,8 @@
 
 #define FIELD_DIFFS_MAX 12
 
+#define FIELD_DIFF_FORM "form"
+
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     char expected[96];
@@ -35,6 +37,8 @@ const struct field_diff *field_diff_find(const struct field_diffs *d, const char
  * Their `fmt` contains "%x" or "%u". */
 void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
                     const char *actual);
+/* Adds the difference "form": a packet whose form is invalid although its ICRC is right. */
+void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p);
 void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);
 void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
                         uint64_t expected, uint64_t actual);

@@ -53,9 +53,9 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .payload = d->payload,
     };
     const struct peer_quirk *known = peer_quirk_of_response(cmp->all->quirks, &c);
-    const char *why = known               ? NULL
-                      : cmp->inconclusive ? cmp->inconclusive
-                                          : inconclusive_reason(&c);
+    const char *why = known || field_diff_find(d, FIELD_DIFF_FORM) ? NULL
+                      : cmp->inconclusive                          ? cmp->inconclusive
+                                                                   : inconclusive_reason(&c);
 
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
@@ -108,15 +108,17 @@ static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct fiel
 
 static const char *damage_reason(const struct response_cmp *cmp, uint32_t event, const char *other)
 {
-    return cmp->dir->setup.event[event].damaged ? "the response is damaged, but the requester did "
-                                                  "not retransmit: it accepted the response"
-                                                : other;
+    return cmp->dir->setup.event[event].damaged && !event_packet(&cmp->dir->setup, event)->malformed
+               ? "the response is damaged, but the requester did "
+                 "not retransmit: it accepted the response"
+               : other;
 }
 
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason)
 {
-    add_icrc(cmp, event, d);
+    if (!event_packet(&cmp->dir->setup, event)->malformed)
+        add_icrc(cmp, event, d);
     if (d->cnt > 0)
         return report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason));
     cmp->res->mark[event] = MARK_OK;

@@ -43,6 +43,8 @@ struct request_result {
     uint32_t wire_duplicates; /* number of recorded requests that the network duplicated */
     uint32_t lost;      /* number of captured responses that the recorded requester cannot have
                          * received */
+    uint32_t rewritten; /* retransmissions with another payload than the original, because the
+                         * requester's program changed its buffer */
     uint32_t damaged;   /* number of recorded requests damaged on the wire */
     uint32_t after_gap; /* number of recorded requests after a gap in the capture */
 };

@@ -283,6 +283,13 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         cmp->res->before_first++;
         return 0;
     }
+    if (p->malformed) {
+        struct field_diffs d = {.cnt = 0};
+
+        cmp->res->compared++;
+        field_diff_add_form(&d, p);
+        return classify_diff(cmp, event, NULL, &d, "no conformant responder sends this packet");
+    }
     if (!at->usable) {
         cmp->res->damaged++;
         cmp->res->mark[event] = MARK_NOTE;

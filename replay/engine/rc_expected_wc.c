@@ -63,6 +63,15 @@ static enum rnic_wc_status nak_status(enum roce_nak code)
     }
 }
 
+/* Returns whether the requester sends PSN `rel` again after an event. */
+static bool is_sent_again(const struct inferred_setup *s, uint32_t event, int64_t rel)
+{
+    for (uint32_t i = event + 1; i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].rel <= rel)
+            return true;
+    return false;
+}
+
 void expected_wc_on_response(struct expected_wc *e, uint32_t event)
 {
     const struct inferred_setup *s = e->run->wrs.setup;
@@ -76,6 +85,8 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
         return;
     }
     acknowledge(e, event_executed_to(s, event));
+    e->may_give_up = roce_syndrome_kind(p->syndrome) == ROCE_SYN_RNR && e->acked == rel - 1 &&
+                     !is_sent_again(s, event, rel);
     /* A NAK ends the connection only if all PSNs before its own are acknowledged. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&
         roce_syndrome_code(p->syndrome) != ROCE_NAK_PSN_SEQ && e->acked == rel - 1) {

@@ -16,6 +16,8 @@ struct expected_wc {
     bool over;                  /* a NAK ended the connection */
     enum rnic_wc_status status; /* status of the work request after the successful ones, if
                                  * `over` */
+    bool may_give_up;           /* no retransmission follows the latest RNR NAK: the requester may
+                                 * have used up its RNR retries */
 };
 
 void expected_wc_init(struct expected_wc *e, const struct requester_run *run);

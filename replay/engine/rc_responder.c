@@ -144,7 +144,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    write.unknown = p->zero_filled;
+    /* The recorded responder may have executed another copy. */
+    write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
         return 0;
@@ -213,6 +214,9 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_RETH)) {
         trace_parse(p, &pkt);
         region = shadow_find(memory, pkt.reth.rkey);
+    } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_IETH)) {
+        trace_parse(p, &pkt);
+        region = shadow_find(memory, pkt.ieth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
         /* A request uses the R_Key after its invalidation, so the responder's program registered

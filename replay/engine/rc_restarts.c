@@ -18,16 +18,16 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* Marks the responses that acknowledge PSN `rel` as lost, from event `from` on. The requester
- * retransmits that PSN at event `to`, so these responses never arrived or arrived after the
- * retransmission. */
+/* Marks the responses from event `from` on that acknowledge PSN `rel`, or end the connection at it,
+ * as lost. The requester retransmits that PSN at event `to`, so these responses never arrived or
+ * arrived after the retransmission. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
 
     for (uint32_t i = from; i < to; i++)
         if (s->event[i].response && a->outcome[i] == RESP_ACCEPTED &&
-            event_executed_to(s, i) >= rel)
+            (event_executed_to(s, i) >= rel || (i == s->fatal_nak && s->event[i].rel >= rel)))
             mark_lost(a, i, to);
 }
 

@@ -8,11 +8,6 @@
 /* Number of packets searched before and after a sequence NAK. */
 #define LOST_WINDOW (1u << 15)
 
-/* Longest time, ns, from a NAK to the retransmission that it causes, even by software in a busy
- * guest. A requester that retransmits later did not receive the NAK: its ACK timeout expired, by
- * default after 67 ms (code 14). */
-#define OBEYED_NS 20000000u
-
 /* Shortest gap without responses that counts as silence, in multiples of the response time. */
 #define SILENCE 8u
 
@@ -48,10 +43,12 @@ static void find_refusal(struct inferred_setup *s)
 
         if (!event->response || !event->usable || event->before_first)
             continue;
-        /* The responder checks an R_Key only in the packet that begins the message (R084). */
+        /* The responder checks an R_Key in the packet that carries it: the one that begins the
+         * message (R084), or the one with an IETH. */
         if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
-             e->msg_first == (uint32_t)(e - s->req)))
+             e->msg_first == (uint32_t)(e - s->req) ||
+             roce_opcode_has(event_opcode(s, e->event), ROCE_HDR_IETH)))
             s->fatal_nak = i;
         else if (!event_is_nak(s, i) && event->rel > later)
             later = event->rel;
@@ -104,7 +101,7 @@ static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64
  * the response. */
 static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
-    return event_packet(s, request)->time - event_packet(s, answer)->time <= OBEYED_NS;
+    return event_packet(s, request)->time - event_packet(s, answer)->time <= NAK_OBEYED_NS;
 }
 
 /* Returns whether the requester retransmitted the NAKed PSN after event `nak`. Unless `exactly`,

@@ -13,6 +13,11 @@
 #define REORDER_MAX_NS      50000u
 #define REORDER_MAX_PACKETS 16u
 
+/* Longest time, ns, from a NAK to the retransmission that it causes, even by software in a busy
+ * guest. A requester that retransmits later did not receive the NAK: its ACK timeout expired, by
+ * default after 67 ms (code 14). */
+#define NAK_OBEYED_NS 20000000u
+
 /* Sets fatal_nak, rnr_code, rnr_naks, executed_unseen and min_response_ns of the setup, and
  * no_recv_wqe and lost of each event. Needs the request table and the MSN base. Returns false if
  * out of memory. */

@@ -24,6 +24,9 @@
 /* An MSN base that only one response shows is ignored if it is less than this below the wrap. */
 #define MSN_WRAP 0x10000u
 
+/* Number of the path MTUs: 256 to 4096 bytes. */
+#define MTU_CNT 5
+
 /* Limit of the different MSN bases that are counted. */
 #define BASES_MAX 64
 
@@ -142,8 +145,11 @@ static uint32_t mtu_at_least(uint32_t len)
     return mtu;
 }
 
+/* First and Middle packets have exactly one MTU of payload. The length that most of them have
+ * counts, so that one altered packet does not change the MTU. */
 static void find_mtu(struct inferred_setup *s)
 {
+    uint32_t votes[MTU_CNT] = {0}; /* First and Middle packets of 256 << n bytes */
     uint32_t several = 0, one = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -153,16 +159,21 @@ static void find_mtu(struct inferred_setup *s)
         if (s->event[i].damaged)
             continue;
         if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
-            if (len > several)
-                several = len;
+            for (unsigned n = 0; n < MTU_CNT; n++)
+                votes[n] += len == 256u << n;
         } else if (len > one) {
             one = len;
         }
     }
+    for (unsigned n = 0, best = 0; n < MTU_CNT; n++)
+        if (votes[n] > best) {
+            best = votes[n];
+            several = 256u << n;
+        }
     s->mtu_known = several > 0 || s->recorded->cm.mtu > 0;
     if (several == 0 && s->recorded->cm.mtu >= one)
         several = s->recorded->cm.mtu;
-    s->mtu = mtu_at_least(several > one ? several : one);
+    s->mtu = mtu_at_least(several ? several : one);
 }
 
 static void find_pkey(struct inferred_setup *s)
@@ -358,7 +369,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     if (!bad || bad->invalid)
         return 0;
     kind = event_opcode(s, bad->event)->kind;
-    if (kind == ROCE_KIND_SEND) {
+    if (kind == ROCE_KIND_SEND && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
+                                    roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
         /* The SEND was too long for its receive WQE (R082). Linux rxe answers with NAK 0x63. A
          * responder with another local fault answers alike; the capture does not show the cause. */
         shorten_recv(s, bad);
@@ -396,7 +408,7 @@ static const char *unplayable(const struct inferred_setup *s)
         const struct trace_packet *p = event_packet(s, i);
 
         if (p->cut)
-            return "the capture is cut (snap length): payloads are missing";
+            return "the snap length of the capture cut packet headers";
         if (s->event[i].response) {
             answered = true;
             continue;

@@ -103,6 +103,14 @@ static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
     return start;
 }
 
+/* Returns whether a request may have been sent before the fatal NAK arrived at the requester: it
+ * was captured soon after the NAK. */
+static bool crosses_fatal_nak(const struct inferred_setup *s, uint32_t event)
+{
+    return s->fatal_nak != EVENT_NONE && event > s->fatal_nak &&
+           event_packet(s, event)->time - event_packet(s, s->fatal_nak)->time <= NAK_OBEYED_NS;
+}
+
 /* Sets posted_by of each work request. A requester posts a message before any of its packets, or
  * any packet of a later message, is captured. If the first packet was lost before the capture
  * point, its retransmission is captured late. */
@@ -114,7 +122,10 @@ static void find_posts(struct work_requests *w)
 
         /* A response follows its request, even if the request was not captured. */
         if (wr && i <= wr->posted_by && !event->damaged)
-            w->wr[wr - w->wr].posted_by = event->response ? i : race_start(w->setup, i);
+            w->wr[wr - w->wr].posted_by = event->response ? i
+                                          : crosses_fatal_nak(w->setup, i)
+                                              ? w->setup->fatal_nak
+                                              : race_start(w->setup, i);
     }
     for (size_t i = w->cnt; i-- > 1;)
         if (w->wr[i].posted_by < w->wr[i - 1].posted_by)

@@ -55,7 +55,9 @@ struct request_pkt {
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
     uint64_t va;             /* remote address of this packet's bytes */
     uint32_t first_response; /* atomic: event of the first recorded response, or EVENT_NONE */
-    bool invalid;            /* malformed or out of sequence: answered with NAK 0x61 */
+    bool rewritten; /* a retransmission has another payload: the requester's program changed
+                     * its buffer */
+    bool invalid;   /* malformed or out of sequence: answered with NAK 0x61 */
 };
 
 struct inferred_setup {

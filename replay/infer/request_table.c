@@ -2,6 +2,7 @@
 #include "infer/request_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "device/rnic.h"
 
 const struct request_pkt *request_at_or_before(const struct inferred_setup *s, int64_t rel)
@@ -153,6 +154,20 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     m->open = !is_single(op->kind) && !roce_opcode_ends(op);
 }
 
+/* Compares the payload of a retransmission with that of the first copy. */
+static void note_rewritten(struct inferred_setup *s, int64_t rel, uint32_t event)
+{
+    const struct request_pkt *e = request_at(s, rel);
+    const struct trace_packet *p = event_packet(s, event), *first;
+
+    if (!e || e->rel != rel || p->zero_filled)
+        return;
+    first = event_packet(s, e->event);
+    s->req[e - s->req].rewritten |=
+        !first->zero_filled && p->opcode == first->opcode && p->payload_len == first->payload_len &&
+        memcmp(trace_payload(p), trace_payload(first), p->payload_len) != 0;
+}
+
 bool request_table_build(struct inferred_setup *s, int64_t *gap)
 {
     struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
@@ -173,8 +188,11 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
     for (size_t i = 0; i < cnt; i++) {
         struct request_pkt *e;
 
-        if (seen[i].rel < expect)
-            continue; /* a retransmission, or a repeated request for the tail of a READ */
+        if (seen[i].rel <
+            expect) { /* a retransmission, or a repeated request for the tail of a READ */
+            note_rewritten(s, seen[i].rel, seen[i].step);
+            continue;
+        }
         if (seen[i].rel > expect) {
             *gap = expect;
             break;

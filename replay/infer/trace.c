@@ -117,7 +117,7 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
 
 /* Completes a frame that the snaplen cut, so that it can be played. Adds zeros for the missing
  * payload bytes, and a matching ICRC. Only the headers of the packet can be compared then.
- * Returns false if out of memory. */
+ * Returns false if out of memory. Does nothing if a part of the headers is missing. */
 static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
@@ -127,7 +127,7 @@ static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct 
 
     if ((!trace_acknowledged(cut->op->svc) && cut->op->svc != ROCE_SVC_UC &&
          cut->op->svc != ROCE_SVC_UD) ||
-        len > sizeof(buf) || len <= cut->cap_len)
+        len > sizeof(buf) || len <= cut->cap_len || cut->cap_len < cut->payload_off)
         return true;
     memset(buf, 0, len);
     memcpy(buf, cut->frame, cut->cap_len);
@@ -227,6 +227,18 @@ static int unify_macs(struct trace *trace)
     return rc;
 }
 
+const char *trace_form_defect(const struct roce_pkt *pkt)
+{
+    static const enum roce_defect defects[] = {ROCE_DEFECT_HDR_SHORT, ROCE_DEFECT_PAD_COUNT,
+                                               ROCE_DEFECT_ALIGN, ROCE_DEFECT_PAYLOAD,
+                                               ROCE_DEFECT_TVER};
+
+    for (size_t i = 0; i < sizeof(defects) / sizeof(defects[0]); i++)
+        if (roce_pkt_defect(pkt, defects[i]))
+            return roce_defect_info(defects[i])->text;
+    return NULL;
+}
+
 static int add_packet(struct trace *trace, const struct captured_frame *frame, struct error *error)
 {
     struct roce_pkt pkt;
@@ -277,6 +289,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     if (!p->data)
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    p->malformed = p->icrc == ROCE_ICRC_GOOD && !p->zero_filled && trace_form_defect(&pkt);
     if (pkt.link == ROCE_LINK_ETHERNET)
         note_macs(trace, flow, pkt.frame);
     /* Capture times may step back, but virtual time cannot. */

@@ -41,6 +41,8 @@ struct trace_packet {
     uint8_t icrc;     /* enum roce_icrc_status */
     uint8_t link;     /* enum roce_link */
     bool ackreq;
+    bool malformed;   /* its transport headers or payload have an invalid form although its ICRC was
+                       * right as captured: the sender made it so */
     bool dropped;     /* a conformant receiver drops the packet because of its form or its ICRC */
     bool cut;         /* the capture has only a part of the frame, and we did not complete it */
     bool zero_filled; /* we added zeros for missing payload, and a matching ICRC */
@@ -104,6 +106,10 @@ uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const
 
 /* Parses a packet again. Cannot fail: trace_read() parsed the packet before. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
+
+/* Returns the text of the first defect of the transport headers or the payload, or NULL. The ICRC
+ * covers both, so that no link can cause such a defect and leave the ICRC right. */
+const char *trace_form_defect(const struct roce_pkt *pkt);
 
 /* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets
  * are equal, and the time between them is too short for a retransmission. */

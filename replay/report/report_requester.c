@@ -37,6 +37,8 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
     report_count(&t, &sep, res->fewer, "requests that only the recorded requester retransmitted");
     report_count(&t, &sep, res->not_captured, "requests of our RNIC after the last captured one");
     report_count(&t, &sep, res->wire_duplicates, "requests duplicated by the network");
+    report_count(&t, &sep, res->rewritten,
+                 "retransmissions with bytes that the program had changed");
     report_count(&t, &sep, res->damaged, "requests damaged by the network");
     report_count(&t, &sep, res->lost, "responses lost after the capture point");
     report_count(&t, &sep, res->after_gap, "requests after a request that was not captured");
@@ -111,15 +113,15 @@ json_t *report_requester_json(const struct request_comparison *v, uint32_t idx)
 
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
-                     "s:i, s:i, s:i, s:i}}",
-                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt,
-                     "packets", (int)a->tx_cnt, "compared", (int)res->compared, "went_back",
-                     (int)res->go_backs, "completed", (int)res->completed, "completed_with_error",
-                     (int)res->failed, "differing_frames", (int)res->diff_frames,
-                     "known_deviations", (int)res->known_frames, "inconclusive",
-                     (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
-                     (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->not_captured,
-                     "repeated", (int)res->wire_duplicates, "damaged", (int)res->damaged, "lost",
-                     (int)res->lost, "beyond", (int)res->after_gap);
+    return json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
+        "s:i, s:i, s:i, s:i, s:i}}",
+        "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt, "packets",
+        (int)a->tx_cnt, "compared", (int)res->compared, "went_back", (int)res->go_backs,
+        "completed", (int)res->completed, "completed_with_error", (int)res->failed,
+        "differing_frames", (int)res->diff_frames, "known_deviations", (int)res->known_frames,
+        "inconclusive", (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
+        (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->not_captured, "repeated",
+        (int)res->wire_duplicates, "damaged", (int)res->damaged, "lost", (int)res->lost, "beyond",
+        (int)res->after_gap, "rewritten", (int)res->rewritten);
 }

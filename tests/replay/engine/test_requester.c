@@ -228,6 +228,91 @@ static void a_capture_that_ends_in_a_message_holds(void)
     expect_holds(&t, 1, 0, 0);
 }
 
+/* Requests that were already in flight pass the capture point after the NAK. */
+static void requests_that_cross_a_fatal_nak_hold(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 100);
+    talk_ack(&t, 0, 0x62, 0);
+    for (uint32_t psn = 1; psn < 5; psn++)
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 10, 10, 1);
+    expect_holds(&t, 5, 5, 0);
+}
+
+/* The requester did not receive the NAK, and retransmits after its timeout. */
+static void a_lost_fatal_nak_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_send(&t, ONLY, 1, 8, 1);
+    talk_ack(&t, 1, 0x63, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        t.time += 500 * MS;
+        talk_send(&t, ONLY, 1, 8, 1);
+    }
+    expect_holds(&t, 1, 0, 3);
+}
+
+/* Packets of another connection show that the requester had time to retransmit. Its RNR retry count
+ * was used up. */
+static void a_requester_may_give_up_after_an_rnr_nak(void)
+{
+    struct replay r;
+    struct talk t;
+
+    for (unsigned tries = 0; tries < 3; tries++) {
+        talk_init(&t);
+        talk_send(&t, ONLY, 0, 8, 1);
+        for (unsigned i = 0; i < tries; i++) {
+            talk_ack(&t, 0, RNR, 0);
+            t.time += 5 * MS;
+            talk_send(&t, ONLY, 0, 8, 1);
+        }
+        talk_ack(&t, 0, RNR, 0);
+        t.time += 500 * MS;
+        t.requester_qp++;
+        t.responder_qp++;
+        talk_send(&t, ONLY, 77, 8, 1);
+        talk_ack(&t, 77, ACK, 1);
+        if (talk_replay(&t, &r, NULL) == 0) {
+            EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+            EXPECT_EQ(r.requests.result[0].failed, 1);
+        }
+        replay_free(&r);
+        talk_free(&t);
+    }
+}
+
+/* The requester reads its buffer again for a retransmission, and the program has changed it. */
+static void a_retransmission_may_carry_the_newer_buffer(void)
+{
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 4; psn++) {
+        talk_send(&t, ONLY, psn, 8, 1);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 4, VA, RKEY, 64, 64, 1);
+    t.time += 20 * MS;
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 4, VA, RKEY, 64, 64, 2);
+    talk_ack(&t, 4, ACK, 5);
+    talk_read(&t, 5, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 5, 6, 64, 2);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.requests.result[0].rewritten, 1);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
 /* ---- where a requester breaks the rules --------------------------------------------------------
  */
 
@@ -244,7 +329,7 @@ static void going_on_after_a_fatal_nak_differs(void)
 }
 
 /* R153: a retransmission carries the same packet at the same PSN. */
-static void sending_other_bytes_again_differs(void)
+static void sending_another_length_again_differs(void)
 {
     struct talk t;
 
@@ -252,9 +337,9 @@ static void sending_other_bytes_again_differs(void)
     talk_send(&t, ONLY, 0, 8, 1);
     talk_ack(&t, 0, RNR, 0);
     t.time += 50 * MS;
-    talk_send(&t, ONLY, 0, 8, 2);
+    talk_send(&t, ONLY, 0, 12, 1);
     talk_ack(&t, 0, ACK, 1);
-    expect_differs(&t, 3, "payload");
+    expect_differs(&t, 3, "payload length");
 }
 
 static void a_wrong_address_in_a_repeated_read_differs(void)
@@ -314,6 +399,8 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(an_answer_lost_behind_the_capture_point_is_not_given), TEST(a_fatal_nak_fails_the_rest),
       TEST(duplicates_and_late_packets_are_the_wires), TEST(a_capture_that_ends_in_a_message_holds),
       TEST(going_back_before_the_capture_point_holds), TEST(going_on_after_a_fatal_nak_differs),
-      TEST(sending_other_bytes_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
-      TEST(what_no_requester_sends_is_skipped), TEST(a_wide_window_holds),
-      TEST(more_reads_than_ours_can_have_are_skipped))
+      TEST(sending_another_length_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
+      TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
+      TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
+      TEST(a_wide_window_holds), TEST(more_reads_than_ours_can_have_are_skipped))

@@ -116,6 +116,7 @@ static void count_frame(struct frame_counts *counts, const struct parsed_frame *
         counts->unreadable++;
     else
         counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
+    counts->zero_checksums += roce_pkt_defect(pkt, ROCE_DEFECT_IP_CHECKSUM_0);
 }
 
 static void parse_batch(struct worker *worker, struct batch *batch)

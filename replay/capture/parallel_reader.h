@@ -28,7 +28,7 @@ struct parsed_frame {
 
 /* Numbers of frames by kind; the members mean the same as in struct check_report. */
 struct frame_counts {
-    uint32_t foreign, pauses, unreadable, cut, unverified;
+    uint32_t foreign, pauses, unreadable, cut, unverified, zero_checksums;
     uint32_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time;
 };

@@ -139,6 +139,7 @@ static void add_counts(struct check_report *report, const struct frame_counts *c
     report->unreadable += counts->unreadable;
     report->cut += counts->cut;
     report->unverified += counts->unverified;
+    report->zero_checksums += counts->zero_checksums;
     for (unsigned i = 0; i < ROCE_TUNNEL_CNT; i++)
         report->tunnel[i] += counts->tunnel[i];
 }

@@ -438,6 +438,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "dc", sum->dc);
     json_object_set_new(o, "icrc_checked", json_boolean(!r->no_icrc));
     put_number(o, "icrc_unverified", r->unverified);
+    put_number(o, "ip_checksums_0", r->zero_checksums);
     put_number(o, "first_time_ns", r->first_time);
     put_number(o, "last_time_ns", r->last_time);
     put_number(o, "connections", r->ended);

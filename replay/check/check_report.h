@@ -34,6 +34,7 @@ struct check_report {
                                        * end of the BTH */
     uint64_t cut;                     /* number of frames captured only in part */
     uint64_t unverified;              /* number of packets whose ICRC could not be computed */
+    uint64_t zero_checksums;          /* number of packets with an IPv4 header checksum of 0 */
     bool no_icrc; /* ICRCs were not computed, because the user turned that off */
     uint64_t first_time, last_time;
     enum roce_profile profile;

@@ -90,6 +90,11 @@ static void print_head(FILE *out, const struct check_report *r)
                     "  truncated by the snaplen: %" PRIu64
                     " frames; the missing bytes are not checked\n",
                     r->cut);
+    if (r->zero_checksums)
+        strbuf_addf(&t,
+                    "  IPv4 header checksum 0: %" PRIu64 " packet%s; simulators, FPGAs and hosts "
+                    "that offload it leave it uncomputed, so it is ignored\n",
+                    r->zero_checksums, r->zero_checksums == 1 ? "" : "s");
     if (r->pauses)
         strbuf_addf(&t,
                     "  flow control: %" PRIu64 " PFC or PAUSE frame%s stopped a sender: no packet "

@@ -115,6 +115,20 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
+/* Writes the checksum that the sender left 0 into a copy of the packet: a receiver drops the packet
+ * otherwise. Returns false without memory. */
+static bool fill_checksum(struct trace *trace, struct trace_packet *p, const struct roce_pkt *pkt)
+{
+    uint8_t *copy = keep_frame(trace, p->data, p->cap_len);
+
+    if (!copy)
+        return false;
+    roce_ip4_set_checksum(copy + pkt->off[ROCE_HDR_IP4], pkt->ip4.ihl * 4u);
+    p->data = copy;
+    trace->checksums_filled++;
+    return true;
+}
+
 /* Completes a frame that the snaplen cut, so that it can be played. Adds zeros for the missing
  * payload bytes, and a matching ICRC. Only the headers of the packet can be compared then.
  * Returns false if out of memory. Does nothing if a part of the headers is missing. */
@@ -287,6 +301,8 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     if (!p->data)
         p->data = trace->mapped ? pkt.frame : keep_frame(trace, pkt.frame, pkt.cap_len);
     if (!p->data)
+        return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
+    if (roce_pkt_defect(&pkt, ROCE_DEFECT_IP_CHECKSUM_0) && !fill_checksum(trace, p, &pkt))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
     p->malformed = p->icrc == ROCE_ICRC_GOOD && !p->zero_filled && trace_form_defect(&pkt);

@@ -73,12 +73,13 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;      /* number of frames in the file, with and without RoCE */
-    bool macs_vary;       /* an IP address or GID had several MAC addresses, which we replaced: see
-                           * trace_read() */
-    uint32_t malformed;   /* number of RoCE frames without a readable BTH */
-    uint32_t icrcs_fixed; /* number of packets whose ICRC we corrected, because no ICRC of the
-                           * capture was right */
+    uint32_t frames;    /* number of frames in the file, with and without RoCE */
+    bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced: see
+                         * trace_read() */
+    uint32_t malformed; /* number of RoCE frames without a readable BTH */
+    uint32_t checksums_filled; /* number of packets with an IPv4 header checksum of 0 */
+    uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no ICRC of the
+                                * capture was right */
     uint64_t bytes;
     struct trace_block *blocks;
     struct mmap_file *mapped; /* mapped file that contains the frames; NULL if the frames are in

@@ -348,6 +348,9 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
     if (r->trace.malformed)
         fprintf(out, ", %u truncated or malformed", r->trace.malformed);
+    if (r->trace.checksums_filled)
+        fprintf(out, ", %u with an IPv4 header checksum of 0, which is ignored",
+                r->trace.checksums_filled);
     if (r->trace.icrcs_fixed)
         fprintf(out,
                 ", %u with a wrong ICRC: no packet has a correct one, so the capture changed "

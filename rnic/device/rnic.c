@@ -123,7 +123,7 @@ static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *f
      * (R031). */
     if (!error && (pkt->op->svc == ROCE_SVC_RC || pkt->op->svc == ROCE_SVC_XRC))
         pkt->defects &= ~(UINT32_C(1) << ROCE_DEFECT_OPCODE);
-    if (error || roce_pkt_dropped(pkt)) {
+    if (error || roce_pkt_dropped(pkt) || roce_pkt_defect(pkt, ROCE_DEFECT_IP_CHECKSUM_0)) {
         rnic->counters.rx_malformed++;
         return false;
     }

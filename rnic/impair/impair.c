@@ -165,19 +165,6 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
 /* ---- actions -----------------------------------------------------------------------------------
  */
 
-/* Recomputes the header checksum of IPv4 (RFC 791). */
-static void fix_ip4_checksum(uint8_t *ip, unsigned words)
-{
-    uint32_t sum = 0;
-
-    roce_bits_put(ip, IP4_CSUM, 0, 16, 0);
-    for (unsigned i = 0; i < 2 * words; i++)
-        sum += (uint32_t)roce_bits_get(ip, 2 * i, 0, 16);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    roce_bits_put(ip, IP4_CSUM, 0, 16, ~sum & 0xFFFF);
-}
-
 bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
 {
     size_t at = ROCE_ETH_LEN;
@@ -250,7 +237,7 @@ static bool set_field(const struct impair_rule *rule, struct impair_result *out,
     else
         roce_field_put(field, at, rule->value);
     if (rule->hdr == ROCE_HDR_IP4 && field->byte != IP4_CSUM)
-        fix_ip4_checksum(at, pkt->ip4.ihl < 5 ? 5 : pkt->ip4.ihl);
+        roce_ip4_set_checksum(at, pkt->ip4.ihl < 5 ? ROCE_IP4_LEN : pkt->ip4.ihl * 4u);
     return true;
 }
 

@@ -34,6 +34,12 @@ static uint16_t ip4_sum(const uint8_t *p, size_t len)
     return (uint16_t)~sum;
 }
 
+void roce_ip4_set_checksum(uint8_t *ip, size_t len)
+{
+    roce_bits_put(ip, 10, 0, 16, 0);
+    roce_bits_put(ip, 10, 0, 16, ip4_sum(ip, len));
+}
+
 static int parse_udp(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -92,7 +98,7 @@ static int parse_ip4(struct roce_walk *walk)
     limit_end(walk, ip_off + pkt->ip4.len, ROCE_DEFECT_IP_LEN);
     error = parse_udp(walk);
     if (error != ROCE_ERR_NOT_ROCE && ip4_sum(p, pkt->ip4.ihl * 4u) != 0)
-        roce_walk_defect(walk, ROCE_DEFECT_IP_CHECKSUM);
+        roce_walk_defect(walk, pkt->ip4.csum ? ROCE_DEFECT_IP_CHECKSUM : ROCE_DEFECT_IP_CHECKSUM_0);
     return error;
 }
 
@@ -256,14 +262,10 @@ static int build_ip4(const struct roce_pkt *pkt, unsigned flags, size_t payload_
     p = roce_wr_room(wr, hdr_len);
     if (!p)
         return ROCE_ERR_NOSPACE;
-    if (!(flags & ROCE_BUILD_KEEP_CSUM))
-        ip.csum = 0;
     memcpy(p + ROCE_IP4_LEN, pkt->ip4_options, pkt->ip4_options_len);
     roce_ip4_build(&ip, p);
-    if (!(flags & ROCE_BUILD_KEEP_CSUM)) {
-        ip.csum = ip4_sum(p, hdr_len);
-        roce_ip4_build(&ip, p);
-    }
+    if (!(flags & ROCE_BUILD_KEEP_CSUM))
+        roce_ip4_set_checksum(p, hdr_len);
     return ROCE_OK;
 }
 

@@ -186,6 +186,9 @@ int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uin
  * and others). roce_pkt_icrc_check() checks the ICRC. */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);
 
+/* Computes the checksum of an IPv4 header of `len` bytes (RFC 791) and writes it there. */
+void roce_ip4_set_checksum(uint8_t *ip, size_t len);
+
 const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 
 enum roce_icrc_status {

@@ -191,6 +191,10 @@ static void defect_ip_checksum(void)
     rebuild(&b, 0);
     b.frame[IP + 8]--; /* as by a router that does not correct the checksum */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
+    b.frame[IP + 10] = b.frame[IP + 11] = 0;
+    expect_only(&b, 0, BIT(IP_CHECKSUM_0));
+    roce_ip4_set_checksum(b.frame + IP, 20);
+    expect_only(&b, 0, 0);
 }
 
 static void defect_ip_len(void)

@@ -654,6 +654,27 @@ static void text_says_once_what_all_have(void)
     checkrun_free(&r);
 }
 
+static void a_checksum_of_0_is_counted_once(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 2048);
+    for (size_t i = 0; i < g.frame_cnt; i++)
+        memset(g.bytes + g.frame[i].off + 24, 0, 2);
+    keep(&g, "sum0.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/sum0.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IPv4 header checksum 0: 3 packets"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "1 SEND in "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds (no findings)"));
+    checkrun_free(&r);
+    r = checkrun("decode $T/sum0.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "the IPv4 header checksum is 0"));
+    checkrun_free(&r);
+}
+
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
       TEST(json_lines_add_up), TEST(json_says_how_a_connection_ended),
@@ -661,4 +682,5 @@ SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(text_tells_of_page_faults), TEST(text_tells_how_it_ends),
       TEST(text_tells_what_nobody_answered), TEST(text_tells_what_slowed_it),
       TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed), TEST(text_tells_of_no_rtu),
-      TEST(text_tells_of_wrong_icrcs_only), TEST(text_says_once_what_all_have))
+      TEST(text_tells_of_wrong_icrcs_only), TEST(text_says_once_what_all_have),
+      TEST(a_checksum_of_0_is_counted_once))

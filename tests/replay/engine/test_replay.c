@@ -725,6 +725,21 @@ static void a_mirror_port_is_looked_through(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
+/* Simulators, FPGAs and hosts that offload it leave the IPv4 header checksum 0. */
+static void a_checksum_of_0_is_ignored(void)
+{
+    struct replay r;
+    struct talk t;
+
+    whole(&t, 5);
+    for (size_t i = 0; i < t.capture.cnt; i++)
+        roce_be_put(t.capture.frame[i].data + 24, 2, 0);
+    EXPECT_EQ(talk_replay(&t, &r, NULL), 0);
+    EXPECT_EQ(r.trace.checksums_filled, t.capture.cnt);
+    replay_free(&r);
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
 /* Two routers: answers come from another MAC address than the one that requests are sent to. */
 static void two_routers_are_one_host(void)
 {
@@ -745,4 +760,5 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(a_gap_costs_what_it_hides), TEST(a_write_that_was_missed_is_no_difference),
       TEST(a_later_copy_stands_for_one_that_was_missed), TEST(an_answer_to_a_hole_is_no_difference),
       TEST(the_snap_length_hides_data_only), TEST(a_mirror_port_is_looked_through),
-      TEST(two_routers_are_one_host), TEST(broken_files_are_refused))
+      TEST(a_checksum_of_0_is_ignored), TEST(two_routers_are_one_host),
+      TEST(broken_files_are_refused))

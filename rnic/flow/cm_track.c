@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchanges: follows the messages from REQ to DREP, and sets up the connections they name. Such
- * a connection is known with both QPNs, starting PSNs, path MTU, timeout and retry counts before
- * its first packet.
+ * CM exchanges: follows the messages from REQ to DREP, and sets up the connections they name.
+ * Before the first data packet, such a connection already has both QPNs, starting PSNs, path MTU,
+ * timeout and retry counts.
  */
 #include "flow/cm_track.h"
 
@@ -14,9 +14,11 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-#define TIMEWAIT_NS     UINT64_C(1000000) /* shorter than any packet lifetime in use */
-#define MRA_OF_LAP      2
-#define CLASS_PORT_INFO 1 /* attribute of all management classes, with methods Get and Set */
+/* lower bound of the TimeWait period in ns, below any packet lifetime in use */
+#define TIMEWAIT_NS UINT64_C(1000000)
+#define MRA_OF_LAP  2
+/* ClassPortInfo: attribute of all management classes, with methods Get and Set */
+#define CLASS_PORT_INFO 1
 
 static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                                            int from)
@@ -81,7 +83,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* the PSN named in the peer's message */
+        /* starting PSN that the peer's CM message named */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -115,7 +117,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
     int active = 0;
 
-    if (a && p && a->conn != p->conn) { /* both QPs were used by other pairs: these have ended */
+    if (a && p && a->conn != p->conn) { /* both QPs belonged to other pairs, which have ended */
         roce_conn_end(ctx->flow, a->conn);
         roce_conn_end(ctx->flow, p->conn);
         a = p = NULL;
@@ -241,7 +243,7 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
     }
 }
 
-/* Returns the frame that a message of this kind answers; 0 if it was not captured. */
+/* Returns the frame of the CM message that a message of this kind answers; 0 if not captured. */
 static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
     switch (kind) {
@@ -253,7 +255,7 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* Reports a rejected connection, which has no packets, to on_conn(). */
+/* Reports a rejected connection, which has no data packets, to on_conn(). */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {
@@ -302,7 +304,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
-    /* Before a REP the connection does not exist, but the active QP may have had an earlier one. */
+    /* Before a REP the connection does not exist, but the active QP may have had an earlier
+     * connection. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {
@@ -315,7 +318,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_MRA:
-        if (msg->mra.message != MRA_OF_LAP) /* an MRA of a LAP has its own transaction */
+        if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has its own transaction id */
             check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         break;
     case ROCE_CM_REJ:
@@ -354,7 +357,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* if the REQ was captured after the REP, its values are not known */
+    if (conn) /* if the REQ was captured after the REP, its parameters are unknown */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }
@@ -370,7 +373,8 @@ void roce_cm_track(struct roce_ctx *ctx)
     if (rc == ROCE_ERR_MALFORMED) {
         if (msg.mad.base_version != ROCE_MAD_BASE)
             REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
-        else if (ctx->pkt->payload_len == ROCE_MAD_SIZE) /* rule GSI reports another length */
+        else if (ctx->pkt->payload_len ==
+                 ROCE_MAD_SIZE) /* rule GSI reports another payload length */
             REPORT(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }

@@ -28,11 +28,11 @@
 #include "flow/retransmit/sent_packet.h"
 
 #define ECN_CE  3
-#define DMA_MAX UINT32_C(0x80000000) /* R081 */
-#define LEN_MAX 4096u                /* largest packet while the path MTU is not known */
+#define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
+#define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* analyze_packet(): the packet belongs to its connection, in which `req` sends requests, and
- * nothing about its QP has changed. */
+/* Returns whether analyze_packet() would leave the packet in its connection, with `req` as its
+ * requester and no change of the QP. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -46,7 +46,7 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
            digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
-           /* roce_pair_has_ended(), with the source port */
+           /* excludes a packet for which roce_pair_has_ended() compares source ports */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
 
@@ -63,8 +63,8 @@ static inline void update_constants(struct roce_ctx *ctx)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* Returns whether the packet begins a message after `prev` ended one, with a valid length and
- * memory range, and without credits to compare. */
+/* Returns whether the packet begins a message after `prev` ended one. The packet must have a valid
+ * length and memory range, and need no credit check. */
 static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -106,8 +106,8 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     return true;
 }
 
-/* roce_request(): returns whether the packet comes next after `prev`, the newest entry, and no
- * response or NAK affects it. */
+/* Returns whether the packet directly follows `prev`, the newest entry, and no open NAK or response
+ * affects roce_request(). */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -121,8 +121,8 @@ static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_se
                                              : continues_message(ctx, prev));
 }
 
-/* Sets the members that come from the packet. The entry is not zeroed: set_message_fields() or
- * roce_sent_continue_message() set the others. */
+/* Sets the entry's members that come from the packet. The entry is not zeroed: set_message_fields()
+ * or roce_sent_continue_message() sets the others. */
 static inline void set_packet_fields(const struct roce_ctx *ctx,
                                      const struct roce_sent_packet *prev,
                                      struct roce_sent_packet *e)
@@ -149,7 +149,7 @@ static inline void set_packet_fields(const struct roce_ctx *ctx,
     e->bad = 0;
 }
 
-/* Sets the members of a message that begins. */
+/* Sets the entry's members for the first packet of a message. */
 static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_reth *reth = &ctx->pkt->reth;
@@ -182,7 +182,7 @@ static bool fast_request(struct roce_ctx *ctx)
         e = roce_sent_room(ctx, &at);
         if (!e)
             return false;
-        prev = roce_window_at(&req->win, at - 1); /* the window may have been reallocated */
+        prev = roce_window_at(&req->win, at - 1); /* an insertion may have reallocated the window */
     }
     update_constants(ctx);
     set_packet_fields(ctx, prev, e);
@@ -211,8 +211,8 @@ static bool fast_request(struct roce_ctx *ctx)
 /* ---- acknowledgements ---------------------------------------------------------------------------
  */
 
-/* Returns the entry of `psn`. It is usually as far behind the oldest outstanding one as the PSN is.
- */
+/* Returns the window entry of `psn`. Its index usually equals the PSN's distance from the oldest
+ * outstanding entry. */
 static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
     struct roce_sent_packet *e;
@@ -225,8 +225,8 @@ static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t
     return e && e->psn == psn ? e : roce_window_get(w, psn);
 }
 
-/* roce_response(): returns whether the ACK is the first for all PSNs up to the end of `e`, and its
- * MSN is known to be right. */
+/* Returns whether the ACK is the first for all PSNs up to the end of `e`, and its MSN is known to
+ * be right. */
 static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
                             const struct roce_sent_packet *e)
 {
@@ -258,7 +258,8 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    ctx->have_connection = true; /* findings about the acknowledged requests are possible */
+    ctx->have_connection = true; /* the acknowledged requests may cause findings, which need the
+                                  * connection */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
     ctx->sender->counts.responses++;

@@ -24,10 +24,9 @@
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
 #define GRAIN_MOST     UINT64_C(1000000000)
-#define GRAIN_FINE     1000u /* clock resolution below which it makes no difference, ns */
+#define GRAIN_FINE     1000u /* clock resolution that is fine enough to be ignored, ns */
 #define OTHER_SERVICE_MIN                                                                          \
-    4 /* packets of another service in a row that show a new use of the QPN                        \
-       */
+    4 /* consecutive packets of another service that indicate a new use of the QPN */
 
 static void *heap_alloc(void *ctx, size_t size)
 {
@@ -104,7 +103,7 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 {
     uint32_t final = roce_flow_conn_index(flow, conn_index);
 
-    /* a joined direction had packets of its side 0 only */
+    /* a joined direction had only packets of its side 0 */
     return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
 }
 
@@ -138,7 +137,7 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH)) {
         if (!roce_pkt_has(pkt, ROCE_HDR_DETH))
-            return; /* cut before the source QP */
+            return; /* the packet is cut before the source QP */
         new_conns =
             pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message may set up another connection */
     }
@@ -176,8 +175,8 @@ static void count_packet(struct roce_ctx *ctx)
     roce_conn_note_use(ctx->flow, conn);
 }
 
-/* Returns whether the packet at hand is of the QP's service. A QP drops packets of another service
- * (R030), but its number may be reused. */
+/* Returns whether the current packet belongs to the QP's transport service. A QP drops packets of
+ * another service (R030), but its QPN may be reused. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;
@@ -201,7 +200,7 @@ static bool is_for_service(struct roce_ctx *ctx)
     return true;
 }
 
-/* Ends the connection that used the QPN before, and begins a new one with the packet at hand. */
+/* Ends the earlier connection with the QPN, and begins a new one with the current packet. */
 static bool begin_new_conn(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
@@ -259,7 +258,8 @@ static void analyze_packet(struct roce_ctx *ctx)
 
 static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
-/* Learns the resolution of the clock. Some capture points tick once a millisecond or second. */
+/* Infers the resolution of the capture clock. Some capture points tick once a millisecond or
+ * second. */
 static void learn_grain(struct roce_flow *flow, uint64_t time)
 {
     if (flow->grain == 0)
@@ -285,7 +285,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.want_result = result != NULL;
     if (result) {
         *result = result_none;
-    } else { /* the caller wants no result: clear only the members that are added to or read again
+    } else { /* without a caller's result, clear only the members that are accumulated or read later
               */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
         scratch.done_bytes = 0;
@@ -317,7 +317,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
-        if (ctx.want_result) { /* also for dropped packets */
+        if (ctx.want_result) { /* fills the result for dropped packets, too */
             ctx.result->conn_index = ctx.conn->conn_index;
             ctx.result->side = roce_endpoint_side(ctx.sender);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests: places each request packet of a connected service among those captured before (new,
- * after a gap, out of order, copy, retransmission), and follows its message.
+ * Requests: classifies each request packet of a connected service against those already captured
+ * (new, after a gap, out of order, copy, retransmission), and follows its message.
  */
 #include "flow/request.h"
 #include "flow/checks/check_request.h"
@@ -20,12 +20,11 @@
 #include "flow/table/read_psn_count.h"
 
 #define UC_REMEMBERED                                                                              \
-    63u /* UC entries that are kept to detect copies; nothing acknowledges them                    \
-         */
-#define DMA_MAX       UINT32_C(0x80000000) /* R081 */
+    63u /* UC entries stored to detect copies; UC has no acknowledgements that remove them */
+#define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 #define REST_NS                                                                                    \
-    UINT64_C(100000) /* idle time after which an unannounced reuse of the QP is possible */
+    UINT64_C(100000) /* idle time in ns after which an unannounced reuse of the QP is possible */
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
@@ -55,13 +54,13 @@ void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req)
     r->reads_in_flight = req->reads_in_flight;
 }
 
-/* Returns whether `e` may come next after `prev`. */
+/* Returns whether request `e` may directly follow `prev`. */
 static bool may_follow(const struct roce_sent_packet *prev, const struct roce_sent_packet *e)
 {
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* Takes PSNs back that were counted as acknowledged but not captured: they are captured late. */
+/* Subtracts late-captured PSNs from the count of PSNs that were acknowledged but not captured. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
@@ -70,7 +69,7 @@ static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
         sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
 }
 
-/* Appends the packet at hand, of `psn_cnt` PSNs, to the window. */
+/* Appends the current packet, of `psn_cnt` PSNs, to the window. */
 static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -80,7 +79,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 
     e = roce_sent_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
-    if (!e) { /* no memory: nothing can be linked to it */
+    if (!e) { /* without memory the packet has no entry to link */
         keep = (struct roce_sent_packet){0};
         e = &keep;
     }
@@ -106,7 +105,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* It was acknowledged before it was captured: two capture points are out of step. */
+        /* The request was acknowledged before its capture: two capture points reorder packets. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -115,13 +114,13 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     roce_sent_result(ctx, e);
 }
 
-/* Appends the packet at hand, which `now` describes. */
+/* Appends the current packet, described by `now`, to the window. */
 static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_packet *now)
 {
     append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
-/* Adds the message of the out-of-order entry at `at` to the counts of all later entries. */
+/* Adds the message of the out-of-order entry at `at` to the message counts of all later entries. */
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
@@ -133,7 +132,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
 
     if (prev)
         e->cum = prev->cum + ends;
-    else if (at + 1 < w->cnt) /* before all entries */
+    else if (at + 1 < w->cnt) /* the entry precedes all others */
         e->cum = roce_sent_number(roce_window_at(w, at + 1)) + ends;
     else
         e->cum = ctx->sender->req.msg_number + ends;
@@ -145,7 +144,7 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         rsp->msn_ref_cum++;
 }
 
-/* Inserts a packet that fills a hole, and checks it against its neighbours. */
+/* Inserts a packet that fills a PSN gap, and checks it against its neighbours. */
 static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -167,7 +166,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         ctx->sender->counts.first_psn = req->base =
-            e->psn; /* the first captured packet had overtaken it */
+            e->psn; /* the first captured packet had overtaken this one */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -193,11 +192,12 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
             roce_check_request_packet(ctx, next);
     }
     if (w->cnt && roce_window_tail(w)->run_id != req->run_id)
-        req->run_id = (uint16_t)(req->run_id + 1); /* a new run for the next hole */
+        req->run_id =
+            (uint16_t)(req->run_id + 1); /* starts a new run of entries after the PSN gap */
     roce_sent_result(ctx, e);
 }
 
-/* Notes that PSNs from `psn` on are sent again, and checks the beginning of a go-back. */
+/* Records a retransmission from `psn` on, and checks the beginning of a go-back. */
 static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                                 uint32_t psn_cnt)
 {
@@ -216,7 +216,7 @@ static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sen
            ((e->flags & ROCE_SENT_PSN_CNT_GUESS) || skip + now->psn_cnt == e->psn_cnt);
 }
 
-/* Returns whether the headers of `now`, the packet at hand, differ from those of `e`. */
+/* Returns whether the headers of the current packet `now` differ from those of `e`. */
 static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now)
 {
@@ -225,7 +225,7 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-/* Places a request whose PSN is in the entry at `at`. */
+/* Processes a request whose PSN belongs to the entry at `at`. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -249,11 +249,13 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->facts.svc == ROCE_SVC_UC ||
          roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
-        roce_report_copy(ctx, e->last_frame); /* UC never retransmits */
+        roce_report_copy(ctx, e->last_frame); /* a repeated PSN is a copy, because UC never
+                                               * retransmits */
         return;
     }
     if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
-        roce_requester_restart(ctx, now->psn, true); /* UC never retransmits */
+        roce_requester_restart(ctx, now->psn, true); /* a repeated PSN is a QP reuse, because UC
+                                                      * never retransmits */
         append_request_copy(ctx, now);
         return;
     }
@@ -273,7 +275,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* The PSN count of a READ may be known only from later packets. */
+    /* The PSN count of a READ may become known only from later packets. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
@@ -311,17 +313,17 @@ static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
-/* Places a request with an older PSN that is in no entry. */
+/* Processes a request with an older PSN that belongs to no entry. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* The PSN is before `nxt`: if no later entry exists, it is before all of them. */
+    /* The PSN is before `nxt`: without a later entry, it is before all entries. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
-    bool whole =
-        overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
-        roce_sent_end(next) == roce_sent_end(now); /* its restarted tail was captured before */
+    bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
+                 roce_sent_end(next) == roce_sent_end(now); /* the restarted tail of the READ was
+                                                             * captured before the READ */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
@@ -345,7 +347,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* the earlier packet at this PSN is not known */
+        old && roce_reuse_is_unannounced(ctx); /* the earlier packet with this PSN is unknown */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* older than all entries */
@@ -374,7 +376,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     } else
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* it may be the tail of a READ that was not captured */
+        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the tail of an uncaptured READ */
     fill_hole(ctx, at, now);
 }
 
@@ -387,8 +389,8 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
         uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;
 
-        if ((uint32_t)d <= most) {        /* the READ before takes that many PSNs */
-            tail->psn_cnt += (uint32_t)d; /* still a guess: packets may be missing here */
+        if ((uint32_t)d <= most) {        /* the previous READ has that many PSNs */
+            tail->psn_cnt += (uint32_t)d; /* still a guess, because packets may be missing here */
             req->nxt = now->psn;
             append_request_copy(ctx, now);
             return;
@@ -414,7 +416,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     append_request_copy(ctx, now);
 }
 
-/* Places a request whose PSN is not the next one, but `d` after it. */
+/* Processes a request whose PSN is `d` after the next PSN. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->sender->req.win;
@@ -482,7 +484,7 @@ void roce_request(struct roce_ctx *ctx)
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
         ctx->conn->inconsistent |=
-            req->peer_restarted; /* or the direction did not restart after all */
+            req->peer_restarted; /* the direction did not restart after all */
         req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Responses: applies acknowledgements, NAKs, READ responses and Atomic ACKs to the requests of the
- * other side.
+ * peer.
  */
 #include "flow/response.h"
 
@@ -22,13 +22,13 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* Returns whether responses to `e` may have been captured before the two directions were joined. */
+/* Returns whether responses to `e` may have been captured before the two directions were paired. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     return e->last_frame < ctx->conn->join_frame;
 }
 
-/* Counts a message as completed; if `timed`, its latency too. */
+/* Counts a message as completed, and its latency if `timed`. */
 static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
                              bool timed)
 {
@@ -45,7 +45,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     }
 }
 
-/* Returns the payload of the message that ends with `e`, as far as it was captured. */
+/* Returns the captured payload bytes of the message that ends with `e`. */
 static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
@@ -65,7 +65,8 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) &&
             roce_sent_has_all_responses(e)) {
-            e->flags |= ROCE_SENT_DONE; /* the requester continued: it accepts any order */
+            e->flags |= ROCE_SENT_DONE; /* the requester continued, so it accepts responses in any
+                                         * order */
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
@@ -90,7 +91,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* another use of the QP, or not a PSN of this requester */
+        return; /* another use of the QP, or a PSN that this requester did not send */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
@@ -111,7 +112,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         acknowledge_packet(ctx, req, e);
     }
     if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
-        pos = upto; /* inside a READ */
+        pos = upto; /* the ACK is for a PSN inside a READ */
     if (roce_diff(upto, pos) > 0)
         unseen += (uint32_t)roce_diff(upto, pos);
     if (unseen && !ctx->conn->facts.truncated) {
@@ -122,7 +123,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-/* Measures the round trip of the packet that a positive response names. */
+/* Measures the round-trip time of the packet that a positive response acknowledges. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint64_t ns;
@@ -134,7 +135,7 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     roce_count_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
-/* Notes a fatal NAK. `req` is NULL while the requester is not known. */
+/* Records a fatal NAK. `req` is NULL while the requester is unknown. */
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -197,7 +198,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* Excludes a requester that may obey an earlier sequence NAK, or go back for a READ. */
+        /* Excludes a requester that may react to an earlier sequence NAK, or go back for a READ. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
@@ -230,7 +231,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     }
 }
 
-/* Handles an ACK or NAK while the requester is not known. */
+/* Processes an ACK or NAK while its requester is unknown. */
 static void on_lone_ack(struct roce_ctx *ctx)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
@@ -257,7 +258,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     }
 }
 
-/* Handles the single response of an atomic, an ATOMIC WRITE or a FLUSH. */
+/* Processes the single response to an atomic, an ATOMIC WRITE or a FLUSH. */
 static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     ctx->result->request_frame = e->last_frame;
@@ -286,7 +287,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_read_psn_count_confirm(ctx, req, e);
     if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
-        on_small_resp(ctx, req, e); /* Annex A19: answered like an empty READ */
+        on_small_resp(ctx, req, e); /* FLUSH and ATOMIC WRITE are answered like an empty READ (Annex
+                                     * A19) */
         return;
     }
     if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_PSN_CNT_GUESS)) {
@@ -328,8 +330,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         return;
     if (k == e->resp_next) {
         e->resp_next++;
-        e->marks &=
-            (uint8_t)~ROCE_MARK_RESP_GAP; /* the responses continue: only later gaps count */
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* the responses continue in order: only later
+                                                     gaps count */
         if (e->flags & ROCE_SENT_RESTARTED)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
@@ -358,7 +360,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 
     roce_check_msn(ctx, req);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
-        e = NULL; /* if that READ is shorter, the PSN is of a request that was not captured */
+        e = NULL; /* if that READ is shorter, the PSN belongs to an uncaptured request */
     if (e) {
         roce_check_atomic_ack(ctx, req, e);
         if (roce_opcode_is_atomic(roce_opcode(e->op)))
@@ -368,7 +370,7 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* Returns whether the response is a copy. Notes a repeated ACK. */
+/* Returns whether the response is a copy. Records a repeated ACK. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -417,7 +419,7 @@ static void note_response(struct roce_ctx *ctx)
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-        req->maybe_reused = false; /* all was repeated unchanged and answered */
+        req->maybe_reused = false; /* all requests were retransmitted unchanged and answered */
     if (ctx->want_result)
         roce_req_result(ctx, req);
     note_response(ctx);
@@ -439,7 +441,7 @@ void roce_response(struct roce_ctx *ctx)
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH) && !roce_pkt_has(pkt, ROCE_HDR_AETH))
-        return; /* cut before the AETH */
+        return; /* the capture cuts the packet before the AETH */
     if (is_repeated_response(ctx))
         return;
     roce_check_mtu_learn(ctx);

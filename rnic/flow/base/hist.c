@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/base/hist.h"
 
-#define FIRST_OCTAVE 6u /* 64 ns: below the resolution of any capture */
+#define FIRST_OCTAVE 6u /* first octave: 64 ns, below the resolution of any capture */
 
 unsigned roce_hist_bucket(uint64_t ns)
 {
@@ -14,7 +14,7 @@ unsigned roce_hist_bucket(uint64_t ns)
     return b < ROCE_HIST_BUCKETS ? b : ROCE_HIST_BUCKETS - 1;
 }
 
-/* Returns the middle of a bucket. */
+/* Returns the middle of a bucket, ns. */
 static uint64_t value_of(unsigned bucket)
 {
     unsigned octave;

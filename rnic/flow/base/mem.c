@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define RESERVE 16 /* the part of the ceiling that is kept free for the packet at hand */
+#define RESERVE 16 /* 1/RESERVE of the memory limit is reserved for the current packet */
 
 static size_t reserved_max(const struct roce_mem *mem)
 {

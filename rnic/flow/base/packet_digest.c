@@ -5,7 +5,7 @@
 #include "flow/base/summary.h"
 #include "wire/gid.h"
 
-#define SPORT_MIN 0xC000 /* R013 */
+#define SPORT_MIN 0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
@@ -26,7 +26,7 @@ uint32_t roce_key_hash(const struct roce_key *key)
     return (uint32_t)(h >> 16);
 }
 
-/* Reads the addresses and marks of the network layer. */
+/* Reads the addresses and ECN marks of the network layer. */
 static void read_net(struct roce_packet_digest *digest, const struct roce_pkt *pkt)
 {
     struct roce_key *key = &digest->key;
@@ -53,7 +53,7 @@ static void read_net(struct roce_packet_digest *digest, const struct roce_pkt *p
     key->net = vlans << 3 | (uint32_t)pkt->encap;
     key->qpn = pkt->bth.dest_qp;
     key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;
-    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* no addresses except LIDs */
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* a packet without GRH has no addresses except LIDs */
         key->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
         key->src[15] = (uint8_t)pkt->lrh.slid;
         key->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
@@ -74,7 +74,7 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
         h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
     if (digest->sampled &&
-        len > 8) { /* with 8 bytes both words would be equal and could cancel out */
+        len > 8) { /* in a payload of 8 bytes both words would be equal and could cancel out */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
     } else if (digest->sampled) {
@@ -85,7 +85,7 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
 }
 
 /* Returns whether no check of checks/check_format.c would report the packet. A condition that is
- * too wide would hide a rule, which tests/flow/cases_format.c detects. */
+ * too wide would hide a rule; tests/flow/cases_format.c detects that. */
 static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;

@@ -3,15 +3,19 @@
 
 #include "flow/base/counters.h"
 
-#define SECOND  UINT64_C(1000000000)
-#define IDLE_NS UINT64_C(10000000) /* an endpoint silent this long had nothing to send */
+#define SECOND UINT64_C(1000000000)
+/* idle time after which an endpoint is assumed to have nothing to send, ns */
+#define IDLE_NS UINT64_C(10000000)
 #define QUIET_NS                                                                                   \
-    UINT64_C(1000000) /* an episode ends after this time, and this many windows, without a CNP */
+    UINT64_C(1000000) /* a congestion episode ends after this time (ns) and this many windows      \
+                       * without a CNP */
 #define QUIET_WINS 4u
-#define PART_NS    UINT64_C(10000) /* part of a first window that gives a rate before a CNP */
+/* minimum length of a first window that yields a rate before a CNP, ns */
+#define PART_NS    UINT64_C(10000)
 #define PART_LEAST 8u
 #define FEW                                                                                        \
-    4u /* packets before an endpoint gets a meter: most endpoints of a large capture send fewer */
+    4u /* packets of an endpoint before a meter is allocated: most endpoints of a large capture    \
+        * send fewer */
 
 void roce_spread_add(struct roce_spread *s, uint64_t v)
 {
@@ -23,13 +27,14 @@ void roce_spread_add(struct roce_spread *s, uint64_t v)
     s->sum += v;
 }
 
-/* Returns bytes per second. A window is shorter than 2^32 ns and has fewer than 2^32 bytes. */
+/* Returns a rate in bytes per second. A window is shorter than 2^32 ns and has fewer than 2^32
+ * bytes. */
 static uint64_t rate_of(uint64_t bytes, uint64_t ns)
 {
     return ns ? bytes * SECOND / ns : 0;
 }
 
-/* Rates of windows vary a little without a cause. */
+/* Returns whether a rate is clearly lower than `before`; small variations have no cause. */
 static bool is_slow(uint64_t rate, uint64_t before)
 {
     return rate < before - before / 5;
@@ -40,7 +45,7 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* Returns the rate of `side` before the packet at hand, which its peer sent; 0 unknown. */
+/* Returns the rate of `side` before the current packet, which its peer sent; 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -58,11 +63,11 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The time of the newest packet is not over: estimate half of it. */
+    /* The newest packet has not ended its share of the time: count half of the packet. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
-/* Begins a window with the packet at hand, which `side` sent. */
+/* Begins a window with the current packet, which `side` sent. */
 static void begin_window(const struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_meter *m = side->meter;
@@ -98,7 +103,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
         ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
 }
 
-/* Notes the rate of a window that is over. */
+/* Records the rate of a window that has ended. */
 static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
@@ -113,7 +118,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        s->sum.recovered_ns = since; /* after a whole window without a CNP */
+        s->sum.recovered_ns = since; /* the rate recovered during a whole window without a CNP */
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;
     }
@@ -122,7 +127,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
         close_episode(ctx, side, ROCE_CNP_QUIET);
 }
 
-/* Ends the window before the packet at hand. */
+/* Ends the window before the current packet. */
 static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
@@ -141,7 +146,7 @@ static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_
     begin_window(ctx, side);
 }
 
-/* Ends the window of an endpoint that was idle, and an open episode. */
+/* Ends the window of an endpoint that was idle, and its open episode. */
 static void end_idle_window(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
@@ -174,7 +179,8 @@ void roce_rate_step(struct roce_ctx *ctx)
         begin_window(ctx, side);
         return;
     }
-    if (ctx->result->flags & ROCE_AN_COPY) { /* the packet was sent only once */
+    if (ctx->result->flags &
+        ROCE_AN_COPY) { /* a copy does not count: the packet was sent only once */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;
@@ -201,11 +207,11 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
     struct roce_slowdown *s = &cold->slow;
 
     if (side->counts.cold != cold)
-        return; /* no memory */
+        return; /* the meter could not be allocated */
     if (!s->open) {
         *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
         s->marked -=
-            ctx->result->ce_frame != 0; /* excludes the marked packet that the CNP answers */
+            ctx->result->ce_frame != 0; /* excludes the CE-marked packet that the CNP answers */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;
         s->sum.recovered_ns = ROCE_NEVER_NS;

@@ -25,7 +25,7 @@ static const char *known_id(enum roce_profile profile, enum roce_rule rule, cons
     return NULL;
 }
 
-/* Returns whether a rule judges the packet at hand alone. */
+/* Returns whether a rule judges the current packet alone. */
 static bool is_of_packet(enum roce_rule rule)
 {
     return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
@@ -42,8 +42,8 @@ static bool is_one_sided(enum roce_rule rule)
     }
 }
 
-/* Returns whether the requester of the packet at hand is expected to restart, because the other
- * direction did. */
+/* Returns whether the requester of the current packet is expected to restart, because its peer
+ * restarted. */
 static bool is_to_begin(const struct roce_ctx *ctx)
 {
     bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
@@ -60,7 +60,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     if (ctx->pkt && (!ctx->have_connection || is_of_packet(rule)))
-        return false; /* the state of other packets does not matter */
+        return false; /* the rule does not depend on other packets */
     if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
     if (!ctx->have_connection)

@@ -38,7 +38,7 @@ static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t 
     return true;
 }
 
-/* Adds the samples of a kind to an empty histogram. */
+/* Adds the samples of one kind to an empty histogram. */
 static void small_hist_copy(const struct roce_small_hist *small, unsigned of,
                             struct roce_hist *hist)
 {
@@ -55,7 +55,7 @@ static void small_hist_copy(const struct roce_small_hist *small, unsigned of,
         }
 }
 
-/* Removes a kind from the list. */
+/* Removes the samples of one kind from the list. */
 static void small_hist_remove(struct roce_small_hist *small, unsigned of)
 {
     unsigned left = 0;
@@ -76,7 +76,8 @@ static void small_hist_remove(struct roce_small_hist *small, unsigned of)
         }
 }
 
-/* Moves a kind from the list to a histogram. Returns it, or NULL without memory. */
+/* Moves the samples of one kind from the list to a histogram. Returns the histogram, or NULL
+ * without memory. */
 static struct roce_hist *make_full_hist(struct roce_ctx *ctx, struct roce_times *times, unsigned of)
 {
     struct roce_hist *hist;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Returns whether entry `i` ends after `psn`, both counted from the oldest entry. */
+/* Returns whether entry `i` ends after `psn`. Both are compared relative to the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_at(w, i);
@@ -20,7 +20,7 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn)
 
     if (w->cnt == 0)
         return 0;
-    /* In-order look-ups: the same entry as before, or the one after it. */
+    /* Most lookups hit the entry of the previous lookup, or the next one. */
     for (uint32_t i = w->hint; i < w->hint + 2 && i < w->cnt; i++)
         if (roce_sent_has(roce_window_at(w, i), psn)) {
             w->hint = i;

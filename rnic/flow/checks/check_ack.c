@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * AETH: syndromes, credits and the MSN. The MSN is compared with the messages that ended in a run
- * of requests without a hole. After a hole the reference is learned again.
+ * AETH checks: syndromes, credits and the MSN. The MSN is compared with the messages that ended in
+ * a run of requests without a PSN gap. After a gap the MSN reference is inferred again.
  */
 #include "flow/checks/check_ack.h"
 
@@ -9,10 +9,11 @@
 #include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
-/* Consecutive messages that have to confirm the MSN reference before a deviation is an ERROR. */
+/* Number of consecutive messages that must confirm the MSN reference before a deviation is an
+ * ERROR. */
 #define MSN_REF_HITS 3
 
-/* Returns whether the packet at hand answers a request that needs a receive WQE. READs and WRITEs
+/* Returns whether the current packet answers a request that needs a receive WQE. READs and WRITEs
  * need none. */
 static bool took_receive(struct roce_ctx *ctx)
 {
@@ -75,8 +76,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* Returns the newest entry that the response at hand counts as completed, if the response ends with
- * it. */
+/* Returns the newest entry that the MSN of the current response counts, if the response is the last
+ * one of that entry. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -89,21 +90,22 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     if (!e || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return NULL;
     if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
-        return NULL; /* inside a READ */
+        return NULL; /* a response inside a READ is not its last one */
     return e;
 }
 
-/* Updates the MSN reference of the run of `e`. Returns whether there is one. A connection captured
- * from its start counts from 0 (R102). Otherwise the reference is learned: the response to a
- * retransmission may carry a later MSN, but never an earlier one, so the lowest offset counts. It
- * is used for ERRORs only after MSN_REF_HITS messages confirmed it. */
+/* Updates the MSN reference of the run of `e`. Returns whether there is one. The MSN of a
+ * connection captured from its start counts from 0 (R102). Otherwise the reference is inferred: the
+ * response to a retransmission may carry a later MSN, but never an earlier one, so the lowest
+ * offset is used. A deviation is an ERROR only after MSN_REF_HITS messages confirmed the reference.
+ */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
-    /* C9-148: the READ may or may not be counted yet */
+    /* C9-148: the MSN may or may not count the READ yet */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
@@ -112,8 +114,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     if (rsp->msn_ref && rsp->msn_ref_hits >= MSN_REF_HITS)
         return true;
     if (oldest->psn == req->base && oldest->run_id == e->run_id) {
-        /* The MSN equals the messages captured, so none came before the capture. The first response
-         * of a READ may not count that READ yet; then its last response decides. */
+        /* If the MSN equals the number of captured messages, no message preceded the capture. The
+         * first response of a READ may not count that READ yet; then its last response decides. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
@@ -134,7 +136,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return rsp->msn_ref; /* no reference to compare with */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->msn_ref; /* perhaps a replayed response: its MSN counts later messages */
+        return rsp->msn_ref; /* a replayed response is possible: its MSN counts later messages */
     off =
         rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)
@@ -149,7 +151,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     return true;
 }
 
-/* Returns the messages that ended between the acknowledged requests and `e`. */
+/* Returns the number of messages that ended between the acknowledged requests and `e`. */
 static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &req->win;
@@ -157,8 +159,8 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_
     return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
 }
 
-/* Returns whether an RNR NAK at `psn` may have been caused by on-demand paging. C9-148: such a READ
- * may already be counted. */
+/* Returns whether an RNR NAK at `psn` may have been caused by on-demand paging. The MSN may already
+ * count such a READ (C9-148). */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
@@ -186,11 +188,10 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     low = rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum;
     high = rsp->msn_ref_msn + tail->cum - rsp->msn_ref_cum;
     if (read && pkt->op->pos == ROCE_POS_FIRST)
-        low--; /* C9-148: a READ counts from its first or from its last response on */
+        low--; /* C9-148: the MSN counts a READ from its first or from its last response on */
     below = roce_diff(pkt->aeth.msn, low);
     above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
-    /* A request that was not captured counts too, so the response to a retransmission may be ahead.
-     */
+    /* The MSN also counts uncaptured requests, so the response to a retransmission may be ahead. */
     if (above > 0)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CM messages, each checked alone. cm_track.c compares the messages of one exchange. */
+/* CM message checks, one message alone. cm_track.c compares the messages of one exchange. */
 #include "flow/checks/check_cm.h"
 
 #include <string.h>
 #include "flow/base/report.h"
 #include "wire/gid.h"
 
-#define REJ_GID_OR_LID_13 13 /* R227: these codes refer to LIDs */
+#define REJ_GID_OR_LID_13 13 /* REJ reasons that refer to LIDs (R227) */
 #define REJ_GID_OR_LID_19 19
 #define APR_STATUS_LID    7
 #define LID_NONE          0xFFFF
@@ -35,8 +35,8 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     if (rc != 0)
         return;
     if (!v4 && !roce_pkt_has(ctx->pkt, ROCE_HDR_IP6)) {
-        /* RoCEv1 and InfiniBand have no IP header: a GID may be made of an IPv4 address or of a
-         * MAC. */
+        /* RoCEv1 and InfiniBand packets have no IP header: a GID may contain an IPv4 address or a
+         * MAC address. */
         if (ip.ipv != 4 || !roce_gid_is_ip4(ctx->src) || !roce_gid_is_ip4(ctx->dst))
             return;
     } else if (ip.ipv != (v4 ? 4 : 6)) {

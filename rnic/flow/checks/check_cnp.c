@@ -8,7 +8,8 @@
 
 #define ECN_CE 3
 #define GAP_MAX_NS                                                                                 \
-    UINT64_C(10000000) /* CNPs that are further apart belong to different congestions */
+    UINT64_C(10000000) /* time in ns after which a CNP belongs to another congestion than the      \
+                        * previous CNP */
 
 static void check_form(struct roce_ctx *ctx)
 {
@@ -35,7 +36,8 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->sender)->counts.cold; /* NULL if no packet was marked */
+        roce_peer(ctx->sender)->counts.cold; /* peer's rarely used counters; NULL if the peer sent
+                                              * no CE-marked packet */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
         sum = roce_cold(ctx->flow, ctx->sender);

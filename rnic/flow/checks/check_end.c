@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* End of a connection: what stopped it, and what was still outstanding. */
+/* End of a connection: reports its cause and the outstanding requests. */
 #include "flow/checks/check_end.h"
 
 #include "flow/base/counters.h"
@@ -7,9 +7,11 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 
-#define UNANSWERED_NS UINT64_C(1000000000) /* time after which a missing response is reported */
+#define UNANSWERED_NS                                                                              \
+    UINT64_C(1000000000) /* time after which a missing response is reported, ns                    \
+                          */
 
-/* Notes the end of the connection. Returns false if it had ended before. */
+/* Records the end of the connection. Returns false if it had already ended. */
 static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                    uint32_t psn, uint32_t frame)
 {
@@ -33,7 +35,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* Notes that the requester gave up. `of`: frame of the first transmission, or of the RNR NAK. */
+/* Records that the requester gave up. `of` is the frame of the first transmission, or of the RNR
+ * NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint32_t of)
 {
@@ -47,12 +50,12 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
                .other = of);
 }
 
-/* RNR retry counts of 0 to 6 are limits, 7 is no limit (R157): a requester that repeats a request
- * seven times repeats it without end. */
+/* RNR retry counts of 0 to 6 are limits, 7 is unlimited (R157). A requester that retransmits a
+ * request seven times therefore retries without end. */
 #define RNR_RETRY_NONE 7
 
-/* Notes an unanswered request if the peer never sent a response: the request was repeated, and no
- * new one followed. A later request would show that responses existed but were not captured. */
+/* Records an unanswered request if the peer never sent a response and the request was retransmitted
+ * without a later one. A later request would show that responses existed but were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
@@ -63,13 +66,13 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
-/* Transmissions with a wrong ICRC, and sequence NAKs for one packet, after which a requester may
- * have given up. */
+/* Numbers of transmissions with a wrong ICRC, and of sequence NAKs for one packet, after which a
+ * requester may give up. */
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
-/* Notes that the requester gave up because each transmission of one request had a wrong ICRC.
- * Returns false if that is not so. */
+/* Records that the requester gave up because each transmission of one request had a wrong ICRC.
+ * Returns false if another transmission was undamaged. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -129,7 +132,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
             ctx->conn->facts.end_syndrome =
-                rsp->last_syndrome; /* RC-RSP-108 reports the syndrome */
+                rsp->last_syndrome; /* rule RC-RSP-108 reports the syndrome */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
                 e ? e->frame : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Format: checks of one packet alone, of its constants against the other packets of its QP, and of
- * payload sizes against the path MTU.
+ * Format checks: one packet alone, fields that are constant for a QP, and payload sizes against the
+ * path MTU.
  */
 #include "flow/checks/check_format.h"
 
@@ -13,8 +13,9 @@
 #include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
-#define NEVER_SURE 8      /* packets of a host without a right ICRC that cannot all be damaged */
-#define SPORT_MIN  0xC000 /* R013 */
+/* number of packets of a host with wrong ICRCs that cannot all be damaged */
+#define NEVER_SURE 8
+#define SPORT_MIN  0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
 /* Rules that correspond to the defects found by the codec. */
 static const struct {
@@ -49,7 +50,8 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
-/* Returns whether a defect moves the ICRC: then a wrong ICRC there proves nothing. */
+/* Returns whether a defect changes the position of the ICRC, so that a wrong ICRC proves nothing.
+ */
 static bool moves_icrc(enum roce_rule rule)
 {
     return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
@@ -58,7 +60,7 @@ static bool moves_icrc(enum roce_rule rule)
 static void check_defects(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* damaged in transit: any bit may be wrong */
+    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* packet damaged in transit: any bit may be wrong */
 
     if (pkt->defects == 0)
         return;
@@ -104,10 +106,11 @@ static void check_bth(struct roce_ctx *ctx)
     const struct roce_bth *bth = &pkt->bth;
     bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
-    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* QP 0 is the subnet manager there */
+    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* on native InfiniBand, QP 0 is the subnet
+                                                    * management QP */
 
-    if (bth->resv6) /* The ICRC does not cover these bits: a switch may have set them, and some NICs
-                       mark packets that may be routed adaptively. */
+    if (bth->resv6) /* The ICRC does not cover these reserved bits: a switch may have set them. Some
+                     * NICs use them to mark packets for adaptive routing. */
         REPORT_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
                     .weak = true);
     if (bth->resv7)
@@ -217,7 +220,7 @@ void roce_check_icrc_end(struct roce_flow *flow)
 
         /* An acknowledged packet had a right ICRC at its receiver. A capture on the sending host
          * may show packets before its NIC sets the ICRC. If no host has a right ICRC, the capture
-         * is more likely the cause than all hosts. */
+         * is the more likely cause. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
@@ -261,7 +264,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
         if (ctx->conn->facts.svc == ROCE_SVC_CNP)
-            ctx->conn->facts.svc = op->svc; /* the first packet was a CNP */
+            ctx->conn->facts.svc = op->svc; /* the first captured packet was a CNP, which does not
+                                             * show the service */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;
@@ -300,7 +304,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->inconsistent = true; /* PSN counts of READs were computed with the other MTU */
+        conn->inconsistent = true; /* the PSN counts of READs were computed with another MTU */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* NAKs: when a responder may send one, and what it may send afterwards. */
+/* NAK checks: when a responder may send a NAK, and which responses it may send afterwards. */
 #include "flow/checks/check_nak.h"
 
 #include "flow/base/counters.h"
@@ -7,7 +7,9 @@
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-#define SAME_LIFE_NS UINT64_C(10000000) /* shortest time between two uses of a QP */
+#define SAME_LIFE_NS                                                                               \
+    UINT64_C(10000000) /* idle time below which a QP cannot have been reused, ns                   \
+                        */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -49,7 +51,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
-/* R083: a request without an R_Key accesses no remote memory that could be refused. */
+/* Checks a remote access NAK: a request without an R_Key accesses no remote memory that could be
+ * refused (R083). */
 static void check_access(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
@@ -93,7 +96,8 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
                rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-        /* An unsolicited ACK that grants initial credits names the PSN before the expected one. */
+        /* An unsolicited ACK that grants initial credits carries the PSN before the expected one.
+         */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ responses and Atomic ACKs, checked against the request they answer. If the READ was
- * restarted and the restart was not captured, First or Only may be elsewhere. Only what no restart
- * explains is an ERROR.
+ * READ response and Atomic ACK checks, against the request they answer. After an uncaptured restart
+ * of the READ, a First or Only response may have another PSN. A finding is an ERROR only if no
+ * restart explains it.
  */
 #include "flow/checks/check_read.h"
 
@@ -23,8 +23,8 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
         REPORT(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
 
-/* Returns whether the packet before the READ was captured, so that the READ is not a restart of an
- * earlier one. */
+/* Returns whether the packet before the READ was captured, so that the READ is not the restarted
+ * tail of an earlier READ. */
 static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);
@@ -43,9 +43,10 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                           : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
 
     want |= base;
-    if (op->value == want) { /* after a restart this may be a late response to the request before */
-        /* It may belong to an earlier response whose first packets were lost, unless a timeout made
-         * the requester go back, or the only earlier response had ended. */
+    if (op->value ==
+        want) { /* after a restart, this may be a late response to the earlier request */
+        /* The response may belong to an earlier one whose first packets were lost. That is
+         * impossible if a timeout caused the go-back, or if the only earlier response had ended. */
         bool silent = req->retx.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->retx.frame;
         bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 
@@ -62,7 +63,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           .weak = k == 0 && !is_whole(req, e), /* perhaps part of the response to the whole READ */
+           .weak = k == 0 && !is_whole(req, e), /* the response may be part of the response to the
+                                                 * whole READ */
            .condition = again || !is_whole(req, e) ? "restart" : NULL);
 }
 
@@ -71,7 +73,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
     roce_check_ack_psn(ctx, req);
-    if (k < e->resp_next && e->tries == 1) /* sent once, and already answered */
+    if (k < e->resp_next && e->tries == 1) /* the request was sent once, and this part was already
+                                            * answered */
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests, checked against what the responder sent and what was negotiated: credits, outstanding
- * READs, retransmissions, waits. A missing response may just not be captured: rules that rest on
- * one are at most WARN.
+ * Request checks against the responder's packets and the negotiated parameters: credits,
+ * outstanding READs, retransmissions, waits. A response missing in the capture may have been sent.
+ * A rule that depends on a missing response is therefore at most WARN.
  */
 #include "flow/checks/check_request.h"
 
@@ -12,13 +12,12 @@
 #include "flow/table/copy.h"
 
 #define SOON_NS                                                                                    \
-    UINT64_C(100000000) /* packets in flight when a NAK was sent have arrived by then              \
-                         */
+    UINT64_C(100000000) /* time in ns after which packets in flight at a NAK have arrived */
 
 #define TICK_MOST     UINT64_C(1000000000) /* coarsest clock of a capture, ns */
-#define NEAR          8u  /* requests before `e` that one acknowledgement may cover */
-#define RD_ATOMIC_MAX 255 /* R193: the attribute has 8 bits */
-#define RETRY_MAX     7   /* R154: the attribute has 3 bits */
+#define NEAR          8u  /* number of requests before `e` that one acknowledgement may cover */
+#define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
+#define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
 
 static void check_reads(struct roce_ctx *ctx)
 {
@@ -30,12 +29,11 @@ static void check_reads(struct roce_ctx *ctx)
     uint32_t limit;
 
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
-        return; /* a READ that was sent again may be answered by responses that were already in
-                   flight */
+        return; /* responses already in flight may answer a retransmitted READ */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* The responses may be captured late, at another capture point. */
+    /* Responses may be captured late at a second capture point. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
@@ -44,13 +42,13 @@ static void check_reads(struct roce_ctx *ctx)
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-/* The requester may not have received the credits yet. After this time and this number of responses
- * it has, even if the first one was lost behind the capture point. */
+/* Time and number of responses after which the requester knows its credits, even if the first
+ * response was lost behind the capture point. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
-/* Returns how many messages `e` is over the credits. It compares the MSN that `e` will have with
- * the credit limit `lsn`. */
+/* Returns the number of messages by which `e` exceeds the credits: the difference between the MSN
+ * that `e` will have and the credit limit `lsn`. */
 static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
                                     uint32_t lsn)
 {
@@ -74,7 +72,7 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
         (int32_t)(roce_ms(ctx->time) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
-    /* Without credits one packet may be sent as a probe; the next has to wait for its
+    /* Without credits one packet may be sent as a probe; the next packet must wait for its
      * acknowledgement. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
             rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
@@ -154,7 +152,7 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* Checks the spread of the timeouts of one PSN where the agreed timeout T is not known. */
+/* Checks the spread of the timeouts of one PSN if the negotiated timeout T is unknown. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -188,15 +186,14 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
         REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
                ROCE_REL_AT_LEAST, "early");
-    /* If the responses are not captured they may be RNR NAKs, which a requester may repeat without
-     * limit. */
+    /* Uncaptured responses may be RNR NAKs, for which a requester may retry without limit. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* Returns the resolution of the clock as far as one time shows it. A capture may be merged from
- * files with several clocks. */
+/* Returns the clock resolution that a single time suggests, ns. A capture may be merged from files
+ * with several clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;
@@ -206,8 +203,8 @@ static uint64_t tick_of(uint64_t time)
     return tick;
 }
 
-/* Returns whether a READ or atomic is close before `e`. Its response may be lost behind the capture
- * point, and a later response then makes the requester go back at once (R139). */
+/* Returns whether a READ or atomic shortly precedes `e`. Its response may be lost behind the
+ * capture point. A later response then makes the requester go back at once (R139). */
 static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t at = roce_window_find(&req->win, e->psn);
@@ -225,15 +222,16 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
-    /* Clocks of captures are inexact, coarse, or set back. */
+    /* Capture clocks are inexact or coarse, or step back. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    /* Excludes copies made by the network, and retransmissions by timer before the NAK arrived. */
+    /* Excludes copies made by the network, and timer retransmissions sent before the NAK arrived.
+     */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 
-    /* Excludes packets that were in flight when the NAK was captured, retransmissions for another
-     * reason, and captures whose two capture points are out of step. */
+    /* Excludes packets that were in flight when the NAK was captured, retransmissions with another
+     * cause, and two capture points with reordered packets. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&

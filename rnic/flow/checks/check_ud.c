@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Datagrams: size, multicast addresses, and the management QP. */
+/* Datagram checks: size, multicast addresses, and the management QP. */
 #include "flow/checks/check_ud.h"
 
 #include <string.h>
@@ -7,10 +7,11 @@
 #include "flow/base/report.h"
 #include "wire/gid.h"
 
-#define UD_MAX 4096 /* largest path MTU, R040 */
+#define UD_MAX 4096 /* largest path MTU in bytes (R040) */
 
-/* R176: 01:00:5e and 23 bits of an IPv4 group, 33:33 and 32 bits of an IPv6 group. RoCEv1 has GIDs
- * that stand for IPv4 groups too (ib_resolve_eth_dmac in Linux core/verbs.c). */
+/* Checks a multicast destination MAC (R176): 01:00:5e and 23 bits of an IPv4 group, or 33:33 and 32
+ * bits of an IPv6 group. RoCEv1 GIDs may represent IPv4 groups too (ib_resolve_eth_dmac in Linux
+ * core/verbs.c). */
 static void check_mac(struct roce_ctx *ctx)
 {
     const uint8_t *ip = ctx->dst;

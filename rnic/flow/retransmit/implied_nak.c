@@ -14,11 +14,11 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;
-    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* otherwise the gap was the first cause */
+    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* after a response gap, the gap is the first cause */
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* Notes that a READ or atomic that was sent again may be passed over once more. */
+/* Detects that a retransmitted READ or atomic is skipped by a later response again. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -30,7 +30,7 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* Responses before its turn made no requester go back. */
+            /* Responses before its retransmission caused no go-back. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }
@@ -42,15 +42,16 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* The requester waits for an earlier READ, and sent `e` again: the response answers the
- * transmission before. */
+/* Detects a stale response: the requester waits for an earlier READ and retransmitted `e`, so the
+ * response answers the earlier transmission. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&
            roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
-/* The time at which the requester used the last response is not known, so no latency is counted. */
+/* Counts the READ without a latency, because the time at which the requester used the last response
+ * is unknown. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e)
 {
@@ -65,8 +66,8 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* A requester goes back to the first READ whose response it misses. It may have used responses that
- * were in flight when it went back. A READ repeated from its middle proves that; otherwise the
+/* A requester goes back to the first READ with a missing response. It may have used responses that
+ * were in flight at the go-back. A READ retransmitted from its middle proves that. Otherwise the
  * first packets of the go-back may be missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
@@ -91,7 +92,7 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
-    for (uint32_t i = 0; i < w->acked; i++) /* implicitly NAKed, but not sent again */
+    for (uint32_t i = 0; i < w->acked; i++) /* implicitly NAKed, but not retransmitted */
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {

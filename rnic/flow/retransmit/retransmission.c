@@ -7,7 +7,8 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define LATE_NS UINT64_C(10000000) /* a packet that is older than this is not just out of order */
+/* age in ns above which an older packet is not merely out of order */
+#define LATE_NS UINT64_C(10000000)
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -36,13 +37,15 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP));
 
     *trigger = 0;
-    /* The PSN of the NAK was sent again and acknowledged since. */
+    /* The PSN of the NAK was retransmitted and then acknowledged. */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
         nak = false;
-    /* After both NAKs, the wait of the RNR NAK shows which one the requester obeyed. */
+    /* After both a sequence NAK and an RNR NAK, the wait shows which one the requester reacted to.
+     */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* A missing response before the NAKed PSN needs no NAK and no wait. */
+    /* The go-back starts before the NAKed PSN: a missing response explains it without a NAK or a
+     * wait. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -59,9 +62,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     }
     if (idle >= slow)
         return ROCE_CAUSE_TIMEOUT;
-    if (e &&
-        (e->marks &
-         ROCE_MARK_RESP_GAP)) /* this was the first cause, even if it was implicitly NAKed later */
+    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* the response gap was the first cause, even if an
+                                               * implied NAK followed */
         return ROCE_CAUSE_READ_GAP;
     if (e && (e->flags & ROCE_SENT_IMPLIED))
         return ROCE_CAUSE_IMPLIED_NAK;
@@ -92,9 +94,9 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
     }
 }
 
-/* Returns whether a go-back continues although PSNs are missing in it: these were acknowledged
- * meanwhile, or lost before the capture point, and no other reason for a retransmission is visible.
- */
+/* Returns whether a go-back continues although PSNs are missing in it. Those PSNs were acknowledged
+ * meanwhile, or lost before the capture point. Returns false if another reason for a retransmission
+ * is visible. */
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
@@ -113,11 +115,11 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* the go-back began before that PSN */
+        rsp->nak = false; /* the go-back began before the NAK's PSN */
     return true;
 }
 
-/* Counts timeouts after a fatal NAK: a requester that received it sends nothing again. */
+/* Counts timeouts after a fatal NAK. A requester that received the NAK retransmits nothing. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;

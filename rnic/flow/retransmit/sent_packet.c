@@ -4,7 +4,8 @@
 #include "flow/base/counters.h"
 #include "flow/retransmit/implied_nak.h"
 
-#define WINDOW_UNPAIRED 256u /* entries kept while nothing acknowledges them */
+/* maximum number of entries while no responder is paired to acknowledge them */
+#define WINDOW_UNPAIRED 256u
 
 void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
                    bool guess)
@@ -105,12 +106,12 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
         if (*at == 0)
             return NULL;
         roce_req_remove_in_flight(req, old);
-        if (w->acked == 0) { /* it is dropped before its response */
+        if (w->acked == 0) { /* the entry is dropped before its response */
             ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
             roce_read_done(ctx, ctx->sender,
-                           old); /* otherwise the requester would have sent it again */
+                           old); /* otherwise the requester would have retransmitted it */
         roce_window_drop(w);
         (*at)--;
     }
@@ -130,7 +131,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         sum->messages++;
         req->msg_number++;
     }
-    if (ctx->conn->facts.svc == ROCE_SVC_UC) { /* complete when sent */
+    if (ctx->conn->facts.svc == ROCE_SVC_UC) { /* a UC message is complete when it is sent */
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
             sum->completed++;
             sum->bytes += e->off + e->len;

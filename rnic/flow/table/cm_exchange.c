@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-/* Selects an exchange beside the communication id of one side. Ids are reused, and a REQ may come
- * again in another transaction. */
+/* Criteria to find an exchange, in addition to the communication id of one side. Ids are reused,
+ * and a REQ may be repeated in another transaction. */
 struct roce_cm_match {
-    uint32_t other;      /* id of the other side; 0 matches any */
-    const uint64_t *tid; /* transaction of the REQ; NULL matches any */
+    uint32_t other;      /* communication id of the other side; 0 matches any */
+    const uint64_t *tid; /* transaction id of the REQ; NULL matches any */
 };
 
 static struct roce_cm_exchange *find_exchange(const struct roce_ctx *ctx, int side,
@@ -18,7 +18,7 @@ static struct roce_cm_exchange *find_exchange(const struct roce_ctx *ctx, int si
 
     if (!flow->cm)
         return NULL;
-    for (uint32_t i = 0; i < ROCE_CM_EXCHANGES; i++) { /* newest first */
+    for (uint32_t i = 0; i < ROCE_CM_EXCHANGES; i++) { /* searches the newest exchange first */
         struct roce_cm_exchange *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_EXCHANGES];
 
         if (s->used && s->net == ctx->digest->key.net && s->comm_id[side] == comm_id &&
@@ -48,15 +48,16 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
         s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst, match_any);
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return NULL;
-    /* The id belongs to an exchange that has ended or has its REP: this is another exchange. */
+    /* The id belongs to an ended exchange, or to one with another REP: this message starts another
+     * exchange. */
     if (s->tid != msg->mad.tid &&
         (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
         return NULL;
     return s;
 }
 
-/* Returns the exchange with both ids and, if `tid` is not NULL, with that transaction in its REQ.
- */
+/* Returns the exchange with both ids. If `tid` is not NULL, its REQ must also have that transaction
+ * id. */
 static struct roce_cm_exchange *find_by_both_ids(const struct roce_ctx *ctx, uint32_t local,
                                                  uint32_t remote, const uint64_t *tid, int *side)
 {

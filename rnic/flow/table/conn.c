@@ -38,7 +38,7 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 {
     struct roce_endpoint *side = flow->recent;
 
-    if (side) { /* the same direction again, or its peer */
+    if (side) { /* the key belongs to the connection of this direction or its peer */
         if (side->hash == hash && same_key(&side->key, key))
             return side;
         side = &side->conn->side[side == &side->conn->side[0]];
@@ -254,7 +254,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the NAKs of `unknown`, which turned out to be the responder `rsp`. */
+/* Copies the NAKs of `unknown`, which has been identified as the responder `rsp`. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;
@@ -273,7 +273,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     struct roce_endpoint *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
     uint32_t qpn = b->qpn;
 
-    /* A fatal NAK stops both QPs: a direction that began later is another use of them. */
+    /* A fatal NAK stops both QPs: a direction that began later is another use of the QPs. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);
@@ -295,7 +295,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     }
     if (to->facts.mtu && to->facts.mtu_sure)
         roce_read_psn_count_update(
-            to); /* one direction showed the path MTU, the other sent READs before */
+            to); /* one direction showed the path MTU, the other had already sent READs */
     if (from->facts.first_frame < to->facts.first_frame) {
         to->facts.first_frame = from->facts.first_frame;
         to->facts.first_time = from->facts.first_time;

@@ -6,11 +6,13 @@
 #include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"
 
-#define SCAN_MAX  256  /* candidates examined for a packet */
-#define PSN_SMALL 4096 /* a smaller PSN was probably chosen by a program, not at random */
-#define CONFIRM   3
-#define APART     5  /* confirmations if the source ports differ, which few devices do */
-#define NEAR      64 /* PSNs: size of a hole before or after the captured packets */
+#define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
+#define PSN_SMALL                                                                                  \
+    4096 /* below this value a PSN was probably chosen by a program, not at random                 \
+          */
+#define CONFIRM 3
+#define APART   5  /* confirmations needed if the source ports differ, as with few devices */
+#define NEAR    64 /* maximum hole before or after the captured packets, PSNs */
 
 static uint16_t sport_of(uint32_t qpn, uint32_t other)
 {
@@ -23,7 +25,7 @@ static uint16_t sport_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
 }
 
-/* Returns whether `cand` sends from the address that `side` sends to, and the reverse. */
+/* Returns whether `cand` and `side` send to each other's address. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
@@ -31,21 +33,22 @@ static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpo
            memcmp(roce_peer(cand)->key.src, side->key.src, 16) == 0;
 }
 
-/* Returns whether both use the source port that Linux derives from their QPNs. */
+/* Returns whether both directions use the source port that Linux derives from their QPNs. */
 static bool ports_prove(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->sport == cand->sport && side->sport != 0 &&
            side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Returns how sure a pair is whose source ports match its QPNs. If several candidates (`mates`) use
- * one port, it may match by chance. */
+/* Returns the pairing evidence of source ports that match the QPNs. If several candidates (`mates`)
+ * use one port, the match may be a coincidence. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* Returns whether the length of a READ response fits request `e`, if that was sent once. */
+/* Returns whether the length of a READ response matches request `e`. A retransmitted READ is not
+ * compared. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -81,16 +84,16 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     return true;
 }
 
-/* Returns whether `psn` is close to the PSNs of `cand`, though that packet was not captured: if the
- * capture has a hole there, `cand` may be the requester. */
+/* Returns whether `psn` is close to the captured PSNs of `cand`. If the capture has a hole there,
+ * `cand` may be the requester. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
            roce_diff(psn, cand->req.nxt) < NEAR;
 }
 
-/* Returns whether the MSN of `pkt` equals the messages that `cand` sent since its first captured
- * message. Then the connection began with the capture (R102). */
+/* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture.
+ * Then the connection began within the capture (R102). */
 static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
@@ -135,7 +138,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
     if (!e || (may_answer(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
-    /* The response fits no captured request: no such request was sent, or it was not captured. */
+    /* No captured request matches the response: it was never sent, or not captured. */
     if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
         conn->inconsistent = true;
     else
@@ -145,7 +148,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* Earlier responses belong to earlier requests. */
+    /* Responses before the pairing belong to requests before the pairing. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -161,7 +164,7 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Candidates of one kind: their number, and one of them. */
+/* Candidates of one kind: their number, and the latest one found. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -173,7 +176,7 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* Marks `side` and the candidates for its packet at hand as ambiguous. */
+/* Marks `side` and the candidates for its current packet as ambiguous. */
 static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     unsigned scan = 0;
@@ -190,8 +193,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* candidates that do not fit */
-    unsigned scan = 0, mates = 0;             /* candidates with the same source port */
+    struct candidates port = {0}, near = {0}; /* candidates whose PSNs do not match */
+    unsigned scan = 0, mates = 0;             /* `mates`: candidates with the same source port */
     bool ports, alone;
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
@@ -220,7 +223,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     }
     if (fit.cnt == 0 && may_answer(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
-        /* A QP that is connected to itself. */
+        /* The QP is connected to itself. */
         side->conn->self = side->conn->paired = side->conn->facts.paired = true;
         side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
@@ -230,7 +233,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(ctx, side);
     if (port.cnt)
-        return; /* the source ports name its requester, whose request was not captured */
+        return; /* the source ports identify the requester, whose request was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
@@ -259,11 +262,12 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                      : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_rsp_note_nak(
-            ctx, &roce_peer(one)->rsp); /* the requester may go back for this NAK before the join */
+            ctx,
+            &roce_peer(one)->rsp); /* the requester may go back for this NAK before the pairing */
 }
 
-/* Returns whether a packet is not of the present pair: it has another source port than the one that
- * proved the pair, and its PSN does not continue what the two did. */
+/* Returns whether a packet does not belong to the present pair: its source port differs from the
+ * one that proved the pair, and its PSN does not continue either direction. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -356,7 +360,7 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             cand->conn->conn_index < conn->conn_index)) /* that one was examined before */
+             cand->conn->conn_index < conn->conn_index)) /* the candidate was examined before */
             continue;
         if (side->pair_hits || cand->pair_hits ||
             (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {

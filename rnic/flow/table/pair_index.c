@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Mixes `v` into the hash. Addresses of neighbours differ in the last byte only, which has to
- * change all bits. */
+/* Mixes `v` into the hash. Neighbouring addresses differ only in the last byte, which must change
+ * all bits of the hash. */
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);

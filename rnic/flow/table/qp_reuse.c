@@ -5,10 +5,9 @@
 #include "flow/table/conn.h"
 
 #define FIRST_LOST                                                                                 \
-    4u /* messages of a new use that may be missing before its first captured one                  \
-        */
+    4u /* maximum number of messages missing before the first captured one of a new use */
 
-/* What a possible reuse turned out to be. */
+/* Outcome of a possible QP reuse. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
 /* ---- deferred findings --------------------------------------------------------------------------
@@ -19,8 +18,8 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether an unsolicited response may be one of the first of a new use: the known use had
- * ended or was idle, or the MSN counts no new message. */
+/* Returns whether an unsolicited response may be one of the first of a new use. True if the known
+ * use had ended or was idle, or if the MSN counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -30,7 +29,7 @@ static bool response_may_be_of_new_use(const struct roce_endpoint *side)
             roce_diff(cand->msn, cand->msn_before) <= 0);
 }
 
-/* Ends the possible reuse of `side`. Findings stay deferred if the other endpoint's is open. */
+/* Closes the reuse candidate of `side`. Findings stay deferred if the peer's candidate is open. */
 static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
                               enum outcome outcome)
 {
@@ -58,7 +57,7 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
     roce_reuse_free(ctx->flow, side);
 }
 
-/* Reports the new use and resets what was known of the old one. */
+/* Reports the new use and resets the state of the old one. */
 static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -72,13 +71,13 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->inconsistent = true; /* the new use is not known completely */
+        ctx->conn->inconsistent = true; /* the state of the new use is incomplete */
     else
         roce_conn_forget_use(ctx);
 }
 
-/* Returns whether only one packet differs. That is a fault more often than a new use, unless all
- * else differs too. */
+/* Returns whether only one packet differs. A single difference is more often a fault than a new
+ * use, unless all packets after it differ too. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -93,14 +92,14 @@ static bool is_one_fault(const struct roce_endpoint *side)
     if (rsp->last_frame > cand->frame &&
         (cand->msn_before == 0 ||
          (side->req.reuse_kind != ROCE_REUSE_GAP && rsp->last_msn == cand->messages)))
-        return false; /* the first response of all may be to the new use */
+        return false; /* the connection's first response may belong to the new use */
     if (side->req.reuse_kind == ROCE_REUSE_MSN_RESTART &&
         roce_diff(cand->msn, cand->msn_before) < 0)
         return false;
     return frames <= 1 && !cand->new_port;
 }
 
-/* Decides at the end, when no packet decided it. */
+/* Decides a candidate that no packet decided, at the end of the connection. */
 static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -126,7 +125,8 @@ void roce_reuse_end(struct roce_ctx *ctx)
 {
     for (int i = 0; i < 2; i++) {
         struct roce_endpoint *side = &ctx->conn->side[i];
-        bool open = roce_reuse_is_pending(&side->req); /* CM may have set up a new use meanwhile */
+        bool open = roce_reuse_is_pending(&side->req); /* CM messages may have set up a new use
+                                                        * meanwhile */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
     }
@@ -146,8 +146,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
     if (roce_reuse_is_pending(req)) {
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
-        resolve_candidate(ctx, side,
-                          outcome_at_end(ctx, side)); /* the earlier one has little evidence */
+        resolve_candidate(
+            ctx, side, outcome_at_end(ctx, side)); /* the earlier candidate has little evidence */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
@@ -164,8 +164,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
                                           .after_idle = roce_since(req->last_time, ctx->time) >=
                                                         ROCE_MIN_TIMEOUT_NS,
                                           .deferred = cand->deferred};
-    if (kind == ROCE_REUSE_UNSOLICITED) /* a NAK does not count its request; a response without MSN
-                                           decides nothing */
+    if (kind == ROCE_REUSE_UNSOLICITED) /* the MSN of a NAK does not count its request; a response
+                                         * without MSN decides nothing */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
                                                           : cand->msn_before + 1;
     return true;
@@ -203,13 +203,14 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 /* ---- evidence -----------------------------------------------------------------------------------
  */
 
-/* Returns whether the event was an older PSN, so that it ends where the old use stopped. */
+/* Returns whether the candidate's event was an older PSN; the candidate then ends where the old use
+ * stopped. */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
 }
 
-/* Returns whether the opcode of the packet at hand may follow the newest request. */
+/* Returns whether the opcode of the current packet may follow the newest request. */
 static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_sent_packet *tail = roce_window_tail(&req->win);
@@ -233,12 +234,12 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->packets++;
     cand->psns_unsure |= guess;
     if (roce_diff(psn, cand->next) < 0)
-        return; /* a repetition */
+        return; /* the response is a repetition */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* Returns whether more than one thing differs. A fault alters one; a new use sends another packet.
+/* Returns whether several fields differ. A fault alters one field; a new use sends another packet.
  */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
@@ -282,7 +283,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool anew = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
-    uint32_t ends = cand->messages - (nak && cand->messages); /* a NAK does not count its request */
+    uint32_t ends = cand->messages - (nak && cand->messages); /* the MSN of a NAK does not count its
+                                                               * request */
     uint32_t most = ends + (roce_qp_may_be_reused(ctx)                       ? ROCE_START_PSNS
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
@@ -291,7 +293,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* an answer to earlier packets, or to packets that were not captured */
+        return; /* response to earlier packets, or to uncaptured ones */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
     if (anew && msn > most)
@@ -309,7 +311,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all was repeated unchanged and answered */
+        resolve_candidate(ctx, side, SAME_USE); /* all requests were retransmitted unchanged and
+                                                 * answered */
 }
 
 /* ---- start and restart of a requester -----------------------------------------------------------
@@ -325,9 +328,10 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
     return !roce_conn_cm_seen(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
 }
 
-#define ROUND_NS UINT64_C(300000000) /* the PSNs do not wrap within this time */
+#define ROUND_NS UINT64_C(300000000) /* time in ns within which the PSNs cannot wrap */
 
-/* Returns whether packets are missing in the capture: a first PSN may be one of them. */
+/* Returns whether packets are missing in the capture, so that the first PSN of a use may be missing
+ * too. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     const uint64_t *rules = ctx->flow->totals.rules;
@@ -349,7 +353,8 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
     return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
 
-/* Returns whether the requester repeats everything from the first PSN up to the packet at hand. */
+/* Returns whether the requester retransmits all requests from the first PSN up to the current
+ * packet. */
 static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -372,7 +377,7 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
-        return true; /* CM would announce it, but its messages may not be captured */
+        return true; /* CM would announce a reuse, but its messages may not be captured */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
            roce_request_differs(ctx, e, now);
 }
@@ -383,8 +388,8 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
-    if (roce_reuse_is_unannounced(
-            ctx)) /* the fatal NAK refers to an earlier use: what it refused was not captured */
+    if (roce_reuse_is_unannounced(ctx)) /* the fatal NAK belongs to an earlier use: the request it
+                                         * refused was not captured */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/table/read_psn_count.h"
 
-/* Returns the PSNs of a READ of `len` bytes; without a path MTU the least number possible. */
+/* Returns the number of PSNs of a READ of `len` bytes; without a path MTU, the least possible
+ * number. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
     uint32_t mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
@@ -49,7 +50,7 @@ void roce_read_psn_count_update(struct roce_conn *conn)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* the next entry leaves fewer PSNs: keep the guess */
+                continue; /* keeps the guess, because the next entry leaves fewer PSNs */
             e->psn_cnt = psn_cnt;
             e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {

@@ -9,14 +9,15 @@
 
 struct rnic_ah {
     struct rnic_pd *pd;
-    struct rnic_list link; /* link in rnic.ahs */
-    struct rnic_av av;     /* resolved; a UDP source port of 0 is chosen per destination QP */
+    struct rnic_list link; /* link in the device's list rnic.ahs */
+    struct rnic_av av;     /* address vector with defaults resolved; UDP source port 0 is chosen per
+                            * destination QP */
     struct roce_header_template env;
     bool multicast;
 };
 
-/* Gets the destination of a request for QP `qpn`. Returns false if QPN and address do not match
- * (R048). */
+/* Fills *out with the destination of a datagram for QP `qpn`. Returns false if QPN and address do
+ * not match (R048). */
 bool rnic_ah_dest(const struct rnic_ah *ah, uint32_t qpn, const struct rnic_send_wr *wr,
                   struct rnic_dest *out);
 

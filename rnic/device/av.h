@@ -6,16 +6,17 @@
 #include "device/rnic.h"
 #include "wire/header_template.h"
 
-/* Returns the envelope of packets that use this GID of the device. */
+/* Returns the envelope of packets sent from a GID of the device. */
 enum roce_encap rnic_gid_encap(const struct rnic_gid *gid);
 
-/* Returns true if all members are in range and both GIDs are of the same protocol. */
+/* Returns true if all members of the address vector are in range and both GIDs use the same
+ * protocol. */
 bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av);
 
-/* Sets the defaults of hop limit and ECN. */
+/* Replaces a hop limit of 0 by 64, and the ECN value CE by ECT(0). */
 void rnic_av_resolve(struct rnic_av *av);
 
-/* Returns the UDP source port for a user who chose none (R012, R013). */
+/* Returns the UDP source port for a QP whose user chose none (R012, R013). */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn);
 
 /* Builds the envelope of all packets of a valid, resolved vector (R004, R008, R010-R012). */

@@ -19,14 +19,14 @@
 #include "wire/header_template.h"
 #include "wire/pkt.h"
 
-/* Congestion state of a QP; NULL if the device has no congestion management. */
+/* Congestion state of a QP. Not allocated if the device has no congestion management. */
 struct rnic_cc {
     struct rnic_qp *qp;
     struct rnic_list owed;       /* link in rnic.cnps while a CNP is due */
-    rnic_time sent;              /* time of the last CNP */
+    rnic_time sent;              /* time at which the last CNP was sent */
     struct rnic_heap_node paced; /* node in rnic.pacer while the QP must not send */
     uint16_t pkey;               /* P_Key of the packet that the CNP answers (R214) */
-    bool any;                    /* a CNP was sent before */
+    bool any;                    /* the QP has sent a CNP */
     struct rnic_dcqcn dcqcn;
 };
 
@@ -49,13 +49,13 @@ static inline bool rnic_cnp_is_marked(const struct roce_pkt *pkt)
            (pkt->encap == ROCE_ENCAP_V2_IP6 && pkt->ip6.ecn == 3);
 }
 
-/* Processes a marked packet that the QP accepts (R217). */
+/* Processes a CE-marked packet that the QP accepts (R217). */
 void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);
 
 /* Processes a well-formed CNP. The QP's other traffic continues (R216). */
 void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now);
 
-/* Builds the next CNP that is due, with its envelope. Returns false if there is none. */
+/* Builds the next pending CNP with its envelope. Returns false if no CNP is pending. */
 bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now);
 
 #endif

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Completion queue: a ring of completions. Only its user changes its depth. */
+/* Completion queue: a ring of completions. Only a resize by the user changes its depth. */
 #ifndef RNIC_CQ_H
 #define RNIC_CQ_H
 
 #include "device/list.h"
 #include "device/rnic.h"
 
-/* Requested notification that was not raised yet. */
+/* Kind of notification that the user requested and that was not raised yet. */
 enum rnic_cq_armed { RNIC_CQ_IDLE, RNIC_CQ_SOLICITED, RNIC_CQ_NEXT };
 
 struct rnic_cq {
     struct rnic *rnic;
     struct rnic_list link;     /* link in rnic.cqs */
     struct rnic_list notified; /* link in rnic.notified while notifications > 0 */
-    uint32_t notifications;    /* notifications raised and not fetched; each was requested, so the
-                                * number stays small */
+    uint32_t notifications;    /* notifications raised and not fetched; one request causes at most
+                                * one */
     enum rnic_cq_armed armed;
     struct rnic_wc *wc;
     uint32_t depth;
     uint32_t head;
     uint32_t cnt;
-    uint32_t users;  /* number of QPs */
-    uint32_t events; /* pending event types, see event.h */
+    uint32_t users;  /* number of QPs and XRC SRQs that use the CQ */
+    uint32_t events; /* bit set of pending event types, see event.h */
     bool overrun;    /* a completion was lost: the CQ accepts no more (R200) */
 };
 
-/* Adds a completion of the QP with this number. Returns false if the CQ is full or was full before
- * (R200; C9-218); the first loss raises the error event. */
+/* Adds a completion of QP `qpn`. Returns false if the CQ is full or has overflowed (R200; C9-218).
+ * The first lost completion raises the error event. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
-/* Removes the completions of a QP that is reset (R190). The specification leaves this open; rdma-
- * core's mlx4 and mlx5 do it, and its tests rely on it (test_mr.py, restate_qps). A destroyed QP
- * leaves its completions, as with Linux rxe: libfabric 1.17 polls them after rdma_destroy_ep() and
- * would take missing ones for flushed. */
+/* Removes the completions of a QP that is reset (R190). The specification leaves this open. rdma-
+ * core's mlx4 and mlx5 remove them, and its tests rely on that (test_mr.py, restate_qps). The
+ * completions of a destroyed QP remain, as with Linux rxe: libfabric 1.17 polls them after
+ * rdma_destroy_ep() and would treat missing ones as flushed. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
 
 /* Frees the queue even if it is in use; for rnic_del(). */

@@ -19,23 +19,23 @@
 struct rnic_qp;
 
 struct rnic_delayed_ack {
-    struct rnic_list qps; /* QPs whose ACK waits, linked by rnic_qp.ready */
-    uint64_t until;       /* end of the hold, in the caller's time, ns; 0: there is none */
+    struct rnic_list qps; /* QPs with a delayed ACK, linked by rnic_qp.ready */
+    uint64_t until;       /* end of the hold, in the caller's time, ns; 0: no hold */
 };
 
 void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
 
-/* Returns whether the QP, which is in no list, has only an ACK to send that may wait; then it waits
- * here. */
+/* Delays the ACK of a QP that is in no list, if the QP has only an ACK to send that may wait.
+ * Returns whether the ACK is delayed. */
 bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
 
-/* Takes the QP out if it waits and has more than an ACK to send now. */
+/* Ends the delay if the QP now has more than an ACK to send. */
 void rnic_delayed_ack_update(struct rnic_qp *qp);
 
-/* Moves all waiting QPs to the end of `ready`. */
+/* Moves all QPs with a delayed ACK to the end of `ready`. */
 void rnic_delayed_ack_release(struct rnic_delayed_ack *delayed, struct rnic_list *ready);
 
-/* Returns when the wait of an ACK ends; UINT64_MAX if none waits. */
+/* Returns the time at which the delay of ACKs ends; UINT64_MAX if no ACK is delayed. */
 uint64_t rnic_delayed_ack_deadline(const struct rnic_delayed_ack *delayed);
 
 #endif

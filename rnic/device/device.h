@@ -49,17 +49,17 @@ struct rnic {
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    rnic_step_fn *step_fn; /* step callback, or NULL */
+    rnic_step_fn *step_fn; /* callback for steps of send requests, or NULL */
     void *step_user;
     rnic_time now;         /* latest time that a caller passed, ns */
     struct rnic_list cnps; /* QPs with a CNP to send */
     struct rnic_pacer pacer;
     struct rnic_slab slab;  /* memory of QPs and their queues */
-    struct rnic_list ready; /* QPs that may have packets to send, in order */
+    struct rnic_list ready; /* QPs that may have packets to send, in the order of sending */
     struct rnic_delayed_ack delayed_ack;
-    struct rnic_list notified; /* CQs with notifications to fetch, in order */
+    struct rnic_list notified; /* CQs with notifications to fetch, oldest first */
 
-    /* All objects, for rnic_del(). */
+    /* Lists of all objects of the device, for rnic_del(). */
     struct rnic_list pds;
     struct rnic_list mrs;
     struct rnic_list mws;
@@ -70,8 +70,9 @@ struct rnic {
     struct rnic_list xrcds;
 
     struct roce_header_template cnp_env; /* envelope of the CNP that is being sent */
-    struct roce_pkt tx;    /* packet that is being sent; only the headers of its opcode are valid */
-    uint8_t scratch[4096]; /* buffer to gather a payload in; size of the largest path MTU */
+    struct roce_pkt tx;    /* packet that is being sent; only the headers that its opcode requires
+                            * are valid */
+    uint8_t scratch[4096]; /* buffer for a gathered payload, as large as the largest path MTU */
 };
 
 /* Updates the device's time, which never goes back, and returns it. */

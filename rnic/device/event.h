@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Asynchronous events that wait for the user. Each object has a bit for each type of event that
- * is pending for it. A repeated event is merged, so the queue stays bounded whatever a peer
- * sends.
+ * Queue of asynchronous events. Each object has a bit for each event type that is pending for it. A
+ * repeated event is merged with the pending one, so the queue is bounded whatever a peer sends.
  */
 #ifndef RNIC_EVENT_H
 #define RNIC_EVENT_H
 
 #include "device/rnic.h"
 
-#define RNIC_EVENT_MAX 1024 /* as promised by rnic_event_get() */
+#define RNIC_EVENT_MAX 1024 /* maximum number of queued events, documented at rnic_event_get() */
 
 struct rnic_event_queue {
     struct rnic_event at[RNIC_EVENT_MAX];
@@ -17,8 +16,8 @@ struct rnic_event_queue {
     uint32_t cnt;
 };
 
-/* Queues an event of a QP or a CQ; the other pointer is NULL. The event is merged if one of that
- * type is pending for the object, and dropped if the queue is full. */
+/* Queues an event of a QP or a CQ; the other pointer is NULL. The event is merged with a pending
+ * one of its type and object, and dropped if the queue is full. */
 void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
                     struct rnic_cq *cq);
 

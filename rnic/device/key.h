@@ -13,7 +13,7 @@
 #include "device/pd.h"
 #include "transport/transport_ops.h"
 
-#define RNIC_KEY_TAG 0xFFu /* bits of a window's key that the consumer chooses */
+#define RNIC_KEY_TAG 0xFFu /* low bits of a window's key, which the consumer chooses */
 
 /* Local read access of the process's own QPs; extends enum rnic_access. Every region grants it. A
  * window does not, because a window's key is not an L_Key. */
@@ -24,11 +24,13 @@ struct rnic_grant {
     uint64_t len;
     uint64_t iova;            /* address of addr[0]; iova + len <= 2^64 - 1 */
     unsigned access;          /* bits of enum rnic_access and RNIC_GRANT_LOCAL_READ; 0: no access */
-    const struct rnic_pd *pd; /* PD of the QP; NULL: not checked, for a bound 2A window (R210) */
-    const struct rnic_qp *qp; /* QP that may use it; NULL: all QPs of the PD (R210) */
+    const struct rnic_pd *pd; /* protection domain of the QP; NULL: not checked, for a bound 2A
+                               * window (R210) */
+    const struct rnic_qp *qp; /* QP that may use the key; NULL: all QPs of the protection domain
+                               * (R210) */
 };
 
-/* Implements rnic_transport_ops.translate for `qp` of `pd`. */
+/* Implements rnic_transport_ops.translate for `qp`, which belongs to `pd`. */
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                                  uint64_t va, uint64_t len, unsigned access, uint8_t **out);
 
@@ -40,13 +42,13 @@ enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp,
  * QP, or an unbound one of this PD (R203, R204, R213). */
 bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key);
 
-/* Returns an unpredictable key that no region has and no window owns. */
+/* Returns an unpredictable key that belongs to no region and no window. */
 uint32_t rnic_key_choose(struct rnic *rnic);
 
-/* Returns an unpredictable prefix (low 8 bits 0) of which no key is in use. */
+/* Returns an unpredictable prefix (low 8 bits 0) that no key in use has. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic);
 
-/* Returns true if a region has the key or a window owns it. */
+/* Returns true if a region or a window owns the key. */
 bool rnic_key_taken(const struct rnic *rnic, uint32_t key);
 
 #endif

@@ -5,10 +5,11 @@
 
 #include "device/rnic.h"
 
-/* Returns the device's limits, reduced to those in *attr that are lower and not 0. */
+/* Returns the device's limits. A lower value in *attr that is not 0 replaces the device's limit. */
 struct rnic_limits rnic_limits_of(const struct rnic_attr *attr);
 
-/* Returns true if the number of P_Keys in *attr is within its limits and the table. */
+/* Returns true if the number of P_Keys in *attr is within its own limit and the size of the table.
+ */
 bool rnic_pkey_cnt_valid(const struct rnic_attr *attr);
 
 #endif

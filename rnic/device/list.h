@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A doubly linked ring. Its members are embedded in the listed objects. Head and members are of
- * the same type; a member that is in no list points to itself.
+ * A doubly linked ring. Links are embedded in the listed objects. The head is a link, too; a link
+ * that is in no list points to itself.
  */
 #ifndef RNIC_LIST_H
 #define RNIC_LIST_H
@@ -37,7 +37,7 @@ static inline void rnic_list_add(struct rnic_list *head, struct rnic_list *link)
     head->prev = link;
 }
 
-/* Removes `link` from its list, if it is in one. */
+/* Removes `link` from its list. No effect if `link` is in no list. */
 static inline void rnic_list_del(struct rnic_list *link)
 {
     link->prev->next = link->next;

@@ -12,32 +12,33 @@
 #include <stdint.h>
 
 struct rnic_map_slot {
-    void *value; /* NULL: slot is empty */
+    void *value; /* stored value; NULL: slot is empty */
     uint32_t key;
 };
 
 struct rnic_map {
     struct rnic_map_slot *slot;
-    uint32_t bits; /* number of slots is 2^bits, if any are allocated */
+    uint32_t bits; /* log2 of the number of slots, if any are allocated */
     uint32_t cnt;
 };
 
-/* Frees the slots. A zeroed map is empty and usable. */
+/* Frees the slots. The map is then empty and usable, as a zeroed map is. */
 void rnic_map_free(struct rnic_map *map);
 
 /* Adds a value. `key` must not be in the map, and `value` must not be NULL. Returns false if out of
  * memory. */
 bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value);
 
-/* Removes `key`. No effect if it is not in the map. */
+/* Removes `key`. No effect if `key` is not in the map. */
 void rnic_map_del(struct rnic_map *map, uint32_t key);
 
 static inline uint32_t rnic_map_home(const struct rnic_map *map, uint32_t key)
 {
-    return (uint32_t)(key * UINT32_C(0x9E3779B1)) >> (32 - map->bits); /* 2^32 / golden ratio */
+    return (uint32_t)(key * UINT32_C(0x9E3779B1)) >> (32 - map->bits); /* multiplicative hash: 2^32
+                                                                        * / golden ratio */
 }
 
-/* Returns the value, or NULL. */
+/* Returns the value of `key`, or NULL. */
 static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
 {
     uint32_t mask = (UINT32_C(1) << map->bits) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Multicast groups of a device and the QPs attached to each. A group is found in O(1). */
+/* Multicast groups of a device and the QPs attached to each. A group is found in constant time. */
 #ifndef RNIC_MCAST_H
 #define RNIC_MCAST_H
 
@@ -15,13 +15,13 @@ struct rnic_mcast_member {
 
 struct rnic_mcast_group {
     uint8_t gid[16];
-    uint32_t key;                  /* key in rnic.groups */
+    uint32_t key;                  /* key of the group in rnic.groups */
     struct rnic_mcast_group *next; /* next group with the same key, or NULL */
     struct rnic_list members;
     uint32_t member_cnt;
 };
 
-/* Returns the group, or NULL if no QP is attached to it. */
+/* Returns the group with this GID, or NULL if no QP is attached to it. */
 struct rnic_mcast_group *rnic_mcast_find(const struct rnic *rnic, const uint8_t gid[16]);
 
 /* Frees all groups, even with members; for rnic_del(). */

@@ -12,11 +12,11 @@
 
 #define RNIC_HUGE_PAGE ((size_t)2 << 20)
 
-/* Returns at least `len` zero bytes, aligned to a cache line, or to a huge page if at least that
- * large. Returns NULL if out of memory. */
+/* Returns at least `len` zeroed bytes, or NULL if out of memory. The block is aligned to a cache
+ * line, or to a huge page if it is at least that large. */
 void *rnic_pages_get(size_t len);
 
-/* Frees the block; `len` as allocated. Accepts NULL. */
+/* Frees a block of `len` bytes, the length that was allocated. Accepts NULL. */
 void rnic_pages_put(void *pages, size_t len);
 
 #endif

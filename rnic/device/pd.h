@@ -9,7 +9,7 @@
 struct rnic_pd {
     struct rnic *rnic;
     struct rnic_list link; /* link in rnic.pds */
-    uint32_t users;        /* number of MRs, windows, QPs and other objects in it */
+    uint32_t users; /* number of MRs, windows, QPs and other objects in the protection domain */
 };
 
 #endif

@@ -20,38 +20,39 @@
 #include "wire/header_template.h"
 
 /*
- * Members are in order of use, because with 100,000 QPs none is in a cache. Members that every
- * packet and request needs are in the first cache lines of 64 bytes (a QP is aligned to one).
- * Members that only READs, atomics and modify need are at the end.
+ * A QP. Members are in order of use, because with 100,000 QPs none is in a cache. The first cache
+ * lines of 64 bytes contain the members that every packet and request needs. Members for READs,
+ * atomics and modify are at the end.
  */
 struct rnic_qp {
-    /* Cache line 0. */
+    /* Cache line 0: members that every packet needs. */
     struct rnic_pd *pd;
     const struct rnic_service *service;
-    struct rnic_list ready; /* link in rnic.ready while it may have packets to send */
-    struct rnic_cc *cc;     /* NULL if the device has no congestion management */
+    struct rnic_list ready; /* link in rnic.ready while the QP may have packets to send */
+    struct rnic_cc *cc;     /* congestion state; NULL if the device has no congestion management */
     uint32_t qpn;
     enum rnic_qp_type type;
     enum rnic_qp_state state;
     enum roce_encap encap; /* envelope of both directions; valid from RTR on, as are av, sgid and
                             * env */
-    uint16_t pkey;         /* valid from INIT on, as are access and qkey */
-    bool comm_est;         /* a valid packet arrived since RTR (R055) */
+    uint16_t pkey;         /* P_Key; valid from INIT on, as are access and qkey */
+    bool comm_est;         /* a valid packet arrived after the transition to RTR (R055) */
     bool drained;          /* the drained event was raised, or was not requested (R191) */
-    bool turn;             /* half that sends next if both have packets; true: requester */
-    bool passed;           /* a request was sent before the ACK that is due */
-    bool ack_delayed;      /* its ACK waits: `ready` is in rnic.delayed_ack */
-    bool credits;          /* its ACKs report the number of receive WQEs (R106) */
-    bool cq_lost;          /* a completion was lost: the QP must go to ERR (R200) */
+    bool turn;        /* the requester sends next if both requester and responder have packets */
+    bool passed;      /* a request was sent although an ACK was pending */
+    bool ack_delayed; /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
+    bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
+    bool cq_lost;     /* a completion of the QP was lost: the QP must enter ERR (R200) */
 
-    /* Cache line 1. */
-    struct rnic_av av;       /* with resolved hop_limit and udp_sport */
-    uint8_t sgid[16];        /* GID of the device when the QP entered RTR */
-    struct rnic_cq *send_cq; /* NULL if there is no send queue */
+    /* Cache line 1: address vector, send CQ. */
+    struct rnic_av av; /* address vector with resolved hop_limit and udp_sport */
+    uint8_t sgid[16];  /* source GID of the QP, copied from the device's table on entry to RTR */
+    struct rnic_cq *send_cq; /* CQ for send completions; NULL if there is no send queue */
 
-    /* Cache lines 2 and 3. */
-    struct roce_header_template env; /* envelope of all packets that it sends */
-    struct rnic_cq *recv_cq;         /* NULL if there is no receive queue */
+    /* Cache lines 2 and 3: envelope, receive CQ. */
+    struct roce_header_template env; /* envelope of all packets that the QP sends */
+    struct rnic_cq *recv_cq;         /* CQ for receive completions; NULL if there is no receive
+                                      * queue */
     struct rnic_timer timer;
 
     struct rnic_requester req;
@@ -59,17 +60,17 @@ struct rnic_qp {
 
     unsigned access;
     uint32_t qkey;            /* Q_Key of datagrams */
-    struct rnic_srq *srq;     /* basic SRQ that it was created with, or NULL */
-    struct rnic_xrcd *xrcd;   /* domain of an XRC target, else NULL */
-    uint32_t mcast_cnt;       /* number of multicast groups it is attached to */
-    uint32_t events;          /* pending event types, see event.h */
+    struct rnic_srq *srq;     /* basic SRQ that the QP was created with, or NULL */
+    struct rnic_xrcd *xrcd;   /* XRC domain of an XRC target, else NULL */
+    uint32_t mcast_cnt;       /* number of multicast groups the QP is attached to */
+    uint32_t events;          /* bit set of pending event types, see event.h */
     struct rnic_list link;    /* link in rnic.qps */
-    struct rnic_list windows; /* type 2 windows bound through it */
+    struct rnic_list windows; /* type 2 windows bound through the QP */
 };
 
 /*
- * Prefetches the cache lines that the requester needs (for a request or a response to one), or
- * the responder (for a packet of the peer). With many QPs they are in no cache, and prefetching
+ * Prefetches the cache lines that the requester needs (for a request or a response to one), or the
+ * responder (for a packet of the peer). With many QPs the lines are in no cache, and prefetching
  * all costs little more than one (tests/bench/bench_transport).
  */
 static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
@@ -90,10 +91,10 @@ static inline void rnic_qp_prefetch_responder(const struct rnic_qp *qp)
     rnic_qp_prefetch_lines(&qp->req.sq.tail, &qp->resp.responses.entry[1]);
 }
 
-/* Returns true if the range of QPNs that the device may choose is valid. */
+/* Returns true if the range of QPNs in *attr is valid. */
 bool rnic_qpn_range_valid(const struct rnic_attr *attr);
 
-/* Returns true if a packet with this envelope and these addresses belongs to the QP's connection
+/* Returns true if a packet with envelope `encap` and these addresses belongs to the QP's connection
  * (R051). */
 bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
                        const uint8_t dst[16]);
@@ -106,22 +107,26 @@ void rnic_qp_enter_err(struct rnic_qp *qp);
 /* Updates the device's lists and timers. Called after each change of the transport's state. */
 void rnic_qp_settle(struct rnic_qp *qp);
 
-/* Returns true if a P_Key may be in a table: its partition is not 0 (R049). */
+/* Returns true if a P_Key may be in the P_Key table: its partition is not 0 (R049). */
 bool rnic_pkey_valid(uint16_t pkey);
 
-/* Returns true if a P_Key matches the QP's (R049) or, for QP 1, any of the port's (R050). */
+/* Returns true if a P_Key matches the P_Key of the QP (R049) or, for QP 1, any P_Key of the port
+ * (R050). */
 bool rnic_qp_pkey_fits(const struct rnic_qp *qp, uint16_t pkey);
 
-/* Returns the index of the first P_Key of the port that matches `pkey`, or pkey_cnt. */
+/* Returns the index of the first P_Key of the port that matches `pkey`; pkey_cnt if none matches.
+ */
 unsigned rnic_pkey_index(const struct rnic *rnic, uint16_t pkey);
 
-/* Returns true if the QP's state accepts a packet of this kind (R054). */
+/* Returns true if the QP accepts this kind of packet in its present state (R054). */
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op);
 
-/* Passes a packet of this connection that the state accepts to the transport. */
+/* Passes a packet to the transport. The packet belongs to the QP's connection, and the QP's state
+ * accepts it. */
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);
 
-/* Builds the next packet of this QP with its envelope. Returns false if there is none. */
+/* Builds the next packet of this QP with its envelope. Returns false if the QP has no packet to
+ * send. */
 bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now);
 
 /* Handles the expiry of the QP's timer. */

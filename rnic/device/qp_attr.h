@@ -6,14 +6,15 @@
 
 #include "device/rnic.h"
 
-/* Attributes of a transition, as bits of enum rnic_qp_mask without RNIC_QP_STATE. */
+/* Attributes that a transition requires and allows, as bits of enum rnic_qp_mask without
+ * RNIC_QP_STATE. */
 struct rnic_qp_takes {
     unsigned required;
     unsigned optional;
 };
 
-/* Returns true if a QP of this type may change from one state to another (R183), and gets the
- * attributes of the transition. */
+/* Returns true if a QP of this type may change from state `from` to state `to` (R183). Sets *takes
+ * to the attributes of the transition. */
 bool rnic_qp_transition(enum rnic_qp_type type, enum rnic_qp_state from, enum rnic_qp_state to,
                         struct rnic_qp_takes *takes);
 

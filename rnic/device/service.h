@@ -7,15 +7,15 @@
 #include "wire/opcode.h"
 
 struct rnic_service {
-    enum roce_svc svc;  /* service of its packets (R030) */
-    bool connected;     /* has one peer, whose address is checked (R051); false for datagrams */
-    bool sqe;           /* an error of the send queue does not stop the receive queue (R192) */
-    bool sends;         /* has a send queue */
-    bool receives;      /* accepts requests */
-    bool receive_queue; /* has a receive queue or a basic SRQ */
+    enum roce_svc svc; /* transport service of the QP type's packets (R030) */
+    bool connected; /* the QP has one peer, whose address is checked (R051); false for datagrams */
+    bool sqe;       /* an error of the send queue does not stop the receive queue (R192) */
+    bool sends;     /* the QP has a send queue */
+    bool receives;  /* the QP accepts requests */
+    bool receive_queue; /* the QP has a receive queue or a basic SRQ */
 };
 
-/* Returns the row of a QP type; NULL if the device does not support it. */
+/* Returns the properties of a QP type, or NULL if the device does not support the type. */
 const struct rnic_service *rnic_service_of(enum rnic_qp_type type);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Allocator of memory blocks for QPs, each followed by its queues, cut from large chunks. With
- * very many QPs, the address translation of the QP dominates the cost of a packet; chunks in
- * huge pages (pages.h) make it cheap. A device with few QPs has a small chunk.
+ * Allocator of memory blocks for QPs, each followed by its queues, cut from large chunks. With very
+ * many QPs, the address translation of the QP dominates the cost of a packet; chunks in huge pages
+ * (pages.h) reduce that cost. A device with few QPs has a small chunk.
  */
 #ifndef RNIC_SLAB_H
 #define RNIC_SLAB_H
@@ -12,7 +12,7 @@
 struct rnic_slab_class;
 
 struct rnic_slab {
-    struct rnic_slab_class *first; /* classes by block size; a device has few sizes */
+    struct rnic_slab_class *first; /* list of classes by block size; a device has few sizes */
 };
 
 /* Frees all memory, including blocks in use. A zeroed slab is empty and usable. */
@@ -21,7 +21,7 @@ void rnic_slab_free(struct rnic_slab *slab);
 /* Returns a block of `size` zero bytes, aligned to a cache line, or NULL if out of memory. */
 void *rnic_slab_get(struct rnic_slab *slab, size_t size);
 
-/* Frees a block of this size. Accepts NULL. */
+/* Frees a block of `size` bytes. Accepts NULL. */
 void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size);
 
 #endif

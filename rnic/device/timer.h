@@ -20,7 +20,7 @@
 struct rnic_timer {
     struct rnic_list link;
     rnic_time deadline; /* time to fire; RNIC_NEVER: not set, will be removed from the list */
-    rnic_time queued;   /* time that the list is sorted by */
+    rnic_time queued;   /* time by which the timer's list is sorted */
     uint8_t cls;
 };
 

@@ -9,7 +9,7 @@
 struct rnic_xrcd {
     struct rnic *rnic;
     struct rnic_list link; /* link in rnic.xrcds */
-    uint32_t users;        /* number of SRQs and target QPs */
+    uint32_t users;        /* number of SRQs and target QPs in the domain */
 };
 
 #endif

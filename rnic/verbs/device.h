@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Device list: what context.c and query.c use of device.c. */
+/* Device list: functions of device.c for context.c and query.c. */
 #ifndef VERBS_DEVICE_H
 #define VERBS_DEVICE_H
 
@@ -14,21 +14,23 @@ static inline struct vdevice *vdevice_of(struct ibv_device *device)
     return (struct vdevice *)(void *)device;
 }
 
-/* Returns the configuration, or NULL if it is invalid, which was reported once. Locked. */
+/* Returns the configuration, or NULL if it is invalid; an invalid one is reported once. Called with
+ * vdevice_lock held. */
 const struct verbs_config *vdevice_config(void);
 
-void vdevice_forked(void); /* in a child of fork(): marks open devices as inherited */
+void vdevice_forked(void); /* Marks open devices as inherited; called in the child of a fork(). */
 
-/* For ucma/preload.c; exported under the version RNIC_1. Some programs read files of a device
- * without libibverbs (UCX does). */
+/* Functions for ucma/preload.c, exported under the version RNIC_1. Some programs read files of a
+ * device without libibverbs (UCX does). */
 
 /* Reads a sysfs file of one of our devices, with its newline. Returns the length, or -1 if the path
- * is another one. */
+ * belongs to no such device. */
 RNIC_EXPORT int vdevice_file(const char *path, char *buf, size_t size);
-/* Returns whether the path is the device node that the kernel would make for one of our devices. */
+/* Returns whether the path is the device node that the kernel would create for one of our devices.
+ */
 RNIC_EXPORT bool vdevice_node(const char *path);
 
-/* Prints one line on standard error: the reason of a failure that errno cannot express. */
+/* Prints one line on standard error: the cause of a failure that errno cannot express. */
 void verbs_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -16,36 +16,36 @@
 #include "verbs/waiters.h"
 
 struct evq_entry {
-    void *object;       /* object of the event; key for evq_purge() */
+    void *object;       /* object that the event belongs to; key for evq_purge() */
     int type;           /* enum ibv_event_type; 0 for a completion event */
-    unsigned *reported; /* number of events of this object given to the program, under the lock; or
-                           NULL */
+    unsigned *reported; /* counter of the object's events delivered to the program, under the lock;
+                         * or NULL */
 };
 
 struct evq {
     pthread_mutex_t lock;
-    int fd; /* eventfd; -1: not initialized */
+    int fd; /* eventfd descriptor; -1: not initialized */
     struct evq_entry *ring;
-    size_t cap, head, cnt; /* cap is 0 or a power of two */
+    size_t cap, head, cnt; /* ring of events; cap is 0 or a power of two */
     struct waiters waiters;
     struct evq *prev, *next; /* list of all queues, for fork() */
 };
 
-int evq_init(struct evq *evq);  /* returns 0 or an errno */
-void evq_free(struct evq *evq); /* no thread may wait for an event */
+int evq_init(struct evq *evq);  /* Initializes a queue. Returns 0 or an errno. */
+void evq_free(struct evq *evq); /* Frees a queue. No thread may wait for an event. */
 
-/* Adds an event. Returns 0, or ENOMEM if it was dropped. */
+/* Adds an event. Returns 0, or ENOMEM if the event was dropped. */
 int evq_push(struct evq *evq, const struct evq_entry *entry);
 
 /* Removes the oldest event; waits for one unless the descriptor is O_NONBLOCK. Returns 0, EAGAIN if
  * there is none, or EINTR after a signal whose handler has no SA_RESTART. A cancellation point. */
 int evq_get(struct evq *evq, struct evq_entry *out);
 
-/* Removes the events of an object. Returns how many of them were given to the program before. */
+/* Removes the events of an object. Returns how many of its events the program already received. */
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported);
 
-/* For pthread_atfork(). In the child each queue gets a new lock and a new descriptor under the same
- * number, and is empty: earlier events belong to the parent. */
+/* Handlers for pthread_atfork(). In the child each queue is empty, because earlier events belong to
+ * the parent. It gets a new lock, and a new descriptor with the old number. */
 void evq_before_fork(void);
 void evq_parent_forked(void);
 void evq_child_forked(void);

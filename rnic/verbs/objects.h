@@ -64,33 +64,33 @@ extern bool rnic_allow_disassociate_destroy;
 #include "verbs/ptrmap.h"
 #include "verbs/timeline.h"
 
-/* ---- the device a process has open, and a program's contexts on it ----------------------------
- */
+/* ---- the open device of a process, and a program's contexts on it ---------------------------- */
 
 /* Live device, shared by all contexts of this process on one interface. */
 struct vhca {
     struct rnic_live *live;
-    struct ptrmap cqs, qps, srqs; /* program's object of each device object; locked */
+    struct ptrmap cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
     struct vctx *contexts;        /* open contexts; locked */
-    struct timeline *timeline;    /* NULL without RNIC_TIMELINE; does not change */
-    struct xrc_domain *domains;   /* XRC domains; locked */
-    uint64_t linger;              /* quiet time before a QP ends, ms (RNIC_LINGER) */
-    uint64_t lingered;            /* packets received when the last quiet time ended; locked */
-    pid_t pid;                    /* process that opened it */
-    bool inherited;               /* opened by the parent of this process before fork() */
-    unsigned refs;                /* open contexts; under the list's lock */
+    struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
+    struct xrc_domain *domains; /* XRC domains; locked */
+    uint64_t linger;            /* quiet time before a QP ends, ms (RNIC_LINGER) */
+    uint64_t lingered;          /* packets received when the last quiet time ended; locked */
+    pid_t pid;                  /* process that opened the device */
+    bool inherited;             /* the parent of this process opened the device before fork() */
+    unsigned refs;              /* number of open contexts; under the list's lock */
 };
 
-/* Device of the list. rdma-core's providers recognize their devices by the operations pointer after
- * struct ibv_device: it is NULL here, with room for other members that they might read. */
+/* Device in the list of ibv_get_device_list(). rdma-core's providers recognize their devices by the
+ * operations pointer after struct ibv_device. That pointer is NULL here, with room for other
+ * members that they might read. */
 struct vdevice {
     struct ibv_device ibv; /* must be first */
     void *provider_ops[32];
     char iface[IF_NAMESIZE];
     int index; /* ibv_get_device_index(): index of the interface */
     __be64 guid;
-    bool listed;      /* was found when the list was last made */
-    struct vhca *hca; /* NULL: closed; under the list's lock */
+    bool listed;      /* the latest scan of interfaces found the device */
+    struct vhca *hca; /* open device; NULL: closed; under the list's lock */
     struct vdevice *next;
 };
 
@@ -104,7 +104,7 @@ struct vctx {
 
 int vctx_refuse_inherited(struct ibv_context *context);
 
-/* Waits while the device still answers packets of peers, as RNIC_LINGER requires (config.h). Not
+/* Waits while the device still receives packets from peers, as RNIC_LINGER requires (config.h). Not
  * locked. */
 void vhca_linger(struct vhca *hca);
 
@@ -118,8 +118,8 @@ static inline struct rnic *vctx_lock(struct ibv_context *context)
     return rnic_live_lock(vctx_of(context)->hca->live);
 }
 
-/* Locks the device and first processes received frames, for calls that change or end objects which
- * those frames use. */
+/* Locks the device, but first processes received frames. For calls that change or destroy objects
+ * which those frames use. */
 static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
 {
     struct rnic *rnic = vctx_lock(context);
@@ -132,7 +132,7 @@ static inline void vctx_unlock(struct ibv_context *context)
     rnic_live_unlock(vctx_of(context)->hca->live);
 }
 
-/* Returns 0, or ENODEV in a child of fork() for a context of its parent, with one warning. */
+/* Returns 0. In a child of fork(), returns ENODEV for a context of its parent, with one warning. */
 static inline int vctx_check_owner(struct ibv_context *context)
 {
     return vctx_of(context)->hca->inherited ? vctx_refuse_inherited(context) : 0;
@@ -147,7 +147,7 @@ int verbs_errno(int error);
 struct vpd {
     struct ibv_pd ibv; /* must be first */
     struct rnic_pd *rnic;
-    struct vpd *parent; /* PD that a parent domain stands for; NULL: not a parent domain */
+    struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
     unsigned refs;      /* parent domains that use this PD; locked */
 };
 
@@ -165,7 +165,7 @@ struct vchannel {
     struct evq events;
 };
 
-#define VERBS_ROOM 64 /* bytes for members of later releases */
+#define VERBS_ROOM 64 /* number of bytes reserved for members of later releases */
 
 struct vcq {
     union {
@@ -175,9 +175,9 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     unsigned comp_reported,
-        async_reported;        /* events given to the program; under the queue's lock */
-    uint64_t wc_flags;         /* enum ibv_create_cq_wc_flags */
-    pthread_mutex_t poll_lock; /* held from ibv_start_poll() to ibv_end_poll() */
+        async_reported; /* number of events that the program received; under the queue's lock */
+    uint64_t wc_flags;  /* enum ibv_create_cq_wc_flags */
+    pthread_mutex_t poll_lock; /* locked from ibv_start_poll() to ibv_end_poll() */
     bool single_threaded;
     struct rnic_wc current;
     uint64_t stamp; /* time when `current` was polled: CLOCK_MONOTONIC, ns */
@@ -186,7 +186,8 @@ struct vcq {
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-struct wr_builder; /* work requests between ibv_wr_start() and ibv_wr_complete(), wr_builder.c */
+struct wr_builder; /* State of work requests between ibv_wr_start() and ibv_wr_complete(), defined
+                    * in wr_builder.c. */
 
 struct vqp {
     union {
@@ -196,13 +197,14 @@ struct vqp {
     }; /* must be first */
     struct rnic_qp *rnic;
     struct ibv_qp_init_attr init; /* attributes of creation, with the actual capabilities */
-    struct ibv_ah_attr ah_attr;   /* as set by the program; locked */
+    struct ibv_ah_attr ah_attr;   /* address vector as the program set it; locked */
     unsigned async_reported;
-    struct rnic_pd *hidden_pd;  /* XRC_RECV: its PD in the device; else NULL */
-    struct wr_builder *builder; /* NULL without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
+    struct rnic_pd *hidden_pd;  /* XRC_RECV: PD of the QP in the device; else NULL */
+    struct wr_builder *builder; /* work request builder; NULL without
+                                 * IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
 
-/* XRC domain. All that this process opens with descriptors of one file are the same domain. */
+/* XRC domain. All domains that this process opens with descriptors of one file are one domain. */
 struct xrc_domain {
     struct rnic_xrcd *rnic;
     bool of_file;
@@ -251,7 +253,7 @@ static inline struct vpd *vpd_of(struct ibv_pd *pd)
     return (struct vpd *)(void *)pd;
 }
 
-/* Returns the device's PD of `pd`, which may be a parent domain. */
+/* Returns the device's PD behind `pd`, which may be a parent domain. */
 static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 {
     struct vpd *vpd = vpd_of(pd);
@@ -265,20 +267,22 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
 int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int vmw_dealloc(struct ibv_mw *mw);
 int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
-uint8_t vcq_sl(const struct rnic_wc *wc); /* value of ibv_wc.sl */
-/* Removes completions from the CQ. If there are none and `drives` is set, lets the device run and
- * tries again. Locked. */
+uint8_t vcq_sl(const struct rnic_wc *wc); /* Returns the value of ibv_wc.sl. */
+/* Removes completions from the CQ. If there are none and `drives` is set, processes the device's
+ * packets and tries again. Locked. */
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);
 int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
-void vcq_ex_init(struct vcq *cq); /* sets the function pointers of ibv_cq_ex, cq_ex.c */
+void vcq_ex_init(struct vcq *cq); /* Sets the function pointers of ibv_cq_ex; defined in cq_ex.c. */
 int vqp_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 /* Converts a receive request of a QP or SRQ. Returns 0 or an errno. */
 int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp); /* ends a QP whose context is closed; locked */
-int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags); /* wr_builder.c */
+void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP whose context is closed; called
+                                                  * locked. */
+/* Initializes the work request builder of a QP; defined in wr_builder.c. */
+int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags);
 void wr_builder_free(struct vqp *qp);
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 int vsrq_num(struct ibv_srq *srq, uint32_t *num);
@@ -298,27 +302,27 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
                          struct ibv_device_attr_ex *attr, size_t len);
 int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 
-/* Converts the part of a send request that binds a window. */
+/* Converts the bind parameters of a send request. */
 struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
                                 const struct ibv_mw_bind_info *info);
 
 /* ---- paths ------------------------------------------------------------------------------------
  */
 
-/* Makes the address vector for `ah`; resolves the next hop, which may take time. Not locked.
+/* Builds the address vector for `ah`. Resolves the next hop, which may need time. Not locked.
  * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 
 /* ---- events -----------------------------------------------------------------------------------
  */
 
-/* Callbacks of the live device, called locked; `user` is the vhca. */
+/* Callbacks of the live device, called with the device locked; `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
 void vhca_print_info(void *user, struct rnic *rnic, FILE *out);
 
-/* Waits until the program acknowledged all events of an object that is being destroyed: until
- * *completed, under `mutex`, equals `reported`. */
+/* Waits until the program has acknowledged all events of an object that is being destroyed. That is
+ * when *completed, under `mutex`, equals `reported`. */
 void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
                       unsigned reported);
 

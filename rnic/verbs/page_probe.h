@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Page probe: checks that memory of the program exists.
+ * Page probe: checks that memory of the program is still mapped.
  *
- * Hardware pins the pages of a memory region, so a program may unmap what it registered. This
- * device reads and writes through the mappings of the program, and has to check them:
+ * Hardware pins the pages of a memory region, so a program may unmap memory that it registered.
+ * This device reads and writes through the program's mappings, and therefore checks them:
  *
- *   1. ibv_open_device() calls page_probe_open_proc() and page_probe_install() once.
- *   2. ibv_reg_mr() calls page_probe_region(): the whole region is mapped with the right access.
- *   3. Before the device copies bytes of a packet, it calls page_probe_touch() for their pages. A
- *      page that is gone raises a signal. The handler of this file turns it into "false": the
- *      request fails, and the program continues. All other faults go to the program's handlers.
+ * 1. ibv_open_device() calls page_probe_open_proc() and page_probe_install() once.
+ * 2. ibv_reg_mr() calls page_probe_region(): the whole region is mapped with the right access.
+ * 3. Before the device copies bytes of a packet, it calls page_probe_touch() for their pages. A
+ *    missing page raises a signal. The handler of this file converts the signal into the result
+ *    "false": the request fails, and the program continues. All other faults are passed to the
+ *    program's handlers.
  */
 #ifndef VERBS_PAGE_PROBE_H
 #define VERBS_PAGE_PROBE_H
@@ -17,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Opens /proc, for programs that change their root folder later. May be called again. */
+/* Opens /proc, for programs that change their root directory later. May be called repeatedly. */
 void page_probe_open_proc(void);
 
 /* Returns 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; else
@@ -30,8 +31,8 @@ int page_probe_region(const void *addr, size_t len, bool write);
  * This includes pages of a file that was truncated, except before Linux 5.14. */
 bool page_probe_pages(const void *addr, size_t len, bool write);
 
-/* Installs handlers for SIGSEGV and SIGBUS, if others are installed now. Returns false if that is
- * not possible any more. */
+/* Installs handlers for SIGSEGV and SIGBUS, unless they are installed. Returns false if that is not
+ * possible any more. */
 bool page_probe_install(void);
 
 /*

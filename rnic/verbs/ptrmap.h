@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Ptrmap: from an object of the device to the program's object around it. A hash table, open
- * addressing, grown ahead of need so that a look-up always ends; the caller locks. */
+/* Ptrmap: map from an object of the device to the program's object around it. A hash table with
+ * open addressing, never full, so that every lookup ends. The caller locks. */
 #ifndef VERBS_PTRMAP_H
 #define VERBS_PTRMAP_H
 
@@ -8,14 +8,17 @@
 
 struct ptrmap {
     struct ptrmap_slot {
-        const void *key; /* NULL: free */
+        const void *key; /* object of the device; NULL: slot is empty */
         void *value;
     } * slots;
-    size_t cap, cnt; /* cap is 0 or a power of two, more than twice cnt */
+    size_t cap,
+        cnt; /* number of slots and entries; cap is 0 or a power of two, more than twice cnt */
 };
 
-int ptrmap_put(struct ptrmap *map, const void *key, void *value); /* 0 or ENOMEM */
-void *ptrmap_get(const struct ptrmap *map, const void *key);      /* or NULL */
+int ptrmap_put(struct ptrmap *map, const void *key, void *value); /* Adds an entry. Returns 0 or
+                                                                   * ENOMEM. */
+void *ptrmap_get(const struct ptrmap *map, const void *key);      /* Returns the value of `key`, or
+                                                                   * NULL. */
 void ptrmap_remove(struct ptrmap *map, const void *key);
 void ptrmap_free(struct ptrmap *map);
 

@@ -15,14 +15,14 @@
 
 struct timeline;
 
-/* Watches the QPs that are created from now on, and appends to `path`. Returns NULL with errno
+/* Records the QPs that are created from now on, and appends to file `path`. Returns NULL with errno
  * after an error. */
 struct timeline *timeline_new(const char *path, struct rnic *rnic);
 
-/* Writes the remaining records. The device is gone, or reports no more steps. */
+/* Writes the remaining records and frees the timeline. The device no longer reports steps. */
 void timeline_free(struct timeline *timeline);
 
-/* Sets the time when the program called, ns, for the requests posted from now on. */
+/* Sets the time of the program's call, ns, for the requests posted from now on. */
 void timeline_posting(struct timeline *timeline, uint64_t at);
 
 /* Records that the program polled these completions. */

@@ -17,11 +17,11 @@
 #include <stddef.h>
 
 struct waiters {
-    pthread_mutex_t *lock; /* lock of the owner */
-    struct waiter *first;  /* threads that are not woken yet; under the lock */
+    pthread_mutex_t *lock; /* lock of the object that owns the waiters */
+    struct waiter *first;  /* list of threads not woken yet; under the lock */
 };
 
-/* Waiting thread; on its stack. */
+/* Waiting thread; the struct is on the thread's stack. */
 struct waiter {
     sem_t woken;
     struct waiters *at;
@@ -34,7 +34,7 @@ static inline void waiters_init(struct waiters *waiters, pthread_mutex_t *lock)
     waiters->first = NULL;
 }
 
-/* Adds the calling thread, which is about to wait. Locked. */
+/* Adds the calling thread, which is about to wait. Called locked. */
 static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
 {
     sem_init(&waiter->woken, 0, 0);
@@ -43,19 +43,19 @@ static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
     waiters->first = waiter;
 }
 
-/* Wakes all waiters. Locked. */
+/* Wakes all waiting threads. Called locked. */
 static inline void waiters_wake(struct waiters *waiters)
 {
     struct waiter *waiter = waiters->first;
     waiters->first = NULL;
     while (waiter) {
-        struct waiter *next = waiter->next; /* the waiter may end after sem_post() */
+        struct waiter *next = waiter->next; /* the waiting thread may end after sem_post() */
         sem_post(&waiter->woken);
         waiter = next;
     }
 }
 
-/* Removes a waiter, woken or not. Not locked. */
+/* Removes a waiter, woken or not. Called without the lock. */
 static inline void waiters_leave(void *waiter)
 {
     struct waiters *waiters = ((struct waiter *)waiter)->at;
@@ -68,7 +68,7 @@ static inline void waiters_leave(void *waiter)
     pthread_mutex_unlock(waiters->lock);
 }
 
-/* Waits after waiters_add(). Not locked. Returns 0 or EINTR. A cancellation point. */
+/* Waits after waiters_add(), without the lock. Returns 0 or EINTR. A cancellation point. */
 static inline int waiters_wait(struct waiter *waiter)
 {
     volatile int result = EINTR;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Error: one line for the user with the object that failed and the reason.
+ * Error: one line for the user that names the failed object and the reason.
  *
- * Functions that can fail take a `struct error *`. They set it when they fail and leave it alone
- * otherwise. The caller owns it, mostly on its stack, and prints it or puts a prefix before it.
+ * A function that can fail has a `struct error *` parameter. The function sets the error when it
+ * fails and otherwise leaves it unchanged. The caller owns the error, usually on its stack, and
+ * prints it or adds a prefix.
  */
 #ifndef RNIC_BASE_ERROR_H
 #define RNIC_BASE_ERROR_H
@@ -13,7 +14,7 @@ struct error {
 };
 
 /* Sets the text and returns -1, so that a caller can `return error_set(...)`. If the text is too
- * long its middle is left out: a path can have 4096 bytes, and the reason follows it. */
+ * long, its middle is left out: a path can have 4096 bytes, and the reason follows the path. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

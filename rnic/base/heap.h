@@ -19,29 +19,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A zeroed node is not in a heap. */
+/* Node of a heap. A zeroed node is in no heap. */
 struct rnic_heap_node {
-    uint64_t at;    /* sort key, mostly ns */
-    uint64_t order; /* number of the rnic_heap_set() that set `at` */
-    size_t slot;    /* index in rnic_heap.node; 0: not in the heap */
+    uint64_t at;    /* sort key, usually a time in ns */
+    uint64_t order; /* sequence number of the rnic_heap_set() call that set `at` */
+    size_t slot;    /* index in rnic_heap.node; 0: in no heap */
 };
 
-/* A zeroed heap is empty. */
+/* Heap of nodes. A zeroed heap is empty. */
 struct rnic_heap {
-    struct rnic_heap_node **node; /* from index 1 on */
+    struct rnic_heap_node **node; /* array of nodes; index 0 is unused */
     size_t cnt, cap;
     uint64_t order;
 };
 
-/* Makes room for `cnt` nodes, so that rnic_heap_set() cannot fail. Returns false if out of memory.
- */
+/* Reserves memory for `cnt` nodes, so that rnic_heap_set() cannot fail. Returns false if out of
+ * memory. */
 bool rnic_heap_reserve(struct rnic_heap *heap, size_t cnt);
 void rnic_heap_free(struct rnic_heap *heap);
 
-/* Inserts the node with key `at`, or moves it there; UINT64_MAX removes it. */
+/* Inserts the node with key `at`, or moves it to that key; UINT64_MAX removes the node. */
 void rnic_heap_set(struct rnic_heap *heap, struct rnic_heap_node *node, uint64_t at);
 
-/* Returns the earliest node, or NULL. */
+/* Returns the node with the earliest key, or NULL. */
 static inline struct rnic_heap_node *rnic_heap_first(const struct rnic_heap *heap)
 {
     return heap->cnt ? heap->node[1] : NULL;

@@ -41,82 +41,85 @@ struct rnic_cm_addr {
 };
 
 enum rnic_cm_unknown {
-    RNIC_CM_UNKNOWN_SERVICE, /* a REQ or SIDR_REQ for this service id, which this engine does not
-                                have */
-    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for this communication id, whose prefix is another one */
+    RNIC_CM_UNKNOWN_SERVICE, /* a REQ or SIDR_REQ for a service id that no listener of this engine
+                              * has */
+    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for a communication id with the prefix of another engine */
 };
 
 struct rnic_cm_attr {
-    uint64_t ca_guid; /* host order */
-    /* Prefix of the communication ids made here; 0 bits: no other engine shares the port. */
+    uint64_t ca_guid; /* GUID of the CA, host byte order */
+    /* Prefix of the communication ids of this engine; 0 bits: no other engine shares the port. */
     uint32_t id_prefix;      /* only its low `id_prefix_bits` bits are used */
-    unsigned id_prefix_bits; /* 0..12 */
-    uint32_t seed[2];        /* random start of communication and transaction ids */
-    /* Returns whether this engine answers requests that it does not know (R232, R233). NULL:
+    unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
+    uint32_t seed[2];        /* random start values of the communication ids and of the transaction
+                              * ids */
+    /* Returns whether this engine answers requests for unknown services and ids (R232, R233). NULL:
      * always. */
     bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number);
-    /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns. It is at most
-     * half of the response timeout in the REQ. A rejection is final, and programs may connect just
-     * before the other one listens. 0: reject at once. */
+    /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: reject at
+     * once. A rejection is final, and a program may connect just before its peer listens. The wait
+     * is at most half of the response timeout in the REQ. */
     uint64_t listen_wait;
-    /* Returns whether another engine of the port has this service; then a request does not wait
-     * here. NULL: never. */
+    /* Returns whether another engine of the port has this service; a request then does not wait in
+     * this engine. NULL: never. */
     bool (*served_elsewhere)(void *user, uint64_t service_id);
     void *user;
 };
 
-/* Returns NULL without memory or with too many prefix bits. */
+/* Creates an engine. Returns NULL without memory or with too many prefix bits. */
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr);
 
-/* Frees the engine and all its ids without sending anything; NULL is allowed. */
+/* Frees the engine and all its ids without sending any message. Accepts NULL. */
 void rnic_cm_del(struct rnic_cm *cm);
 
 /* ---- MADs in and out, time ------------------------------------------------------------------- */
 
-/* Processes the payload of a UD packet from QP 1 to QP 1. Returns true if the MAD was for this
- * engine. */
+/* Processes the payload of a UD packet from QP 1 to QP 1. Returns true if this engine is
+ * responsible for the MAD. */
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
                    const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Removes the next MAD to send (256 bytes). Returns false if there is none. Up to 4096 are queued;
- * more are dropped, as on a network. */
+/* Removes the next MAD to send (256 bytes) from the queue. Returns false if there is none. The
+ * queue has at most 4096 MADs; more are dropped, as on a network. */
 bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr);
 
 /* Returns the number of queued MADs. */
 unsigned rnic_cm_pending(const struct rnic_cm *cm);
 
-/* Returns the time of the next timer, or RNIC_NEVER. */
+/* Returns the expiry time of the next timer, or RNIC_NEVER. */
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm);
 void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
 
-/* Returns the number of exchanges that wait for a DREP. A process that ends may wait for them. */
+/* Returns the number of exchanges that wait for a DREP. A process may wait until the number is 0
+ * before it exits. */
 unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 enum rnic_cm_event_type {
-    RNIC_CM_REQUEST,  /* msg.req arrived for `listener`; `id` is new, and the receiver of the event
-                         answers it */
+    RNIC_CM_REQUEST,  /* msg.req arrived for `listener`; the receiver of the event answers it with
+                       * the new id `id` */
     RNIC_CM_RESPONSE, /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
-    RNIC_CM_ESTABLISHED, /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
-    RNIC_CM_REJECTED, /* msg.rej arrived; also for an established connection whose RTU the peer did
-                         not get */
-    RNIC_CM_UNREACHABLE,   /* no response to a REQ, REP or SIDR_REQ */
+    RNIC_CM_ESTABLISHED,   /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
+    RNIC_CM_REJECTED,      /* msg.rej arrived, also for an established connection whose peer did not
+                            * receive the RTU */
+    RNIC_CM_UNREACHABLE,   /* the peer did not answer a REQ, REP or SIDR_REQ */
     RNIC_CM_DISCONNECTED,  /* msg.dreq arrived (answer it with rnic_cm_disconnect()), or msg.drep or
-                              .rej, or there was no DREP (msg.kind is ROCE_CM_MSG_CNT) */
-    RNIC_CM_TIMEWAIT_EXIT, /* the QPN may be reused (R234) */
-    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`, as RNIC_CM_REQUEST */
+                            * .rej, or the DREP is missing (msg.kind is ROCE_CM_MSG_CNT) */
+    RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
+    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the receiver of the event answers
+                            * it with the new id `id` */
     RNIC_CM_SIDR_RESPONSE, /* msg.sidr_rep arrived */
 };
 
 struct rnic_cm_event {
     enum rnic_cm_event_type type;
     struct rnic_cm_id *id;
-    struct rnic_cm_id *listener; /* listener of a request, else NULL */
+    struct rnic_cm_id *listener; /* listener of a request; NULL for other events */
     struct roce_cm_msg msg; /* message of the event; .kind is ROCE_CM_MSG_CNT if there is none */
 };
 
-/* Removes the oldest event; returns false if there is none. */
+/* Removes the oldest event and stores it in *out. Returns false if there is none. */
 bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out);
 
 /* ---- communication ids ----------------------------------------------------------------------- */
@@ -125,7 +128,7 @@ enum rnic_cm_state {
     RNIC_CM_IDLE,
     RNIC_CM_LISTEN,
     RNIC_CM_REQ_SENT,
-    RNIC_CM_MRA_REQ_RCVD, /* the peer needs more time (MRA) */
+    RNIC_CM_MRA_REQ_RCVD, /* the peer requested more time (MRA) */
     RNIC_CM_REQ_RCVD,
     RNIC_CM_REP_SENT,
     RNIC_CM_MRA_REP_RCVD,
@@ -141,45 +144,47 @@ enum rnic_cm_state {
 
 #define RNIC_CM_IDS_MAX 65536u
 
-/* Returns NULL without memory, or with RNIC_CM_IDS_MAX ids. */
+/* Creates an id. Returns NULL without memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
 /* Ends the exchange of an id and deletes the id. A request is rejected. A connection gets a DREQ,
- * which is repeated until it is answered; a DREQ gets its DREP. An XRC target sends no DREQ,
+ * which is retransmitted until it is answered; a DREQ gets its DREP. An XRC target sends no DREQ,
  * because its QP may outlive the id (as in Linux: core/cm.c, cm_destroy_id()). Events of the id are
- * discarded; untaken requests for a listener are rejected. The engine keeps state that TIMEWAIT
- * needs. NULL is allowed. */
+ * discarded, and unfetched requests for a listener are rejected. The engine keeps the state that
+ * TIMEWAIT needs. Accepts NULL. */
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now);
 
 void *rnic_cm_id_user(const struct rnic_cm_id *id);
 void rnic_cm_id_set_user(struct rnic_cm_id *id, void *user);
 enum rnic_cm_state rnic_cm_id_state(const struct rnic_cm_id *id);
-uint32_t rnic_cm_id_local(const struct rnic_cm_id *id); /* own communication id */
-uint32_t
-rnic_cm_id_remote(const struct rnic_cm_id *id); /* communication id of the peer, 0 if unknown */
+uint32_t rnic_cm_id_local(const struct rnic_cm_id *id); /* Returns the id's own communication id. */
+uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id); /* Returns the peer's communication id; 0
+                                                          * if unknown. */
 void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out);
 
-/* Returns the REQ or REP of the exchange, sent or received; all zero if there was none. */
+/* Returns the REQ or REP of the exchange, sent or received; all zero if there is none. */
 const struct roce_cm_req *rnic_cm_id_req(const struct rnic_cm_id *id);
 const struct roce_cm_rep *rnic_cm_id_rep(const struct rnic_cm_id *id);
-bool rnic_cm_id_active(const struct rnic_cm_id *id); /* Returns whether the id sent the REQ. */
+bool rnic_cm_id_active(const struct rnic_cm_id *id); /* Returns whether this id sent the REQ (active
+                                                      * side). */
 
-/* Returns the QPN in the id's own messages, which a DREQ of the peer names; 0 before they were
+/* Returns the QPN in the id's own messages, which a DREQ of the peer names; 0 if no message was
  * sent. */
 uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
 
-/* Each call below returns RNIC_ERR_STATE if the id is in another state. */
+/* Each function below returns RNIC_ERR_STATE if the id is in a state that does not allow the call.
+ */
 
-/* Listens for `service_id` at one local GID, or at all (NULL). Returns RNIC_ERR_EXISTS if another
- * id listens for the same. */
+/* Listens for `service_id` at one local GID, or at all GIDs (NULL). Returns RNIC_ERR_EXISTS if
+ * another id listens for that service at that GID. */
 int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16]);
 
-/* Sends a REQ, with local_comm_id filled in, and repeats it until it is answered (R237). */
+/* Sends a REQ, with local_comm_id filled in, and retransmits it until it is answered (R237). */
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now);
 
 /* Answers a REQ with a REP, with communication ids filled in. Responder resources and initiator
- * depth are limited to what the REQ offers (R238). */
+ * depth are limited to the values in the REQ (R238). */
 int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_time now);
 
 /* Answers a REP with an RTU; private data may be NULL. */
@@ -189,18 +194,20 @@ int rnic_cm_establish(struct rnic_cm_id *id, const void *private_data, size_t le
 int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *private_data,
                    size_t len, rnic_time now);
 
-/* Ends a connection with a DREQ, or answers one with a DREP. */
+/* Sends a DREQ to end a connection, or answers the peer's DREQ with a DREP. */
 int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now);
 
-/* Acts as if the RTU had arrived, because the first packet of the peer arrived before it (R055). */
+/* Establishes the connection without the RTU, because the peer's first packet arrived earlier
+ * (R055). */
 int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
-/* Asks for a UD service, with request_id filled in. `timeout` is a code (4.096 us * 2^n); `timeout`
- * and `retries` are as in a REQ. */
+/* Sends a SIDR_REQ to resolve a UD service, with request_id filled in. `timeout` is a code (4.096
+ * us * 2^n); `timeout` and `retries` are as in a REQ. */
 int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
                          uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Answers a SIDR_REQ, with request_id filled in. A repeated SIDR_REQ gets the same answer. */
+/* Answers a SIDR_REQ with a SIDR_REP, with request_id filled in. A repeated SIDR_REQ gets the same
+ * SIDR_REP. */
 int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now);
 
 #endif

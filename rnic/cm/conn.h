@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Connection parameters: builds the messages of cm.h from what a program specifies, and the
- * attributes of a QP from the messages. Port spaces and addresses are those of the RDMA-IP CM
- * (Annex A11). */
+/* Connection parameters: builds the CM messages of cm.h from a program's parameters, and the
+ * attributes of a QP from CM messages. Port spaces and addresses are those of the RDMA-IP CM (Annex
+ * A11). */
 #ifndef RNIC_CM_CONN_H
 #define RNIC_CM_CONN_H
 
@@ -16,13 +16,13 @@ struct rnic_cm_ip {
 
 /* Path and timeouts of a connection. */
 struct rnic_cm_path {
-    uint8_t mtu;              /* MTU code: 1..5 for 256..4096 */
+    uint8_t mtu;              /* path MTU code: 1..5 for 256..4096 bytes */
     uint8_t packet_life_time; /* packet lifetime code */
     uint8_t tclass, hop_limit;
     uint32_t flow;
-    uint8_t cm_timeout;     /* code of the time in which a CM must answer */
-    uint8_t max_cm_retries; /* 0..15 */
-    uint8_t ack_delay;      /* code of the time in which a responder here acknowledges */
+    uint8_t cm_timeout;     /* CM response timeout of the peer, as a code */
+    uint8_t max_cm_retries; /* maximum number of CM retransmissions, 0..15 */
+    uint8_t ack_delay;      /* ACK delay of the local responder, as a code */
 };
 
 /* Sets the defaults for software CMs on Ethernet: packet lifetime 2^14 (67 ms), CM response timeout
@@ -31,21 +31,22 @@ void rnic_cm_path_defaults(struct rnic_cm_path *path);
 
 /* Parameters of rdma_connect(3) and rdma_accept(3). */
 struct rnic_cm_param {
-    enum rnic_qp_type type; /* RC, UC, XRC_SEND, XRC_RECV */
+    enum rnic_qp_type type; /* QP type: RC, UC, XRC_SEND or XRC_RECV */
     uint32_t qpn;
-    uint32_t starting_psn; /* PSN with which the peer begins (R240) */
+    uint32_t starting_psn; /* PSN of the peer's first request (R240) */
     uint8_t responder_resources, initiator_depth;
-    uint8_t retry_count, rnr_retry_count; /* 0..7 */
+    uint8_t retry_count, rnr_retry_count; /* retry count and RNR retry count, 0..7 */
     bool flow_control, srq;
-    const void *private_data; /* NULL if there is none */
+    const void *private_data; /* private data, or NULL */
     size_t private_len;
 };
 
-#define RNIC_CM_REQ_PRIVATE  56u  /* bytes of private data in a REQ (R242) */
-#define RNIC_CM_SIDR_PRIVATE 180u /* bytes of private data in a SIDR_REQ */
+#define RNIC_CM_REQ_PRIVATE  56u  /* maximum private data in a REQ, bytes (R242) */
+#define RNIC_CM_SIDR_PRIVATE 180u /* maximum private data in a SIDR_REQ, bytes */
 #define RNIC_CM_REP_PRIVATE  196u
 
-/* Return RNIC_ERR_INVALID for a QP type without connections, or if the private data is too long. */
+/* Build a REQ, REP or SIDR_REQ. Return RNIC_ERR_INVALID for a QP type without connections, or if
+ * the private data is too long. */
 int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
                      const struct rnic_cm_path *path, const struct rnic_cm_ip *ip,
                      const struct rnic_cm_addr *addr, uint64_t ca_guid);
@@ -54,23 +55,23 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
 int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip *ip,
                           const void *private_data, size_t len);
 
-/* Reads the addresses of a REQ or SIDR_REQ of the RDMA-IP CM. Returns false for any other message.
- */
+/* Reads the addresses of a REQ or SIDR_REQ of the RDMA-IP CM. Returns false for other messages. */
 bool rnic_cm_ip_of(const struct roce_cm_msg *msg, struct rnic_cm_ip *ip);
 
-/* QP attributes that result from the messages of an id, limited to what a device accepts.
- * Attributes of a message that did not arrive yet are 0. */
+/* QP attributes that follow from the messages of an id, limited to values that a device accepts.
+ * Attributes from a message that has not arrived are 0. */
 struct rnic_cm_qp {
     uint32_t dest_qpn;
-    uint32_t sq_psn, rq_psn; /* R240 */
-    uint8_t mtu;             /* code */
+    uint32_t sq_psn, rq_psn; /* starting PSNs of both directions (R240) */
+    uint8_t mtu;             /* path MTU code */
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     uint8_t timeout, retry_cnt, rnr_retry;
 };
 
 void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_cm_qp *out);
 
-/* Returns the local ACK timeout for a responder's delay and a packet lifetime, all codes (R239). */
+/* Returns the local ACK timeout code for a responder's ACK delay and a packet lifetime, both codes
+ * (R239). */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 #endif

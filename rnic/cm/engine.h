@@ -9,10 +9,12 @@
 #include "device/list.h"
 #include "device/map.h"
 
-#define CM_OUT_FIRST   64u
-#define CM_OUT_MAX     4096u /* enough for a thousand connections that end at once */
-#define CM_BUCKETS     1024u
-#define CM_MRA_TIMEOUT 24u /* code of 69 s, as Linux uses (cma.c, CMA_CM_MRA_SETTING) */
+#define CM_OUT_FIRST 64u
+/* maximum number of queued MADs, enough for a thousand connections that end together */
+#define CM_OUT_MAX 4096u
+#define CM_BUCKETS 1024u
+/* service timeout in an MRA: code of 69 s, as Linux uses (cma.c, CMA_CM_MRA_SETTING) */
+#define CM_MRA_TIMEOUT 24u
 
 struct rnic_cm_id {
     struct rnic_cm *cm;
@@ -20,28 +22,28 @@ struct rnic_cm_id {
     struct rnic_list listener; /* link in cm->listeners */
     struct rnic_list by_remote, by_qpn;
     void *user;
-    bool deleted; /* the user deleted it; it only ends its exchange */
-    bool active;  /* it sent the REQ or SIDR_REQ */
+    bool deleted; /* the user deleted the id; only its exchange still has to end */
+    bool active;  /* the id sent the REQ or SIDR_REQ */
     enum rnic_cm_state state;
     uint32_t local, remote;
     uint64_t remote_guid;
     struct rnic_cm_addr addr;
-    uint64_t tid; /* transaction id of the message that began the exchange */
+    uint64_t tid; /* transaction id of the exchange's first message */
 
     uint64_t service_id; /* LISTEN: service id */
-    bool at_gid;         /* LISTEN: only at addr.local */
+    bool at_gid;         /* LISTEN: only at GID addr.local */
 
-    /* Last message sent, for retransmission by timer or after a repeated message of the peer. */
+    /* Last message sent. A timer or a repeated message of the peer causes its retransmission. */
     uint8_t sent[ROCE_MAD_SIZE];
-    enum roce_cm sent_kind; /* kind of `sent`; ROCE_CM_MSG_CNT: none */
-    uint8_t retries_left;   /* retransmissions left */
+    enum roce_cm sent_kind; /* kind of `sent`; ROCE_CM_MSG_CNT: nothing was sent */
+    uint8_t retries_left;   /* number of retransmissions left */
     uint64_t timeout;       /* time between retransmissions, ns */
     struct rnic_heap_node timer;
 
     uint32_t local_qpn, remote_qpn;
     struct roce_cm_req req;
     struct roce_cm_rep rep;
-    uint32_t request_id; /* SIDR: request id */
+    uint32_t request_id; /* SIDR exchange: request id */
 };
 
 struct cm_out {
@@ -51,7 +53,7 @@ struct cm_out {
 
 #define CM_EARLY_MAX 64u
 
-/* Request for a service without a listener, which waits for one. */
+/* Request for a service without a listener, kept until a program listens. */
 struct cm_early_request {
     struct roce_cm_msg msg;
     struct rnic_cm_addr addr;
@@ -76,10 +78,10 @@ struct rnic_cm {
     unsigned out_cap, out_first, out_cnt;
 
     struct rnic_cm_event *event;
-    size_t event_cap, event_first, event_cnt; /* event_cap is a power of two */
+    size_t event_cap, event_first, event_cnt; /* ring of events; event_cap is a power of two */
 };
 
-/* Returns 4.096 us * 2^code, in ns. */
+/* Returns the time of a code, 4.096 us * 2^code, in ns. */
 static inline uint64_t cm_code_ns(unsigned code)
 {
     return UINT64_C(4096) << (code & 31);
@@ -93,48 +95,50 @@ void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 /* Sets the timer of the id; RNIC_NEVER stops it. */
 void cm_timer(struct rnic_cm_id *id, rnic_time at);
 
-/* Sends a message of the exchange and keeps it for retransmission. With `retries` it is also
- * retransmitted by timer. */
+/* Sends a message of the exchange and stores it for retransmission. With `retries`, a timer also
+ * retransmits it. */
 void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, uint8_t retries,
              rnic_time now);
 void cm_send_again(struct rnic_cm_id *id);
 
-/* Sends a message without keeping it. */
+/* Sends a message that is never retransmitted. */
 void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                   const struct rnic_cm_addr *addr);
 
 void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
                    const struct roce_cm_msg *msg);
 
-/* Waits until packets and copies of messages cannot arrive any more, then ends the id. */
+/* Enters TIMEWAIT: waits until late packets and repeated messages cannot arrive any more, then ends
+ * the id. */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now);
 void cm_free_id(struct rnic_cm_id *id);
 
-/* Sets the peer of an exchange, and enters the id in the tables by peer. */
+/* Sets the peer of an exchange, and inserts the id into the tables of peers. */
 void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn);
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr);
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr);
 
-/* Returns the listener at this GID, else one that listens at all GIDs, else NULL. */
+/* Returns the listener for the service at this GID, else the listener at all GIDs, else NULL. */
 struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16]);
 
-/* Processes a REQ or SIDR_REQ. With `no_wait` it is answered now, even without a listener. */
+/* Processes a REQ or SIDR_REQ. With `no_wait`, a request without a listener is rejected at once. */
 bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                        const struct rnic_cm_addr *addr, rnic_time now, bool no_wait);
 
-/* early_requests.c: keeps a request for a service without a listener. Returns false if it must be
- * answered at once. */
+/* Keeps a request for a service without a listener (early_requests.c). Returns false if the request
+ * must be answered at once. */
 bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                            const struct rnic_cm_addr *addr, rnic_time now);
 rnic_time cm_early_deadline(const struct rnic_cm *cm);
-/* Removes a request whose time is up and returns it in *out; false if there is none. */
+/* Removes an early request whose wait has ended and stores it in *out. Returns false if there is
+ * none. */
 bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_request *out);
-/* Makes requests for a service due, because a program listens for it now. */
+/* Makes the early requests for a service due, because a program now listens for it. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 
-/* Messages that several files send. */
+/* Send a message of one kind; used by several files. */
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
                  size_t len);
 void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now);

@@ -23,8 +23,8 @@
 
 struct delay_entry {
     struct rnic_heap_node node; /* heap node; the key is the time of arrival */
-    uint64_t seq;               /* serial number of the delay_line_put() call */
-    uint32_t hold;              /* number of frames that still have to overtake this one */
+    uint64_t seq;               /* sequence number of the delay_line_put() call */
+    uint32_t hold;              /* number of frames that must still overtake this frame */
     bool held;                  /* this frame waits for other frames to overtake it */
     uint32_t lane;              /* lane number: only frames of one lane overtake each other */
 };
@@ -35,15 +35,15 @@ struct delay_line {
     uint64_t seq;
 };
 
-/* Puts a frame into the line. It arrives at `due`, or, if `hold` is not 0, after `hold` frames of
- * its lane that are put later. Returns false if out of memory. */
+/* Inserts a frame into the line. The frame arrives at `due`. If `hold` is not 0, it arrives after
+ * `hold` later frames of its lane. Returns false if out of memory. */
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane);
 
 /* Returns the time of the next arrival, or UINT64_MAX if the line is empty. */
 uint64_t delay_line_due(const struct delay_line *line);
 
-/* Removes and returns the next frame if it is due by `now`, else returns NULL. */
+/* Removes and returns the next frame if it is due at `now`, else returns NULL. */
 struct delay_entry *delay_line_take(struct delay_line *line, uint64_t now);
 
 void delay_line_free(struct delay_line *line);

@@ -31,11 +31,12 @@ enum impair_action {
     IMPAIR_REORDER,
     IMPAIR_CORRUPT,
     IMPAIR_CE,  /* sets ECN to "congestion experienced" in every IP packet */
-    IMPAIR_ECN, /* sets ECN to that only in ECN-capable packets (RFC 3168) */
+    IMPAIR_ECN, /* sets ECN to "congestion experienced" only in ECN-capable packets (RFC 3168) */
     IMPAIR_SET,
 };
 
-/* Part of a frame in which `corrupt` inverts a bit. FRAME: all bytes after the Ethernet header. */
+/* Part of a frame in which the `corrupt` action inverts a bit. FRAME: all bytes after the Ethernet
+ * header. */
 enum impair_part { IMPAIR_PAYLOAD, IMPAIR_HEADER, IMPAIR_ICRC, IMPAIR_FRAME };
 
 /* Kinds of packets, as bits; values of dir=. */
@@ -44,8 +45,8 @@ enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAI
 /* Directions at a live port, as bits; values of dir=. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
-/* Where the rules are used. A live port cannot select connections by their number in a capture. A
- * capture has no sending and receiving side. */
+/* Use of the rules: a live port or a capture. A live port cannot select connections by their number
+ * in a capture. A capture has no sending and receiving side. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE };
 
 struct impair_rule {
@@ -80,7 +81,7 @@ struct impair_rules {
     size_t cnt;
 };
 
-/* The grammar as help text of one page; ends with a newline. */
+/* Help text of one page that describes the grammar; ends with a newline. */
 extern const char impair_help[];
 
 /*

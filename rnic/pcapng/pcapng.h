@@ -23,16 +23,16 @@
 #include "wire/bytes.h"
 
 enum pcapng_type {
-    PCAPNG_SECTION = 0x0A0D0D0A, /* the same in both byte orders */
+    PCAPNG_SECTION = 0x0A0D0D0A, /* section header block; the type is equal in both byte orders */
     PCAPNG_INTERFACE = 1,
     PCAPNG_OBSOLETE_PACKET = 2,
     PCAPNG_SIMPLE_PACKET = 3,
-    PCAPNG_PACKET = 6, /* "enhanced" */
+    PCAPNG_PACKET = 6, /* enhanced packet block */
 };
 
-#define PCAPNG_BLOCK_MIN   12u /* type, length, length again */
+#define PCAPNG_BLOCK_MIN   12u /* minimum length of a block: its type, and its length twice */
 #define PCAPNG_SECTION_MIN 28u
-#define PCAPNG_RECORD_MAX  262144u /* captured bytes of a packet; libpcap's limit */
+#define PCAPNG_RECORD_MAX  262144u /* maximum of captured bytes per packet, as in libpcap */
 
 #define PCAPNG_LINKTYPE_ETHERNET 1u
 
@@ -48,11 +48,12 @@ static inline uint32_t pcapng_u32(bool big, const uint8_t *p)
     return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
 }
 
-/* Sets *big from the first 12 bytes of a section header; false if they are none. */
+/* Sets *big from the first 12 bytes of a section header. Returns false if the bytes are no section
+ * header. */
 bool pcapng_byte_order(const uint8_t *p, bool *big);
 
-/* Returns the length of the block that begins at `p`, or 0 if `len` bytes do not hold it whole or
- * its two lengths differ. */
+/* Returns the length of the block at `p`. Returns 0 if the block is longer than `len` bytes, or if
+ * its two length fields differ. */
 uint32_t pcapng_block_len(bool big, const uint8_t *p, size_t len);
 
 static inline bool pcapng_is_packet(uint32_t type)
@@ -61,62 +62,63 @@ static inline bool pcapng_is_packet(uint32_t type)
 }
 
 struct pcapng_iface {
-    uint16_t linktype; /* LINKTYPE_ of tcpdump.org */
+    uint16_t linktype; /* link type: LINKTYPE_ value of tcpdump.org */
     uint32_t snaplen;
     uint64_t units; /* time stamp units per second */
-    int64_t offset; /* added to time stamps, seconds */
+    int64_t offset; /* seconds to add to time stamps */
 };
 
-/* Reads an interface block of `len` bytes. 0, or -1 and an error. */
+/* Reads an interface block of `len` bytes. Returns 0, or -1 with `error` set. */
 int pcapng_read_iface(struct pcapng_iface *out, bool big, const uint8_t *block, uint32_t len,
                       struct error *error);
 
 struct pcapng_packet {
-    uint32_t iface; /* number within the section */
-    uint64_t stamp; /* in units of the interface; 0 for a simple packet, which has none */
+    uint32_t iface; /* interface number within the section */
+    uint64_t stamp; /* time stamp in units of the interface; 0 for a simple packet block, which has
+                     * none */
     uint32_t cap_len, wire_len;
     uint32_t data_off;    /* offset of the captured bytes in the block */
-    uint32_t options_off; /* offset of the options; 0 for a simple packet, which cannot have any */
+    uint32_t options_off; /* offset of the options in the block; 0 for a simple packet block, which
+                           * has none */
 };
 
-/* Reads a packet block of any of the three types. 0, or -1 and an error. */
+/* Reads a packet block of any of the three types. Returns 0, or -1 with `error` set. */
 int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block, uint32_t len,
                        struct error *error);
 
-/* Converts a time stamp to nanoseconds since 1970. A time before 1970 or beyond 64 bits is garbage
- * and becomes 0. */
+/* Converts a time stamp to nanoseconds since 1970. An invalid time, before 1970 or beyond 64 bits,
+ * becomes 0. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
 
 /* ---- writing (little-endian) ----------------------------------------------------------------- */
 
-/* Longest comment, in bytes; a longer one is cut between two characters. */
+/* Maximum length of a comment, bytes. A longer comment is cut between two characters. */
 #define PCAPNG_COMMENT_MAX 1024u
 
-/* Upper limit of the bytes of a packet block besides the captured bytes. */
+/* Upper limit of the length of a packet block without its captured bytes. */
 #define PCAPNG_OVERHEAD(comments) (64u + (comments) * (PCAPNG_COMMENT_MAX + 4u))
 
 enum pcapng_direction { PCAPNG_UNKNOWN, PCAPNG_IN, PCAPNG_OUT };
 
 struct pcapng_frame {
     uint32_t iface;
-    uint64_t time; /* ns since 1970 */
+    uint64_t time; /* time stamp, ns since 1970 */
     enum pcapng_direction direction;
     const uint8_t *data;
     uint32_t cap_len, wire_len;
-    const char *const *comment; /* UTF-8 */
+    const char *const *comment; /* comments of the packet, UTF-8 */
     size_t comment_cnt;
 };
 
-/* Each writes one block to `buf` and returns its length, or 0 if `cap` bytes do not hold it. The
- * length of a section is unknown. Interfaces have time stamps in nanoseconds; `name` may be NULL.
- */
+/* Write one block to `buf` and return its length, or 0 if it is longer than `cap`. The length of a
+ * section is unknown. Interfaces have time stamps in nanoseconds; `name` may be NULL. */
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t linktype,
                         uint32_t snaplen);
 size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame);
 
-/* Copies a packet block and adds comments after its options. A simple packet becomes an enhanced
- * one of interface 0, with time 0. Keeps the byte order. */
+/* Copies a packet block and adds comments after its options. A simple packet block becomes an
+ * enhanced one of interface 0 with time 0. The byte order does not change. */
 size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *block, uint32_t len,
                            const struct pcapng_packet *packet, const char *const *comment,
                            size_t cnt);

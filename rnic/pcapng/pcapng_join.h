@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcapng join: makes one file, sorted by time, of the recordings of several processes
- * (port/frameio/record.h). rnic-run -w calls it when its programs have ended.
+ * Pcapng join: writes the recordings of several processes (port/frameio/record.h) to one file,
+ * sorted by time. rnic-run -w calls it when its programs have ended.
  *
- * Within a recording the order is nearly right, between recordings only the times tell it: a sender
- * takes the time before it sends, so that no response is older than its request.
+ * Frames of one recording are nearly in order. Frames of different recordings are ordered only by
+ * their times. A sender takes the time stamp before it sends, so no response is older than its
+ * request.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_JOIN_H
 #define RNIC_PCAPNG_PCAPNG_JOIN_H
@@ -13,13 +14,13 @@
 #include "base/error.h"
 
 /*
- * Writes to `out` a section, the interfaces of the `cnt` files at `path`, and their frames; frames
- * of equal times stay in the order of the files. Interfaces that are the same in two files become
- * one. The last block of a file may be cut off, as a process leaves it that was killed while it
- * wrote, and a file may be empty. Files are mapped, so that they may be larger than memory.
+ * Writes a section, the interfaces of the `cnt` files at `path`, and their frames to `out`. Frames
+ * with equal times stay in the order of the files. Interfaces that are equal in two files become
+ * one. A file may be empty. Its last block may be cut off, if its process was killed while writing.
+ * Files are mapped, so they may be larger than memory.
  *
- * 0, or -1 and an error that names the file: it is not a little-endian pcapng file of one section,
- * or cannot be read. The caller checks `out` for errors of writing.
+ * Returns 0. Returns -1 with an error that names the file, if a file cannot be read or is not a
+ * little-endian pcapng file of one section. The caller checks `out` for write errors.
  */
 int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error);
 

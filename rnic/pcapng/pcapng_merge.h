@@ -23,45 +23,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a mark (block type 0x80000001, which is ours) as pcapng_packet() writes a packet: sent
- * frames that follow are not older than `time`; UINT64_MAX: no frame is being sent. */
+/* Writes a mark (block type 0x80000001, defined by this project) with the parameters of
+ * pcapng_packet(). Sent frames after the mark are not older than `time`; UINT64_MAX: no frame is
+ * being sent. */
 size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time);
 
-/* The interfaces of a file that others are merged into. */
+/* Interfaces of a file that is the result of a merge. */
 struct pcapng_ifaces {
     uint8_t **block; /* copies of the interface blocks */
     uint32_t cnt;
 };
 
-/* Returns the number of the interface with this block, which is added if it is new, or -ENOMEM. */
+/* Returns the number of the interface with this block, or -ENOMEM. A new block is added. */
 int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
 void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
 
 struct pcapng_merge;
 
-struct pcapng_merge *pcapng_merge_new(void); /* NULL without memory */
+struct pcapng_merge *pcapng_merge_new(void); /* Creates a merge without recordings. Returns NULL
+                                              * without memory. */
 void pcapng_merge_del(struct pcapng_merge *merge);
 
-/* Returns the number of a new stream, or -ENOMEM. */
+/* Adds a recording. Returns the number of its stream, or -ENOMEM. */
 int pcapng_merge_add(struct pcapng_merge *merge);
 
-/* Adds the next bytes of a stream, which may end inside a block. After -EINVAL the stream has
- * ended. */
+/* Adds the next bytes of a stream; they may end inside a block. After -EINVAL the stream has ended.
+ */
 int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *data, size_t len);
 
-/* Ends a stream; its last mark holds nothing back any more. */
+/* Ends a stream, whose last mark then no longer delays frames. */
 void pcapng_merge_end(struct pcapng_merge *merge, int stream);
 
 typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 
 /*
- * Passes to `fn`, as blocks of one pcapng file, the frames that are older than `until` and than the
- * mark of each stream. To be exact, the caller reads the clock, then feeds all there is, then takes
- * what is older than that time. UINT64_MAX: everything, as nothing will follow.
+ * Passes frames to `fn`, as blocks of one pcapng file. The frames are older than `until` and than
+ * the mark of each stream. For an exact order, the caller reads the clock, feeds all data, and then
+ * takes the frames older than that time. UINT64_MAX: all frames, because none will follow.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 
-/* Returns the bytes of frames that wait. */
+/* Returns the number of bytes of waiting frames. */
 size_t pcapng_merge_waiting(const struct pcapng_merge *merge);
 
 #endif

@@ -13,13 +13,13 @@
 #include "port/frameio/port.h"
 
 struct packet_socket {
-    pcap_t *pcap; /* NULL: not open */
+    pcap_t *pcap; /* capture handle; NULL: not open */
     int fd;
     bool dead;          /* the interface was removed, or the kernel and libpcap disagree */
     uint64_t reopen_at; /* next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;    /* no attempt to reopen this handle before this time, ns */
-    bool plain;         /* the descriptor does not support sendmmsg() */
-    char *expression;   /* filter expression; NULL: no filter was set yet */
+    uint64_t spared;  /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
+    bool plain;       /* sendmmsg() does not work on the descriptor */
+    char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
     uint64_t dropped_base; /* frames dropped by the handles that this one replaced */
 };

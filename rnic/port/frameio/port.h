@@ -23,9 +23,11 @@
 #include "base/error.h"
 
 enum rnic_frame_flags {
-    RNIC_FRAME_LOCAL = 1u << 0, /* received: sent by this machine, so it did not cross the link */
-    RNIC_FRAME_CUT = 1u << 1,   /* received: truncated, the frame on the wire was longer */
-    RNIC_FRAME_ECHO = 1u << 2, /* sent: the port sets this flag if it will also receive the frame */
+    RNIC_FRAME_LOCAL = 1u << 0, /* received frame: sent by this machine, so it did not cross the
+                                 * link */
+    RNIC_FRAME_CUT = 1u << 1,   /* received frame: truncated, the frame on the wire was longer */
+    RNIC_FRAME_ECHO = 1u << 2,  /* sent frame: the port sets this flag if it will also receive the
+                                 * frame */
 };
 
 struct rnic_frame {
@@ -33,7 +35,7 @@ struct rnic_frame {
     uint32_t len;
     unsigned flags;      /* enum rnic_frame_flags */
     uint64_t stamp;      /* capture time, ns of the UTC epoch; 0: unknown */
-    const char *comment; /* for the recording: the impairments applied to the frame; or NULL */
+    const char *comment; /* impairments applied to the frame, for the recording; or NULL */
 };
 
 /* Counters of a port, in frames. */
@@ -87,7 +89,8 @@ struct rnic_port_ops {
     /* Fills `fds`, which has room for RNIC_PORT_FDS, with the descriptors to poll. Returns their
      * number. */
     unsigned (*fds)(const struct rnic_port *port, struct pollfd *fds);
-    void (*stats)(struct rnic_port *port, struct rnic_port_stats *out); /* adds to *out */
+    void (*stats)(struct rnic_port *port, struct rnic_port_stats *out); /* adds the port's counters
+                                                                         * to *out */
     /* Writes buffered data at the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
     void (*close)(struct rnic_port *port); /* closes this port and the ports behind it */
@@ -126,6 +129,7 @@ static inline unsigned rnic_port_fds(const struct rnic_port *port, struct pollfd
 /* Returns in *out the counters of this port plus those of all ports behind it. */
 void rnic_port_stats(struct rnic_port *port, struct rnic_port_stats *out);
 void rnic_port_flush(struct rnic_port *port);
-void rnic_port_close(struct rnic_port *port); /* `port` may be NULL */
+void rnic_port_close(struct rnic_port *port); /* Closes the port and the ports behind it; `port` may
+                                               * be NULL. */
 
 #endif

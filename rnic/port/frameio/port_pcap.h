@@ -32,15 +32,15 @@ struct rnic_port_filter {
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
                         struct error *why);
 
-/* Replaces the kernel filter; frames that pass both filters are not lost. Copies the arrays.
- * Returns 0 or a negative errno. */
+/* Replaces the kernel filter. Frames that pass both the old and the new filter are not lost. Copies
+ * the arrays. Returns 0 or a negative errno. */
 int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter *filter);
 
 /* Sets the interfaces of this machine. Frames for their MAC addresses are sent on the loopback. */
 void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list, size_t cnt);
 
-/* Returns the filter expression for libpcap: for the loopback if `host`, else for the link. On the
- * loopback it also compares the destination MAC address with `mac`. The caller frees the text.
+/* Returns the libpcap filter expression for the loopback (`host`) or for the link. On the loopback
+ * the filter also compares the destination MAC address with `mac`. The caller frees the text.
  * Returns NULL if out of memory. */
 char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uint8_t mac[6],
                                 bool host);

@@ -20,9 +20,10 @@
 #include "port/frameio/port.h"
 
 struct rnic_record_attr {
-    const char *folder; /* created if it does not exist; its parent must exist */
+    const char *folder; /* output folder; created if missing, but its parent must exist */
     const char *iface;  /* name of the interface */
-    bool shared;        /* do not write frames from other local processes: their senders do */
+    bool shared;        /* frames from other local processes are not recorded, because their senders
+                         * record them */
 };
 
 /* Opens a recording port in front of `behind`. Returns 0, or a negative errno with the reason in

@@ -25,17 +25,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACK_ANSWER_NS    8000u  /* time in which a program that polls or reads memory answers */
-#define ACK_NEXT_NS      12000u /* longest time between two requests of one stream */
-#define ACK_TURNS_MAX    32u    /* most batches of requests that one ACK acknowledges */
-#define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program */
+/* longest expected time until a program that polls or reads memory answers, ns */
+#define ACK_ANSWER_NS    8000u
+#define ACK_NEXT_NS      12000u /* longest time between two requests of one stream, ns */
+#define ACK_TURNS_MAX    32u    /* maximum number of request batches that one ACK acknowledges */
+#define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {
-    unsigned failures; /* failures in a row, limited to a maximum */
+    unsigned failures; /* consecutive failures, limited to a maximum */
     unsigned skip;     /* number of next attempts to skip */
 };
 
-/* Returns whether to attempt a wait now. If not, counts one skipped attempt. */
+/* Returns whether a wait should be attempted now. If not, counts one skipped attempt. */
 bool backoff_allows(struct backoff *backoff);
 void backoff_failed(struct backoff *backoff);
 void backoff_ease(struct backoff *backoff); /* Removes one failure from the count. */
@@ -54,16 +55,16 @@ struct ack_policy {
  * has requests outstanding itself, so it may answer soon. */
 void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now);
 
-/* Records that the program sent something at `now`. */
+/* Records that the program posted a send request at `now`. */
 void ack_policy_sent(struct ack_policy *policy, uint64_t now);
 
-/* Records that the program polls at `now`, and learns whether it polls often enough. */
+/* Records that the program polls at `now`, and measures whether it polls often enough. */
 void ack_policy_polled(struct ack_policy *policy, uint64_t now);
 
 /* Returns the time until which ACKs may wait, or 0 if they must be sent at `now`. */
 uint64_t ack_policy_until(struct ack_policy *policy, uint64_t now);
 
-/* Ends the wait: all ACKs were sent. */
+/* Ends the wait after all ACKs were sent. */
 void ack_policy_done(struct ack_policy *policy);
 
 #endif

@@ -34,17 +34,17 @@
 
 struct rnic_live;
 
-/* Changes of the interface, as bits. */
+/* Changes of the network interface, as bits. */
 enum rnic_live_change {
-    RNIC_CHANGE_LINK_UP = 1u << 0,   /* IBV_EVENT_PORT_ACTIVE */
-    RNIC_CHANGE_LINK_DOWN = 1u << 1, /* IBV_EVENT_PORT_ERR */
-    RNIC_CHANGE_GIDS = 1u << 2,      /* IBV_EVENT_GID_CHANGE: the device's GID table changed */
+    RNIC_CHANGE_LINK_UP = 1u << 0,   /* link is up: IBV_EVENT_PORT_ACTIVE */
+    RNIC_CHANGE_LINK_DOWN = 1u << 1, /* link is down: IBV_EVENT_PORT_ERR */
+    RNIC_CHANGE_GIDS = 1u << 2,      /* the device's GID table changed: IBV_EVENT_GID_CHANGE */
     RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU that rnic_live_iface() returns changed */
-    RNIC_CHANGE_GONE = 1u << 4,      /* IBV_EVENT_DEVICE_FATAL: the interface was removed */
+    RNIC_CHANGE_GONE = 1u << 4,      /* the interface was removed: IBV_EVENT_DEVICE_FATAL */
 };
 
 struct rnic_live_attr {
-    const char *iface; /* "eth0", "lo" */
+    const char *iface; /* name of the interface, for example "eth0" or "lo" */
 
     /* `gid_cnt` GIDs (1..RNIC_GID_MAX) of the device; with 0 the device has the interface's GIDs.
      * The port itself answers ARP and ND for addresses that the kernel does not have. */
@@ -61,8 +61,9 @@ struct rnic_live_attr {
     bool record_shared; /* `record` is the folder of all local processes: only the sender records a
                            frame between two of them */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
-    bool (*there)(const void *addr, size_t len, bool write); /* rnic_attr.there, or NULL */
-    size_t ring; /* bytes of the receive ring; 0: 16 MiB. Smaller if the kernel lacks memory */
+    bool (*there)(const void *addr, size_t len, bool write); /* callback rnic_attr.there, or NULL */
+    size_t
+        ring; /* size of the receive ring, bytes; 0: 16 MiB. Smaller if the kernel lacks memory */
 
     /* Called after each batch of frames or timers and at each unlock. The device may have new
      * events (rnic_event_get) and notified CQs, which the callback should fetch. May be NULL. */
@@ -90,35 +91,36 @@ int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_ifa
  * locked. */
 void rnic_live_close(struct rnic_live *live);
 
-/* Takes the lock. Returns the device. */
+/* Locks the device for the calling thread and returns it. */
 struct rnic *rnic_live_lock(struct rnic_live *live);
 
-/* Sends the ACKs that wait. Call it before a QP is stopped or deleted, or memory is deregistered:
- * the program may have seen the message already that such an ACK acknowledges. Locked. */
+/* Sends the delayed ACKs. Must be called before a QP is stopped or deleted, or memory is
+ * deregistered, because the program may already have read the message that such an ACK
+ * acknowledges. Locked. */
 void rnic_live_settle(struct rnic_live *live);
 
 /* Sends the frames that became ready, calls `notified`, and releases the lock; all in this thread.
  */
 void rnic_live_unlock(struct rnic_live *live);
 
-/* Sends the frames that are ready, waiting ACKs included, for a program that is about to end. Waits
- * up to a second for the lock, unless the calling thread holds it. */
+/* Sends the frames that are ready, delayed ACKs included, for a program that is about to end. Waits
+ * up to a second for the lock, unless the calling thread already has it. */
 void rnic_live_flush(struct rnic_live *live);
 
 /* Returns the monotonic time in ns, as rnic_qp_modify() and other device functions expect it. */
 rnic_time rnic_live_now(void);
 
 /*
- * Drives the device once in this thread without blocking: receives, expires timers, sends.
- * Returns whether any frame or timer was handled. While a program calls it repeatedly, the live
- * device's own thread does not receive. That thread resumes within a millisecond of the last
- * call. rnic_live_poll() makes no system call while another thread drives.
+ * Drives the device once in this thread without blocking: receives, expires timers, sends. Returns
+ * whether any frame or timer was handled. While a program calls it repeatedly, the live device's
+ * own thread does not receive. That thread resumes within a millisecond of the last call. Makes no
+ * system call while another thread drives the device.
  */
 bool rnic_live_poll(struct rnic_live *live);
 
-/* Drives the device like rnic_live_poll(), but for a caller that has the lock. With it
- * ibv_poll_cq() reads the CQ, drives, and reads the CQ again under one lock. Calls `notified` if
- * any frame or timer was handled. Locked. */
+/* Drives the device like rnic_live_poll(), but for a caller that has the lock. ibv_poll_cq() can
+ * therefore read the CQ, drive the device, and read the CQ again under one lock. Calls `notified`
+ * if any frame or timer was handled. Locked. */
 bool rnic_live_drive(struct rnic_live *live);
 
 /* Called after the program's poll found a completion: the program may now stop polling and read its
@@ -145,7 +147,8 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
  * them again. A caller that uses both kinds tries another QPN after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_live_qpn_get(struct rnic_live *live);
-void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* after rnic_qp_del(). Locked. */
+void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* Frees a QPN after rnic_qp_del().
+                                                               * Locked. */
 
 /* Returns the 12-bit number of the first block that this process claimed. No other process on this
  * interface has that block now, so the CM can use the number to make communication ids unique. Also
@@ -158,17 +161,16 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Returns whether this process answers those requests to QP 1 that no process on the interface
- * answers, such as a REQ for an unknown service. Exactly one process does. After that process has
- * ended, the next one that calls this function replaces it. Also locked. */
+/* Returns whether this process answers requests to QP 1 that no process on the interface answers,
+ * such as a REQ for an unknown service. Exactly one process does. After that process has ended, the
+ * next process that calls this function replaces it. Also locked. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
-#define RNIC_LIVE_GROUPS 64u /* limit of multicast groups per live device */
+#define RNIC_LIVE_GROUPS 64u /* maximum number of multicast groups per live device */
 
-/* Makes frames of a multicast group reach the device, or no longer. Counts how often a group was
- * joined. Call the functions once per QP, together with rnic_mcast_attach() and
- * rnic_mcast_detach(). rnic_live_join() returns -ENOSPC if RNIC_LIVE_GROUPS groups are joined.
- * Locked. */
+/* Start or stop the reception of frames of a multicast group. Calls are counted: there is one call
+ * per QP, together with rnic_mcast_attach() or rnic_mcast_detach(). rnic_live_join() returns
+ * -ENOSPC if RNIC_LIVE_GROUPS groups are joined. Locked. */
 int rnic_live_join(struct rnic_live *live, const uint8_t gid[16]);
 void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
@@ -176,22 +178,22 @@ void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
 struct rnic_path {
     uint8_t dmac[6];
-    uint16_t vlan;     /* RNIC_VLAN_NONE: the kernel handles the tag of a VLAN interface */
-    uint8_t sgid_idx;  /* index of the GID requested by the caller, else of the one that the kernel
-                        * prefers */
-    uint8_t hop_limit; /* 1 on the link, 64 through a gateway, as in Linux */
+    uint16_t vlan;     /* VLAN id; RNIC_VLAN_NONE if the kernel adds the tag of a VLAN interface */
+    uint8_t sgid_idx;  /* index of the GID requested by the caller, else of the kernel's preferred
+                        * source GID */
+    uint8_t hop_limit; /* hop limit: 1 on the link, 64 through a gateway, as in Linux */
     bool local;        /* the destination is an address of this machine */
     bool gateway;      /* the next hop is a gateway */
-    uint32_t path_mtu; /* path MTU, 256..4096 */
+    uint32_t path_mtu; /* path MTU, 256..4096 bytes */
 };
 
 /*
- * Finds the path to `dgid` from GID `sgid_idx` of the device: route, gateway, neighbour. With
- * `sgid_idx` -1 it chooses the best GID for the destination. Asks the kernel's tables first,
- * then the link (ARP or ND), and waits at most `timeout` ns for a reply. Not locked.
+ * Finds the path to `dgid` from GID `sgid_idx` of the device: route, gateway, neighbour. If
+ * `sgid_idx` is -1, chooses the best GID for the destination. Reads the kernel's tables first, then
+ * queries the link (ARP or ND), and waits at most `timeout` ns for a reply. Not locked.
  *
  * Returns 0, -ENETUNREACH if there is no route over this interface, -EHOSTUNREACH if no reply
- * came in time, or -EINVAL if the GID does not exist.
+ * arrived in time, or -EINVAL if the GID does not exist.
  */
 int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out);

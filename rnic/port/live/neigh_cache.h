@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEIGH_CACHE_SIZE     64u
-#define NEIGH_CACHE_VALID_NS 30000000000u /* REACHABLE_TIME of RFC 4861 */
+#define NEIGH_CACHE_SIZE 64u
+#define NEIGH_CACHE_VALID_NS                                                                       \
+    30000000000u /* lifetime of an entry, ns: REACHABLE_TIME of RFC 4861                           \
+                  */
 
 struct neigh_entry {
     uint8_t addr[16];
     uint8_t mac[6];
-    uint64_t learned_at; /* time of the reply, ns; 0: the entry is unused */
+    uint64_t learned_at; /* time of the reply, ns; 0: unused entry */
 };
 
 struct neigh_cache {
@@ -23,8 +25,8 @@ struct neigh_cache {
 void neigh_cache_put(struct neigh_cache *cache, const uint8_t addr[16], const uint8_t mac[6],
                      uint64_t now);
 
-/* Copies a neighbour's MAC address to `mac`. Returns false if the cache has no valid entry for it.
- */
+/* Copies a neighbour's MAC address to `mac`. Returns false if the cache has no valid entry for the
+ * neighbour. */
 bool neigh_cache_get(const struct neigh_cache *cache, const uint8_t addr[16], uint64_t now,
                      uint8_t mac[6]);
 

@@ -17,13 +17,13 @@
 #include "device/rnic.h"
 #include "base/error.h"
 
-#define RNIC_IFNAME_MAX    16 /* IFNAMSIZ */
+#define RNIC_IFNAME_MAX    16 /* size of an interface name, equal to IFNAMSIZ */
 #define RNIC_IFACE_GID_MAX RNIC_GID_MAX
 
 struct rnic_iface {
     char name[RNIC_IFNAME_MAX];
     unsigned index;    /* interface index of the kernel, from 1 */
-    uint8_t mac[6];    /* all zero on the loopback */
+    uint8_t mac[6];    /* MAC address; all zero on the loopback */
     uint32_t mtu;      /* MTU of the interface: bytes of an IP packet */
     uint32_t path_mtu; /* largest RoCE path MTU that fits, 256..4096; 0: none fits */
     bool up;           /* administratively up and with a carrier */
@@ -31,23 +31,25 @@ struct rnic_iface {
     uint16_t vlan; /* 802.1Q id of a VLAN interface, else RNIC_VLAN_NONE. Frames have no tag here:
                     * the kernel adds and removes the tag. */
     struct rnic_gid gid[RNIC_IFACE_GID_MAX];
-    bool gid_kernel[RNIC_IFACE_GID_MAX]; /* the kernel has it and answers ARP and ND for it */
-    unsigned gid_cnt;                    /* GIDs beyond RNIC_IFACE_GID_MAX are left out */
+    bool gid_kernel[RNIC_IFACE_GID_MAX]; /* the kernel has this GID's address and answers ARP and ND
+                                          * for it */
+    unsigned gid_cnt;                    /* number of GIDs, at most RNIC_IFACE_GID_MAX; further ones
+                                          * are left out */
 };
 
 /*
- * Lists all interfaces that a device can use, in the kernel's order but with the loopback last.
- * Returns 0 or a negative errno. *out is an array of *cnt members that the caller frees, or NULL
- * if there is none.
+ * Lists all interfaces that a device can use, in the kernel's order, but the loopback last. Returns
+ * 0 or a negative errno. *out is an array of *cnt members that the caller frees, or NULL if the
+ * list is empty.
  */
 int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why);
 
-/* Finds the interface called `name`. Returns 0 or a negative errno: -ENODEV if it does not exist or
- * is of a kind that cannot carry RoCE. */
+/* Finds the interface called `name`. Returns 0 or a negative errno: -ENODEV if the interface does
+ * not exist or cannot carry RoCE. */
 int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why);
 
-/* Returns the largest RoCE path MTU for the interface MTU `mtu`, or 0 if none fits. Besides the
- * payload, a packet has IP, UDP, BTH, the longest extension headers and the ICRC (Annex A17). */
+/* Returns the largest RoCE path MTU for the interface MTU `mtu`, or 0 if none fits. The interface
+ * MTU must fit payload, IP, UDP, BTH, the longest extension headers and the ICRC (Annex A17). */
 uint32_t rnic_iface_path_mtu(uint32_t mtu);
 
 #endif

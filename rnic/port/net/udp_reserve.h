@@ -10,11 +10,11 @@
 #include "base/error.h"
 
 struct rnic_udp_reserve {
-    int fd[2]; /* sockets of IPv4 and IPv6; -1: not open */
+    int fd[2]; /* sockets for IPv4 and IPv6; -1: not open */
 };
 
-/* Reserves the port. Returns 0 or a negative errno: -EADDRINUSE if another user does not share the
- * port, usually the kernel's rdma_rxe. */
+/* Reserves UDP port 4791. Returns 0 or a negative errno: -EADDRINUSE if another user does not share
+ * the port, usually the kernel's rdma_rxe. */
 int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why);
 void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve);
 

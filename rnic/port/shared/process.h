@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Process: lets each process with an open device describe its state to other processes that ask
- * (rnic-info). The process listens under the registry name proc/<pid>.
+ * Process: lets rnic-info read the state of each process with an open device. The process listens
+ * under the registry name proc/<pid>.
  */
 #ifndef PORT_SHARED_PROCESS_H
 #define PORT_SHARED_PROCESS_H
@@ -19,12 +19,13 @@ void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *
 struct rnic_process {
     char iface[RNIC_IFNAME_MAX];
     int pid;
-    char *text; /* text that its `describe` wrote; "" if it refused or did not answer */
+    char
+        *text; /* description written by the process; "" if the process refused or did not answer */
 };
 
-/* Lists the processes that have a device open in this network namespace, this one included. Returns
- * 0 or a negative errno. On success the caller frees *out with rnic_process_free(); on failure
- * there is nothing to free. */
+/* Lists the processes that have a device open in this network namespace, including the caller.
+ * Returns 0 or a negative errno. On success the caller frees *out with rnic_process_free(); on
+ * failure there is nothing to free. */
 int rnic_process_list(struct rnic_process **out, size_t *cnt);
 void rnic_process_free(struct rnic_process *list, size_t cnt);
 

@@ -10,31 +10,33 @@
 #include "port/net/iface.h"
 
 #define RNIC_BLOCK_QPNS  4096u
-#define RNIC_BLOCK_FIRST 1u    /* block 0 contains QP 0 and QP 1 */
-#define RNIC_BLOCK_LAST  4094u /* block 4095 contains the multicast QPN */
-#define RNIC_BLOCKS_MAX  64u   /* limit of one process: 262,144 QPNs */
+#define RNIC_BLOCK_FIRST 1u /* first block for processes; block 0 contains QP 0 and QP 1 */
+#define RNIC_BLOCK_LAST                                                                            \
+    4094u                   /* last block for processes; block 4095 contains the multicast QPN     \
+                             */
+#define RNIC_BLOCKS_MAX 64u /* maximum number of blocks of one process: 262,144 QPNs */
 
 /*
- * Number of later freed QPNs after which a freed QPN may be used again. A peer may still have
- * the connection of the previous QP with this number, and would reject a new one as stale (R231,
- * R234). Hardware that assigns ascending QPNs has the same effect.
+ * Number of QPNs freed later before a freed QPN is used again. A peer may still have a connection
+ * of that QPN, and would reject a new one as stale (R231, R234). Hardware that assigns ascending
+ * QPNs has the same effect.
  */
 #define RNIC_QPNS_REST 1024u
 
 struct rnic_block {
     uint32_t number;
     int fd;
-    uint32_t free;                       /* QPNs that are neither in use nor resting */
-    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit set: QPN in use or resting */
+    uint32_t free;                       /* number of QPNs that are neither in use nor resting */
+    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map: QPN is in use or resting */
     uint64_t resting[RNIC_BLOCK_QPNS / 64];
-    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of resting QPNs; the oldest is at rest_first */
+    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of resting QPNs, oldest at rest_first */
     unsigned rest_first, rest_cnt;
 };
 
 /* All QPNs of one process on one interface. */
 struct rnic_qpn_alloc {
     char iface[RNIC_IFNAME_MAX];
-    bool whole; /* the process has the whole QPN space: no registry names are claimed */
+    bool whole; /* the process owns the whole QPN space and claims no registry names */
     struct rnic_block *block;
     unsigned block_cnt;
 };

@@ -7,14 +7,15 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Converts a time or a duration in nanoseconds. */
+/* Converts a time or a duration in nanoseconds to a struct timespec. */
 static inline struct timespec rnic_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
                              .tv_nsec = (long)(ns % 1000000000u)};
 }
 
-/* Returns the time `ns` from now on the realtime clock, which pthread_mutex_timedlock() uses. */
+/* Returns the time `ns` from now on the realtime clock. pthread_mutex_timedlock() uses that clock.
+ */
 static inline struct timespec rnic_day_after(uint64_t ns)
 {
     struct timespec now;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* A signal number that programs do not use with F_SETSIG. */
+/* Signal number of the tag; programs do not use it with F_SETSIG. */
 #ifdef SIGSTKFLT
 #define RNIC_FD_TAG SIGSTKFLT
 #else

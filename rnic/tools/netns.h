@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether this process, and the programs that it exec()s, may open a port in the current network
- * namespace. */
+/* Returns whether this process, and the programs that it exec()s, may open a port in the current
+ * network namespace. */
 bool netns_may_capture(void);
 
 /*
- * Moves this process to a new network namespace. If that needs privileges, it first moves to a
- * new user namespace, in which it keeps its user and group.
+ * Moves this process to a new network namespace. If that needs privileges, first moves the process
+ * to a new user namespace, in which it keeps its user and group.
  *
- * The namespace has the loopback, up, and a link NETNS_LINK with NETNS_ADDRESS and an MTU for
- * 4096 bytes of payload; if the kernel cannot make the link, the loopback alone. exec()ed
- * programs keep CAP_NET_RAW. Returns 0, or -1 and a line in `why`.
+ * The namespace has the loopback, up, and a link NETNS_LINK with NETNS_ADDRESS and an MTU for 4096
+ * bytes of payload. If the kernel cannot create the link, the namespace has only the loopback.
+ * exec()ed programs keep CAP_NET_RAW. Returns 0, or -1 with one line in `why`.
  */
 #define NETNS_LINK    "rnic0"
 #define NETNS_ADDRESS "10.0.0.1"

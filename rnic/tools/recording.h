@@ -15,14 +15,14 @@
 #include <stdbool.h>
 #include "base/error.h"
 
-/* Makes a folder beside the file at `path`, or in scratch_folder() if that fails. `folder` has
- * PATH_MAX bytes. Returns 0, or -1 and an error. */
+/* Creates a folder beside the file at `path`, or in scratch_folder() if that fails. `folder` has
+ * PATH_MAX bytes. Returns 0, or -1 with `error` set. */
 int recording_begin(const char *path, char *folder, struct error *error);
 
 /*
  * Writes all frames of the folder to `path`, sorted by time. Waits up to a second for processes
- * that still record. If one of them goes on, sets *left and leaves its file in the folder.
- * Returns 0, or -1 and an error; then the folder stays too.
+ * that still record. If a process continues, sets *left and leaves its file in the folder. Returns
+ * 0, or -1 with `error` set; the folder then remains, too.
  */
 int recording_end(const char *path, const char *folder, bool *left, struct error *error);
 

@@ -4,9 +4,9 @@
 #define TOOLS_SCRATCH_H
 
 /*
- * Returns $TMPDIR; otherwise memory (/dev/shm) if it exists and has room; otherwise /tmp. The
- * device writes its recording while it responds to its peers. On a disk a write may wait for the
- * journal, or for a hole that the reader punches, and the responses come too late.
+ * Returns $TMPDIR if set. Otherwise returns /dev/shm (memory) if it exists and has room, otherwise
+ * /tmp. The device writes its recording while it responds to its peers. On a disk a write may wait
+ * for the journal, or for a hole that the reader punches, and responses become late.
  */
 const char *scratch_folder(void);
 

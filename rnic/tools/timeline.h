@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints to `rows` a row for each request of the file `name`, in the order of posting, and to
- * `summary` percentiles of each phase. Returns false and sets errno if the file cannot be read. */
+/* Prints a row for each request of the file `name` to `rows`, in the order of posting, and
+ * percentiles of each phase to `summary`. Returns false and sets errno if the file cannot be read.
+ */
 bool timeline_print(const char *name, FILE *rows, FILE *summary);
 
 #endif

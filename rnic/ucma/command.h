@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Commands of rdma/rdma_user_cm.h: types and helpers that command*.c share. command.c has ids,
+/* Commands of rdma/rdma_user_cm.h: types and helpers shared by command*.c. command.c has ids,
  * addresses and connections, command_qp.c QP attributes, command_mcast.c multicast groups. */
 #ifndef UCMA_COMMAND_H
 #define UCMA_COMMAND_H
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "ucma/ucma.h"
 
-/* struct rdma_ucm_write_cm_event of Linux 6.17. */
+/* struct rdma_ucm_write_cm_event of Linux 6.17, defined here for older kernel headers. */
 struct uc_write_event {
     uint32_t id;
     uint32_t reserved;
@@ -44,10 +44,11 @@ union uc_body {
 struct uc_call {
     struct uc_file *file;
     const union uc_body *in;
-    size_t out; /* bytes of the response buffer */
+    size_t out; /* size of the response buffer, bytes */
 };
 
-/* Copies a response to the program, as much as fits. Returns 0, or -ENOSPC without a buffer. */
+/* Copies a response to the program, truncated to the size of its buffer. Returns 0, or -ENOSPC
+ * without a buffer. */
 static inline int uc_answer(const struct uc_call *call, uint64_t to, const void *from, size_t len)
 {
     if (!to || call->out == 0)
@@ -67,7 +68,8 @@ static inline void uc_addr_from(union uc_addr *to, const void *from, size_t len)
     memcpy(to, from, len < sizeof *to ? len : sizeof *to);
 }
 
-/* Return 0 or a negative errno, as the kernel does (drivers/infiniband/core/ucma.c). */
+/* Execute one command. Return 0 or a negative errno, as the kernel does
+ * (drivers/infiniband/core/ucma.c). */
 int uc_init_qp_attr(const struct uc_call *call);
 int uc_join_ip(const struct uc_call *call);
 int uc_join_any(const struct uc_call *call);

@@ -26,12 +26,13 @@
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
-/* ---- what preload.c calls; exported under the version RNIC_1 -----------------------------------
+/* ---- functions for preload.c, exported under the version RNIC_1 ---------------------------------
  */
 
-/* Returns a new descriptor, which may be polled and set O_NONBLOCK; or -1 with errno. */
+/* Opens the character device. Returns a new descriptor, which may be polled and set O_NONBLOCK; or
+ * -1 with errno. */
 RNIC_EXPORT int vcma_open(int flags);
-/* Executes a command, as write(2). Returns -1 with errno after an error. */
+/* Executes a command, as write(2). Returns the number of bytes written, or -1 with errno. */
 RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
 /* Deletes the ids of the descriptor and closes it. */
 RNIC_EXPORT int vcma_close(int fd);
@@ -39,7 +40,8 @@ RNIC_EXPORT int vcma_close(int fd);
 /* ---- objects ---------------------------------------------------------------------------------
  */
 
-/* Numbers of enum rdma_cm_event_type; <rdma/rdma_cma.h> is not needed for building. */
+/* Type of an event, with the numbers of enum rdma_cm_event_type. <rdma/rdma_cma.h> is not needed
+ * for building. */
 enum ucma_event_type {
     UCMA_ADDR_RESOLVED,
     UCMA_ADDR_ERROR,
@@ -57,33 +59,33 @@ enum ucma_event_type {
     UCMA_MULTICAST_ERROR,
     UCMA_ADDR_CHANGE,
     UCMA_TIMEWAIT_EXIT,
-    UCMA_ADDRINFO_RESOLVED, /* from here on: Linux 6.17, rdma-core 59 */
+    UCMA_ADDRINFO_RESOLVED, /* event types from Linux 6.17 and rdma-core 59 on */
     UCMA_ADDRINFO_ERROR,
     UCMA_USER,
     UCMA_INTERNAL,
 };
 
-#define UCMA_UDP_QKEY 0x01234567u /* RDMA_UDP_QKEY: Q_Key of port space UDP, Annex A11 */
+#define UCMA_UDP_QKEY 0x01234567u /* Q_Key of port space UDP, RDMA_UDP_QKEY (Annex A11) */
 
-struct uc_port; /* a device, its QP 1 and its CM: port.c */
+struct uc_port; /* One device with its QP 1 and its CM, defined in port.c. */
 
 struct uc_event {
     struct uc_event *next;
-    struct uc_id *id;    /* id that the event is about */
+    struct uc_id *id;    /* id to which the event belongs */
     struct uc_id *child; /* CONNECT_REQUEST: id of the new connection */
     struct uc_mcast *mcast;
-    rnic_time at; /* time of uc_post() */
+    rnic_time at; /* time of uc_post(), ns */
     struct rdma_ucm_event_resp resp;
 };
 
 struct uc_file {
     struct uc_file *next;
-    int fd; /* eventfd, readable while there are events */
+    int fd; /* eventfd that is readable while there are events */
     struct uc_event *first, **last;
-    bool inherited;   /* made by the parent of this process, before fork() */
-    bool read;        /* `reader` is set */
-    bool late;        /* the reader was given time for an event and did not take it */
-    pthread_t reader; /* thread that took the last event */
+    bool inherited;   /* created by the parent of this process, before fork() */
+    bool read;        /* an event was read, so that `reader` is valid */
+    bool late;        /* the reader had time to read an event and did not read it */
+    pthread_t reader; /* thread that read the last event */
 };
 
 struct uc_mcast {
@@ -101,7 +103,7 @@ union uc_addr {
 
 enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
 
-/* Name that an id claimed on one device, so that no other process uses its port. */
+/* Name that an id claimed on one device, so that no other process uses its CM port. */
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
@@ -118,12 +120,13 @@ struct uc_id {
     struct uc_id *next;
     struct uc_file *file;
     uint32_t handle;
-    uint64_t uid; /* the program's number for the id; 0: the program did not accept it yet */
+    uint64_t
+        uid; /* program's number for the id; 0: the program has not accepted the connection yet */
     uint16_t space;
-    uint8_t qp_type; /* enum ibv_qp_type */
+    uint8_t qp_type; /* QP type, enum ibv_qp_type */
     enum uc_state state;
     union uc_addr src, dst;
-    struct uc_port *port; /* device; NULL: none yet */
+    struct uc_port *port; /* device and its CM; NULL: not assigned yet */
     struct rnic_cm_addr addr;
     uint8_t sgid_idx;
     uint8_t hop_limit;
@@ -135,13 +138,13 @@ struct uc_id {
     struct uc_mcast *mcasts;
     uint32_t reported;
     uint32_t backlog;
-    uint32_t psn; /* PSN with which the peer begins */
+    uint32_t psn; /* PSN of the peer's first request */
     uint32_t qpn;
     uint8_t tos;
     uint8_t ack_timeout; /* ACK timeout code; 0: not set */
     bool reuse;
     bool disconnect_posted;
-    bool dreq_due; /* its peer process was killed; a DREQ in its name must be sent */
+    bool dreq_due; /* the peer process was killed; this process must send a DREQ on its behalf */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -153,97 +156,100 @@ extern struct uc_id *uc_ids; /* all ids of the process */
  */
 
 bool uc_gid_of(const union uc_addr *addr,
-               uint8_t gid[16]); /* false for an unknown address family */
+               uint8_t gid[16]); /* Converts a socket address to a GID. Returns false for an unknown
+                                  * address family. */
 void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr);
 bool uc_addr_is_any(const union uc_addr *addr);
-bool uc_addr_is_loopback(const union uc_addr *addr); /* 127.0.0.0/8, ::1 */
+bool uc_addr_is_loopback(const union uc_addr *addr); /* Returns whether the address is in
+                                                      * 127.0.0.0/8 or is ::1. */
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
 /* ---- port.c ----------------------------------------------------------------------------------
  */
 
-/* Returns the port on the interface with this GID, opened if necessary; or NULL with errno. */
+/* Returns the port on the interface with this GID and opens it if necessary. Returns NULL with
+ * errno on failure. */
 struct uc_port *uc_port_at(const uint8_t gid[16]);
-/* Returns the port of the kernel's route to `gid`; for an address of this machine, the port that
- * has it. NULL with errno if there is none. */
+/* Returns the port of the kernel's route to `gid`. For an address of this machine, returns the port
+ * with that address. Returns NULL with errno if there is none. */
 struct uc_port *uc_port_towards(const uint8_t gid[16]);
 /* Opens all ports. Returns their number or a negative errno. */
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
-void uc_ports_forked(void); /* in a child of fork(): forgets the parent's ports */
+void uc_ports_forked(void); /* Frees the parent's ports in a child of fork(). */
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
 struct rnic_live *uc_port_live(struct uc_port *port);
-uint64_t uc_port_guid(struct uc_port *port); /* host order */
-/* Returns the index of a RoCEv2 GID, or -1. */
+uint64_t uc_port_guid(struct uc_port *port); /* Returns the GUID of a port, host byte order. */
+/* Returns the index of a RoCEv2 GID in the port's table, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
 bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
-/* Finds the port's first RoCEv2 GID of an IPv4 address, else its first RoCEv2 GID. */
+/* Finds the port's first RoCEv2 GID of an IPv4 address. Without one, finds the first RoCEv2 GID. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
-/* For the worker. uc_port_send() is called without the lock. */
+/* Functions for the worker. uc_port_send() is called without the lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);
 int uc_port_async_fd(struct uc_port *port);
-/* Handles asynchronous events of the device. If its interface was removed, its ids get
+/* Handles asynchronous events of the device. If its interface was removed, the ids of the port get
  * DEVICE_REMOVAL. */
 void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
-/* Whether the peer of a connection is another process of this machine; whether that process has
- * ended. */
+/* Return whether the peer of a connection is another process of this machine, and whether that
+ * process has ended. */
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 
 /* ---- worker.c --------------------------------------------------------------------------------
  */
 
-int uc_worker_start(void); /* starts the worker if it is not running; locked */
+int uc_worker_start(void); /* Starts the worker thread if it is not running. Locked. */
 void uc_worker_wake(void);
-/* Waits up to 200 ms until all queued MADs are sent; unlocks meanwhile. The kernel sends them
- * before such a call returns, and a program may call _exit() right after it. */
+/* Waits up to 200 ms until all queued MADs are sent; unlocks meanwhile. With a kernel CM the MADs
+ * are sent before such a call returns, and a program may call _exit() right after it. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
-void uc_worker_forked(void); /* in a child of fork(): the worker thread is the parent's */
+void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
+                              * only in the parent. */
 
 /* ---- file.c ----------------------------------------------------------------------------------
  */
 
-void uc_files_forked(void); /* in a child of fork(): marks the parent's channels as inherited */
-struct uc_file *uc_file_of(int fd);   /* NULL if there is none */
-void uc_post(struct uc_event *event); /* queues it in event->id's file */
-/* Returns a new event of `id`, or NULL without memory. */
+void uc_files_forked(void); /* Marks the parent's channels as inherited, in a child of fork(). */
+struct uc_file *uc_file_of(int fd);   /* Returns the channel with this descriptor, or NULL. */
+void uc_post(struct uc_event *event); /* Queues an event in the file of event->id. */
+/* Creates an event of `id`. Returns NULL without memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
-/* Gives another thread that reads the file's events time to read those of an id that is about to be
- * deleted; unlocks meanwhile. */
+/* Gives another thread time to read the events of an id that is about to be deleted; unlocks
+ * meanwhile. */
 void uc_wait_for_reader(const struct uc_id *id);
-/* Removes the oldest event of the file and returns it for free(), or NULL. With `id` only events of
- * that id count, with `mcast` only those of that group. */
+/* Removes the oldest event of the file. Returns it for free(), or NULL. `id` restricts the search
+ * to events of that id, `mcast` to events of that group. */
 struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
                                const struct uc_mcast *mcast);
-void uc_discard_request(const struct uc_id *child); /* removes the CONNECT_REQUEST of an id that the
-                                                       program did not read */
+void uc_discard_request(
+    const struct uc_id *child); /* Removes the unread CONNECT_REQUEST of an id. */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- id.c ------------------------------------------------------------------------------------
  */
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
-void uc_id_del(struct uc_id *id); /* also deletes its events */
+void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
 /* Returns NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
-/* Writes the name of a port of a port space, as in port/shared/registry.h. */
+/* Writes the registry name of a port of a port space (port/shared/registry.h). */
 #define UC_SERVICE_NAME 32
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
-void uc_ids_forked(
-    void); /* in a child of fork(): releases the parent's names and forgets its ids */
-/* Executes id->job for the worker; unlocks meanwhile. */
+void uc_ids_forked(void); /* Releases the parent's names and frees its ids, in a child of fork(). */
+/* Executes id->job in the worker; unlocks meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
@@ -251,15 +257,15 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 /* ---- fork.c ----------------------------------------------------------------------------------
  */
 
-void uc_register_fork_handlers(void); /* once */
-/* Sleeps 2 ms and returns true shortly after a fork, when the child may still hold a name of this
- * process; else returns false. */
+void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
+/* Sleeps 2 ms and returns true shortly after a fork, when the child may still have a name of this
+ * process. Otherwise returns false. */
 bool uc_wait_for_child(void);
 
 /* ---- ucm_event.c -------------------------------------------------------------------------------
  */
 
-/* Turns the events of an engine into events of channels. */
+/* Converts the events of a CM engine to events of channels. */
 void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Bytes: the only code of the project that knows the byte order of the wire, and the only way to
- * read or write a byte of a packet.
+ * Bytes: access to the bytes of a packet. All other code uses these functions and does not depend
+ * on the byte order of the wire.
  *
- * Everything on an InfiniBand or IP wire is big-endian, most significant bit first, except ICRC and
- * VCRC, which are stored least significant byte first (Linux rxe and captured frames agree): the
- * little-endian accessors are for them alone.
+ * InfiniBand and IP headers are big-endian, most significant bit first. ICRC and VCRC are stored
+ * least significant byte first (Linux rxe and captured frames agree); only they use the little-
+ * endian accessors.
  *
- * A cursor keeps its bounds. A read past the end returns zero and sets `bad`, and every later read
- * then returns zero too, so that a parser may read a whole header and look at `bad` once.
+ * A cursor checks its bounds. A read past the end returns zero and sets `bad`, and every later read
+ * then returns zero too. A parser can therefore read a whole header and check `bad` once.
  */
 #ifndef ROCE_BYTES_H
 #define ROCE_BYTES_H
@@ -61,8 +61,9 @@ static inline void roce_be_put(uint8_t *p, unsigned cnt, uint64_t v)
 }
 
 /*
- * Bits: `width` (1..64) bits that start `bit` (0..7, 0 = most significant) bits into byte `byte` of
- * `p`. The caller guarantees that the bytes exist; bit + width <= 64 or the field is byte-aligned.
+ * Returns a bit field of `width` (1..64) bits. The field starts `bit` (0..7, 0 = most significant)
+ * bits into byte `byte` of `p`. The caller guarantees that the bytes exist, and that bit + width <=
+ * 64 or the field is byte-aligned.
  */
 static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned bit, unsigned width)
 {
@@ -73,8 +74,8 @@ static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned b
     return width == 64 ? v : v & ((UINT64_C(1) << width) - 1);
 }
 
-/* Writes a field; all other bits keep their value, and bits of `value` above `width` are ignored.
- */
+/* Writes a bit field and leaves all other bits unchanged. Bits of `value` above `width` are
+ * ignored. */
 static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsigned width,
                                  uint64_t value)
 {
@@ -97,8 +98,8 @@ static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsign
 }
 
 /* Adds a field to a header that is built in 64-bit words, most significant first. With constant
- * places, compilers keep the words in registers and store each once. The words must be zero before,
- * and each field is added once. Bits of `value` above `width` are ignored. */
+ * positions, compilers keep the words in registers and store each once. The words must be zero
+ * initially, and each field is added once. Bits of `value` above `width` are ignored. */
 static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, unsigned width,
                                   uint64_t value)
 {
@@ -153,7 +154,7 @@ static inline void roce_le32_put(uint8_t *p, uint32_t v)
     p[3] = (uint8_t)(v >> 24);
 }
 
-/* Cursor for reading; `off` <= `len` always. */
+/* Cursor for reading; `off` never exceeds `len`. */
 struct roce_rd {
     const uint8_t *p;
     size_t len;
@@ -171,7 +172,7 @@ static inline size_t roce_rd_left(const struct roce_rd *r)
     return r->len - r->off;
 }
 
-/* Returns a pointer to the next `n` bytes, or NULL (and sets bad) if there are fewer. */
+/* Returns a pointer to the next `n` bytes. Returns NULL and sets `bad` if there are fewer. */
 static inline const uint8_t *roce_rd_bytes(struct roce_rd *r, size_t n)
 {
     const uint8_t *p;
@@ -230,8 +231,8 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
     return (struct roce_wr){.p = p, .len = len};
 }
 
-/* Returns whether `n` bytes are left; else sets bad. The writers below use this and not a NULL
- * test, which makes gcc 16 warn about writes "at address zero". */
+/* Returns whether `n` bytes are left; otherwise sets `bad`. The writers below use this function and
+ * not a NULL check, which makes gcc 16 warn about writes "at address zero". */
 static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
 {
     if (w->bad || n > w->len - w->off)
@@ -239,7 +240,8 @@ static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
     return !w->bad;
 }
 
-/* Returns a pointer to `n` bytes that the caller fills in, or NULL (and sets bad). */
+/* Returns a pointer to `n` bytes that the caller fills in. Returns NULL and sets `bad` if fewer
+ * bytes are left. */
 static inline uint8_t *roce_wr_room(struct roce_wr *w, size_t n)
 {
     if (!roce_wr_fits(w, n))

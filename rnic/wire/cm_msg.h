@@ -19,7 +19,7 @@
 
 struct roce_pkt;
 
-/* The messages in the order of their attribute ids, then the header inside private data. */
+/* CM messages in the order of their attribute ids, then the RDMA-IP header inside private data. */
 enum roce_cm {
 #define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID,
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -30,7 +30,7 @@ enum roce_cm {
 };
 
 #define ROCE_CM_MSG_CNT ((unsigned)ROCE_CM_APR + 1)
-/* Attribute id of a REQ; the others follow without a gap (R222). */
+/* Attribute id of a REQ; the ids of the other messages follow without a gap (R222). */
 #define ROCE_CM_ATTR_FIRST 0x10u
 
 #define HDR_TABLE        "wire/cm_fields.def"
@@ -39,8 +39,8 @@ enum roce_cm {
 #define HDR_FN(id, verb) roce_cm_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* REJ reasons that code sends or tests for; codes.c has the names of all (ROCE_VALS_CM_REJ_REASON).
- */
+/* REJ reasons that the project's code sends or tests for. codes.c has the names of all reasons
+ * (ROCE_VALS_CM_REJ_REASON). */
 enum roce_cm_rej_reason {
     ROCE_CM_REJ_NO_QP = 1,
     ROCE_CM_REJ_NO_RESOURCES = 3,
@@ -53,7 +53,8 @@ enum roce_cm_rej_reason {
     ROCE_CM_REJ_INVALID_GID = 12,
     ROCE_CM_REJ_INVALID_MTU = 26,
     ROCE_CM_REJ_RESPONDER_RESOURCES = 27,
-    ROCE_CM_REJ_CONSUMER = 28, /* the passive program rejected; the private data is its own */
+    ROCE_CM_REJ_CONSUMER = 28, /* the passive program rejected the connection and supplied the
+                                * private data */
     ROCE_CM_REJ_DUPLICATE_COMM_ID = 30,
     ROCE_CM_REJ_CLASS_VERSION = 31,
 };
@@ -67,14 +68,14 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
-/* APR status of a request for alternate paths, which RoCE does not have (R197); codes.c has the
- * names of all (ROCE_VALS_CM_APR_STATUS). */
+/* APR status of a request for alternate paths, which RoCE does not have (R197). codes.c has the
+ * names of all statuses (ROCE_VALS_CM_APR_STATUS). */
 #define ROCE_CM_APR_UNSUPPORTED 2u
 
-/* A CM MAD; `kind` selects the member of the union. */
+/* A CM MAD; `kind` selects the valid member of the union. */
 struct roce_cm_msg {
     struct roce_mad mad;
-    enum roce_cm kind; /* < ROCE_CM_MSG_CNT */
+    enum roce_cm kind; /* kind of the message, < ROCE_CM_MSG_CNT */
     union {
 #define HDR_BEGIN(id, ID, len, shrt, title, source) struct roce_cm_##id id;
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -133,7 +134,8 @@ static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
     return rep->local_qpn ? rep->local_qpn : rep->local_eecn;
 }
 
-/* Returns "REQ", "SIDR_REP", ...; `kind` must be < ROCE_CM_MSG_CNT. */
+/* Returns the name of a message, for example "REQ" or "SIDR_REP"; `kind` must be < ROCE_CM_MSG_CNT.
+ */
 const char *roce_cm_name(enum roce_cm kind);
 
 /* Returns the private data of any message; *len is its size in bytes. */
@@ -142,7 +144,7 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
 /* ---- RDMA-IP CM (Annex A11) --------------------------------------------------------------------
  */
 
-/* Port spaces; the low byte is the IP protocol of the port (R241). */
+/* Port spaces. The low byte is the IP protocol of the port (R241). */
 enum roce_cm_port_space {
     ROCE_CM_PS_TCP = 0x0106,
     ROCE_CM_PS_UDP = 0x0111,
@@ -161,7 +163,8 @@ static inline bool roce_cm_sid_is_ip(uint64_t sid)
     return sid >> 24 == 1;
 }
 
-/* Returns the port space, for example 0x0106; an unknown protocol gives its number. */
+/* Returns the port space of a service id, for example 0x0106. For an unknown protocol, the low byte
+ * is its number. */
 static inline uint16_t roce_cm_sid_space(uint64_t sid)
 {
     return (uint16_t)(sid >> 16);
@@ -182,8 +185,8 @@ static inline uint16_t roce_cm_sid_port(uint64_t sid)
  */
 int roce_cm_rdmaip_read(struct roce_cm_rdmaip *out, const struct roce_cm_msg *msg);
 
-/* Writes the header to the first bytes of the private data of a REQ or SIDR_REQ. Returns 0, or
- * ROCE_ERR_INVALID for any other message. */
+/* Writes the RDMA-IP header to the first bytes of the private data of a REQ or SIDR_REQ. Returns 0,
+ * or ROCE_ERR_INVALID for any other message. */
 int roce_cm_rdmaip_write(const struct roce_cm_rdmaip *in, struct roce_cm_msg *msg);
 
 #endif

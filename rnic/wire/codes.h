@@ -15,25 +15,25 @@
 
 #define ROCE_RNR_CODES         32u
 #define ROCE_CREDIT_CODES      32u
-#define ROCE_CREDIT_NONE       31u /* credit code "credits not valid" */
+#define ROCE_CREDIT_NONE       31u /* value of the credit field that means "credits not valid" */
 #define ROCE_CREDITS_UNLIMITED UINT32_MAX
 #define ROCE_NEVER_NS          UINT64_MAX /* time of an event that never happens */
 
-/* Returns the wait for RNR NAK timer code 0..31. Code 0 is the longest: 655.36 ms. */
+/* Returns the wait for RNR NAK timer code 0..31, ns. Code 0 is the longest: 655.36 ms. */
 uint64_t roce_rnr_ns(uint8_t code);
 
-/* Returns the credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
+/* Returns the number of credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
 uint32_t roce_credits(uint8_t code);
 
-/* Returns the largest code with at most `free_wqes` credits (never 31). */
+/* Returns the largest credit code whose value is at most `free_wqes`; never 31. */
 uint8_t roce_credit_code(uint32_t free_wqes);
 
-/* Kind of a syndrome: bits 6:5 (bit 7 must be 0). */
+/* Kind of an AETH syndrome, from its bits 6:5; bit 7 must be 0. */
 enum roce_syndrome_kind {
-    ROCE_SYN_ACK,      /* low 5 bits: credit code */
-    ROCE_SYN_RNR,      /* low 5 bits: timer code */
-    ROCE_SYN_NAK,      /* low 5 bits: enum roce_nak */
-    ROCE_SYN_RESERVED, /* bits 6:5 = 10, NAK codes 5..31, or bit 7 set */
+    ROCE_SYN_ACK,      /* ACK; low 5 bits: credit code */
+    ROCE_SYN_RNR,      /* RNR NAK; low 5 bits: timer code */
+    ROCE_SYN_NAK,      /* NAK; low 5 bits: enum roce_nak */
+    ROCE_SYN_RESERVED, /* reserved: bits 6:5 = 10, NAK codes 5..31, or bit 7 set */
 };
 
 #define ROCE_SYNDROME_ACK 0x00u
@@ -41,36 +41,37 @@ enum roce_syndrome_kind {
 #define ROCE_SYNDROME_NAK 0x60u
 
 enum roce_nak {
-    ROCE_NAK_PSN_SEQ = 0,        /* 0x60 */
-    ROCE_NAK_INVALID_REQ = 1,    /* 0x61 */
-    ROCE_NAK_REMOTE_ACCESS = 2,  /* 0x62 */
-    ROCE_NAK_REMOTE_OP = 3,      /* 0x63 */
-    ROCE_NAK_INVALID_RD_REQ = 4, /* 0x64, reliable datagram only */
+    ROCE_NAK_PSN_SEQ = 0,        /* syndrome 0x60 */
+    ROCE_NAK_INVALID_REQ = 1,    /* syndrome 0x61 */
+    ROCE_NAK_REMOTE_ACCESS = 2,  /* syndrome 0x62 */
+    ROCE_NAK_REMOTE_OP = 3,      /* syndrome 0x63 */
+    ROCE_NAK_INVALID_RD_REQ = 4, /* syndrome 0x64, reliable datagram only */
 };
 
 enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome);
 
-/* Returns the low 5 bits: credit, timer or NAK code. */
+/* Returns the low 5 bits of a syndrome: credit, timer or NAK code. */
 static inline uint8_t roce_syndrome_code(uint8_t syndrome)
 {
     return syndrome & 0x1F;
 }
 
-/* Writes "ACK, 12 credits", "RNR NAK, 0.64 ms", "NAK, remote access error", ... Returns `buf`. */
+/* Writes the meaning of a syndrome to `buf`, such as "ACK, 12 credits" or "RNR NAK, 0.64 ms".
+ * Returns `buf`. */
 const char *roce_syndrome_text(uint8_t syndrome, char *buf, size_t cap);
 
-/* Returns the bytes (256..4096) of path MTU code 1..5; 0 for any other code. */
+/* Returns the path MTU in bytes (256..4096) of code 1..5; 0 for any other code. */
 uint32_t roce_mtu_bytes(uint8_t code);
 
-/* Returns the code of 256, 512, 1024, 2048 or 4096 bytes; 0 for any other number. */
+/* Returns the path MTU code of 256, 512, 1024, 2048 or 4096 bytes; 0 for any other number. */
 uint8_t roce_mtu_code(uint32_t bytes);
 
-/* Returns the local ACK timeout of code 0..31, ns: 4.096 us * 2^code; code 0 means never. */
+/* Returns the local ACK timeout of code 0..31, ns: 4.096 us * 2^code; code 0 is infinite. */
 uint64_t roce_ack_timeout_ns(uint8_t code);
 
-/* Returns the name of a value, or NULL if it has none. `vals` must be < ROCE_VALS_CNT. The string
- * is static, except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose text is
- * written to `buf`. */
+/* Returns the name of a value, or NULL if the value has no name. `vals` must be < ROCE_VALS_CNT.
+ * The string is static, except for ROCE_VALS_SYNDROME, _ACK_TIMEOUT, _CM_TIMEOUT and _MTU, whose
+ * text is written to `buf`. */
 const char *roce_vals_name(enum roce_vals vals, uint64_t value, char *buf, size_t cap);
 
 #endif

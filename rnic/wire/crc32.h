@@ -16,7 +16,7 @@ uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
  * meanwhile. Processors with VPCLMULQDQ do both in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
-#define ROCE_CRC_ONES 64 /* bytes that can be masked */
+#define ROCE_CRC_ONES 64 /* maximum number of bytes that can be masked */
 
 /* Continues *crc over the `len` bytes at `p`, with the first bytes ORed with `ones`. Returns false
  * and does nothing if one pass is not possible: on other processors, and for a length that is 0 or
@@ -24,14 +24,14 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 
-/* Computes the CRC by the portable table; the reference of the tests. */
+/* Computes the CRC with the portable table; the tests use it as their reference. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
 
-/* Returns "isal", "libdeflate" or "portable". */
+/* Returns the name of the CRC library: "isal", "libdeflate" or "portable". */
 const char *roce_crc32_name(void);
 
-/* Returns how roce_crc32_copy() works on this processor: "vpclmulqdq" in one pass, "memcpy" in two.
- */
+/* Returns the method of roce_crc32_copy() on this processor: "vpclmulqdq" (one pass) or "memcpy"
+ * (two passes). */
 const char *roce_crc32_copy_name(void);
 
 #endif

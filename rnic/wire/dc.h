@@ -16,13 +16,13 @@
 
 #define ROCE_DC_LEN 20u
 
-/* Returns whether the packet is DC and not a reliable datagram. */
+/* Returns whether the packet is DC, as opposed to a reliable datagram. */
 static inline bool roce_dc_is(const struct roce_pkt *pkt)
 {
     return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
 }
 
-/* Returns whether the packet is DC, or too little of it was captured to exclude that. */
+/* Returns whether the packet may be DC: it is DC, or the capture cuts it too early to decide. */
 static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
 {
     if (!roce_opcode_has(pkt->op, ROCE_HDR_RDETH))
@@ -35,14 +35,14 @@ static inline uint32_t roce_dc_src_qp(const struct roce_pkt *pkt)
     return pkt->rdeth.eecnxt;
 }
 
-/* Returns the RC opcode whose headers follow; a reserved one without headers if RC has no such
- * opcode. */
+/* Returns the RC opcode whose headers follow the DC header. Returns a reserved opcode without
+ * headers if RC has no such opcode. */
 static inline const struct roce_opcode *roce_dc_like(const struct roce_pkt *pkt)
 {
     return roce_opcode(pkt->bth.opcode & 0x1F);
 }
 
-/* Returns the bytes of payload without pad; 0 if the headers are incomplete. */
+/* Returns the payload length without pad, bytes; 0 if the headers are incomplete. */
 static inline uint32_t roce_dc_payload_len(const struct roce_pkt *pkt)
 {
     uint32_t headers =

@@ -7,18 +7,18 @@
 
 #include "wire/pkt.h"
 
-/* Linux cooked headers. */
-#define ROCE_SLL_LEN        16 /* packet type, ARPHRD, address length, address, protocol */
+/* Layout of the Linux cooked headers SLL and SLL2. */
+#define ROCE_SLL_LEN        16 /* SLL: packet type, ARPHRD, address length, address, protocol */
 #define ROCE_SLL_PROTO_OFF  14
-#define ROCE_SLL2_LEN       20 /* protocol first */
+#define ROCE_SLL2_LEN       20 /* SLL2: the protocol is the first field */
 #define ROCE_SLL2_PROTO_OFF 0
 
 /* State of parsing a frame header by header. */
 struct roce_walk {
     struct roce_pkt *pkt;
     size_t off; /* next byte to read, <= limit */
-    size_t end; /* end of the packet on the wire, by the innermost length read so far */
-    int error;  /* ROCE_OK, or the reason why parsing ended */
+    size_t end; /* end of the packet on the wire, according to the innermost length field read */
+    int error;  /* ROCE_OK, or the reason why parsing stopped */
 };
 
 static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect defect)
@@ -27,8 +27,8 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
 }
 
 /* Returns the next `len` bytes. Returns NULL and sets walk->error if they are missing:
- * ROCE_ERR_MALFORMED with defect `shrt` if the packet ends before them, ROCE_ERR_CUT if only the
- * capture does. Inline, because as a function this and the next one took a tenth of the
+ * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if only the
+ * capture is. Inline, because as functions this one and the next one used a tenth of the
  * instructions of a packet. */
 static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
                                             enum roce_defect shrt)
@@ -49,7 +49,7 @@ static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
     return p;
 }
 
-/* Returns the next `len` bytes as header `hdr`, and records its offset in the model. */
+/* Returns the next `len` bytes as header `hdr`, and records the header's offset in the model. */
 static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, size_t len,
                                            enum roce_defect shrt)
 {

@@ -7,10 +7,10 @@
 
 #include "wire/pkt.h"
 
-/* Parses a common frame; returns false and changes nothing for any other, which the
- * header-by-header parser then reads with the same result. Members before pkt->parsed_fast are
- * always set. Of the later members only the opcode's headers are set, so the others must be zero:
- * the first `clear` bytes of *pkt are cleared before. */
+/* Parses a common frame. Returns false and changes nothing for any other frame, which the header-
+ * by-header parser then reads with the same result. Members before pkt->parsed_fast are always set.
+ * Of the later members only the opcode's headers are set, so the others must be zero: the first
+ * `clear` bytes of *pkt are cleared first. */
 bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
                      size_t clear);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* GID: 16 bytes in network order that identify a port: an IPv6 address, or an IPv4 address as
- * ::ffff:a.b.c.d (A17.4.1.1, R010). */
+/* GID: 16 bytes in network byte order that identify a port. A GID is an IPv6 address, or an IPv4
+ * address as ::ffff:a.b.c.d (A17.4.1.1, R010). */
 #ifndef ROCE_GID_H
 #define ROCE_GID_H
 
@@ -19,12 +19,12 @@ static inline bool roce_gid_is_ip4(const uint8_t gid[16])
 /* Writes the GID of the IPv4 address at `ip4`; the two must not overlap. */
 static inline void roce_gid_of_ip4(const uint8_t *ip4, uint8_t gid[16])
 {
-    /* In two stores, because a hash that reads two numbers would wait for smaller stores. */
+    /* Two 8-byte stores: a hash that reads two 8-byte numbers would wait for smaller stores. */
     roce_be_put(gid, 8, 0);
     roce_be_put(gid + 8, 8, UINT64_C(0xFFFF) << 32 | roce_be_get(ip4, 4));
 }
 
-/* Returns whether it is the GID of a multicast group: FFxx:..., or ::ffff:224.0.0.0 to
+/* Returns whether a GID belongs to a multicast group: FFxx:..., or ::ffff:224.0.0.0 to
  * 239.255.255.255. */
 static inline bool roce_gid_is_multicast(const uint8_t gid[16])
 {

@@ -27,7 +27,7 @@ enum roce_hdr {
     ROCE_HDR_CNT
 };
 
-/* Set of headers, with bit ROCE_HDR_BIT(h) for each. */
+/* Set of headers; header h has bit ROCE_HDR_BIT(h). */
 typedef uint32_t roce_hdr_set;
 _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header");
 #define ROCE_HDR_BIT(h) (UINT32_C(1) << (h))
@@ -41,15 +41,15 @@ _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header")
 /* Format of a field's text. */
 enum roce_fmt {
     ROCE_FMT_DEC,
-    ROCE_FMT_HEX,  /* 0x, with the digits of the field's width */
-    ROCE_FMT_FLAG, /* one bit */
+    ROCE_FMT_HEX,  /* hexadecimal with 0x, with the digits of the field's width */
+    ROCE_FMT_FLAG, /* flag of one bit */
     ROCE_FMT_MAC,
     ROCE_FMT_IP4,
-    ROCE_FMT_GID, /* 16 bytes, written as an IPv6 address; an IPv4 one as ::ffff:a.b.c.d */
-    ROCE_FMT_RAW, /* bytes, in hex */
+    ROCE_FMT_GID, /* GID: 16 bytes, written as an IPv6 address, or as ::ffff:a.b.c.d for IPv4 */
+    ROCE_FMT_RAW, /* raw bytes in hexadecimal */
 };
 
-/* Table of codes.c with names of a field's values. */
+/* Table in codes.c with the names of a field's values. */
 enum roce_vals {
     ROCE_VALS_NONE,
     ROCE_VALS_OPCODE,
@@ -71,29 +71,29 @@ enum roce_vals {
     ROCE_VALS_CM_SIDR_STATUS,
     ROCE_VALS_CM_APR_STATUS,
     ROCE_VALS_MTU,
-    ROCE_VALS_ACK_TIMEOUT, /* 4.096 us * 2^value; 0 means "never" */
-    ROCE_VALS_CM_TIMEOUT,  /* 4.096 us * 2^value, also for 0 */
+    ROCE_VALS_ACK_TIMEOUT, /* ACK timeout: 4.096 us * 2^value; 0 means infinite */
+    ROCE_VALS_CM_TIMEOUT,  /* CM timeout: 4.096 us * 2^value, also for 0 */
     ROCE_VALS_RNR_RETRY,
     ROCE_VALS_CNT
 };
 
 /* One field of a header. */
 struct roce_field {
-    const char *name;  /* as in headers.def: "dest_qp" */
-    const char *label; /* text for users: "Destination QP" */
-    uint16_t byte;     /* offset from the start of the header */
-    uint8_t bit;       /* 0 = most significant bit of that byte */
-    uint16_t width;    /* in bits; above 64 only for MAC, GID and RAW */
+    const char *name;  /* field name as in headers.def, for example "dest_qp" */
+    const char *label; /* text for users, for example "Destination QP" */
+    uint16_t byte;     /* byte offset from the start of the header */
+    uint8_t bit;       /* bit offset in the byte; 0 = most significant bit */
+    uint16_t width;    /* width in bits; above 64 only for MAC, GID and RAW */
     enum roce_fmt fmt;
     enum roce_vals vals;
 };
 
-/* One header. */
+/* Description of one header. */
 struct roce_hdr_info {
-    const char *id;     /* "bth": part of the filter name roce.bth.psn */
-    const char *name;   /* "BTH" */
-    const char *title;  /* "Base Transport Header" */
-    const char *source; /* specification and section */
+    const char *id;   /* lower-case name, for example "bth", part of the filter name roce.bth.psn */
+    const char *name; /* short name, for example "BTH" */
+    const char *title;  /* full name, for example "Base Transport Header" */
+    const char *source; /* specification and section of the header */
     uint16_t len;       /* length, bytes */
     uint16_t field_cnt;
     const struct roce_field *fields;
@@ -102,7 +102,7 @@ struct roce_hdr_info {
 /* Returns the description of a header; `hdr` must be < ROCE_HDR_CNT. */
 const struct roce_hdr_info *roce_hdr_info(enum roce_hdr hdr);
 
-/* Returns the field `name` of a description, or NULL. */
+/* Returns the field called `name` of a header description, or NULL. */
 const struct roce_field *roce_field_find(const struct roce_hdr_info *info, const char *name);
 
 /* Returns the value of a field of at most 64 bits. */
@@ -116,8 +116,8 @@ static inline void roce_field_put(const struct roce_field *field, uint8_t *hdr, 
     roce_bits_put(hdr, field->byte, field->bit, field->width, value);
 }
 
-/* Writes the value of a field as text, with its name if it has one: "0x0a (RC WRITE Only)". Writes
- * at most `cap` bytes including the final zero, and returns `buf`. */
+/* Writes the value of a field as text, with the value's name if there is one: "0x0a (RC WRITE
+ * Only)". Writes at most `cap` bytes including the final zero, and returns `buf`. */
 const char *roce_field_text(const struct roce_field *field, const uint8_t *hdr, char *buf,
                             size_t cap);
 

@@ -39,7 +39,7 @@ enum {
     static inline void HDR_FN(id, build_numbers)(const struct HDR_NAME(id) *in, uint8_t *p) {      \
         const unsigned size = (len);                                                               \
         uint64_t words[((len) + 7) / 8] = {0};                                                     \
-        (void)in; /* a header may have no number */
+        (void)in; /* a header without numeric fields does not use `in` */
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
         roce_words_put(words, byte, bit, width, in->name);
 #define BYTES(hdr, name, byte, len, fmt, label)

@@ -8,8 +8,10 @@
 
 #include "wire/pkt.h"
 
-#define ROCE_HEADER_TEMPLATE_MAX   72 /* Ethernet, one tag, IPv6 and UDP are 66 bytes */
-#define ROCE_HEADER_TEMPLATE_SHORT 48 /* Ethernet, one tag, IPv4 and UDP are 46 bytes */
+/* size of the buffer: Ethernet, one tag, IPv6 and UDP are 66 bytes */
+#define ROCE_HEADER_TEMPLATE_MAX 72
+/* size of a short template: Ethernet, one tag, IPv4 and UDP are 46 bytes */
+#define ROCE_HEADER_TEMPLATE_SHORT 48
 
 struct roce_header_template {
     enum roce_encap encap;
@@ -23,10 +25,12 @@ struct roce_header_template {
  * IPv4 options. Returns ROCE_OK, or ROCE_ERR_INVALID for any other model. */
 int roce_header_template_init(struct roce_header_template *env, const struct roce_pkt *model);
 
-/* Changes the UDP source port; a RoCEv1 template has none and is not changed. */
+/* Changes the UDP source port of a template. A RoCEv1 template has no such port and is not changed.
+ */
 void roce_header_template_set_sport(struct roce_header_template *env, uint16_t sport);
 
-/* Writes the headers for a transport part of `bth_len` bytes, as roce_envelope_build() does. */
+/* Writes the headers for a transport part of `bth_len` bytes, with the result of
+ * roce_envelope_build(). */
 int roce_header_template_build(const struct roce_header_template *env, size_t bth_len,
                                struct roce_wr *wr);
 

@@ -24,25 +24,25 @@
 
 /* Encapsulation of the InfiniBand transport. */
 enum roce_encap {
-    ROCE_ENCAP_NONE,      /* a bare BTH: no envelope and no ICRC */
-    ROCE_ENCAP_IB_LOCAL,  /* native: LRH */
-    ROCE_ENCAP_IB_GLOBAL, /* native: LRH, GRH */
+    ROCE_ENCAP_NONE,      /* bare BTH, without envelope and ICRC */
+    ROCE_ENCAP_IB_LOCAL,  /* native InfiniBand with LRH */
+    ROCE_ENCAP_IB_GLOBAL, /* native InfiniBand with LRH and GRH */
     ROCE_ENCAP_V1,        /* RoCEv1: Ethernet type 0x8915, GRH */
     ROCE_ENCAP_V2_IP4,    /* RoCEv2: IPv4, UDP 4791 */
     ROCE_ENCAP_V2_IP6,    /* RoCEv2: IPv6, UDP 4791 */
 };
 
-/* Maximum distance from the first covered byte to the BTH: LRH and GRH, or IPv4 with all options
- * and UDP, with room for IPv6 extension headers. */
+/* Maximum distance from the first byte covered by the ICRC to the BTH. It fits LRH and GRH, IPv4
+ * with all options and UDP, and IPv6 extension headers. */
 #define ROCE_ICRC_BTH_OFF_MAX 128
 
-/* Returns the ICRC of a packet. `net` points to its first covered byte (LRH, GRH or IP header). The
- * BTH starts at `bth_off`, at most ROCE_ICRC_BTH_OFF_MAX, and the ICRC field at `icrc_off` >=
- * bth_off + 12; all bytes before it are readable. ROCE_ENCAP_NONE gives 0. */
+/* Returns the ICRC of a packet, or 0 for ROCE_ENCAP_NONE. `net` points to the first covered byte
+ * (LRH, GRH or IP header). The BTH starts at `bth_off`, at most ROCE_ICRC_BTH_OFF_MAX, and the ICRC
+ * field at `icrc_off` >= bth_off + 12. All bytes before the ICRC field are readable. */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 
-/* Returns the ICRC of a packet in writable memory, which is the same afterwards. The masked fields
- * are set to ones in place meanwhile, so that the CRC is one pass over the packet. */
+/* Returns the ICRC of a packet in writable memory. The function sets the masked fields to ones in
+ * place and restores them, so that the CRC is one pass over the packet. */
 uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off);
 
 /* Returns the VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */

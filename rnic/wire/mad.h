@@ -13,7 +13,7 @@
 #include "wire/error.h"
 #include "wire/hdr.h"
 
-#define ROCE_MAD_SIZE     256u /* bytes of every MAD, with its header (ch. 13) */
+#define ROCE_MAD_SIZE     256u /* length of every MAD including its header, bytes (ch. 13) */
 #define ROCE_MAD_BASE     1u   /* the only base version (R221) */
 #define ROCE_MAD_CLASS_CM 0x07u
 #define ROCE_MAD_CM_VER   2u /* class version of communication management (R221) */

@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-/* Service: the top three bits of the opcode (IBTA ch. 9; the CNP of Annex A17 has 100). */
+/* Transport service: the top three bits of the opcode (IBTA ch. 9; the CNP of Annex A17 has 100).
+ */
 enum roce_svc {
     ROCE_SVC_RC = 0,
     ROCE_SVC_UC = 1,
@@ -21,8 +22,8 @@ enum roce_svc {
     ROCE_SVC_UD = 3,
     ROCE_SVC_CNP = 4,
     ROCE_SVC_XRC = 5,
-    ROCE_SVC_MANUF6 = 6, /* 0xC0..0xDF, manufacturer specific */
-    ROCE_SVC_MANUF7 = 7, /* 0xE0..0xFF, manufacturer specific */
+    ROCE_SVC_MANUF6 = 6, /* opcodes 0xC0..0xDF, manufacturer specific */
+    ROCE_SVC_MANUF7 = 7, /* opcodes 0xE0..0xFF, manufacturer specific */
 };
 
 enum roce_kind {
@@ -42,7 +43,8 @@ enum roce_kind {
     ROCE_KIND_CNP,
 };
 
-/* Place of a packet in its message: bit 0, it begins the message; bit 1, it ends it. */
+/* Position of a packet in its message. Bit 0: the packet begins the message; bit 1: the packet ends
+ * it. */
 enum roce_pos {
     ROCE_POS_MIDDLE = 0,
     ROCE_POS_FIRST = 1,
@@ -53,14 +55,14 @@ enum roce_pos {
 /* Allowed payload after the headers. */
 enum roce_payload {
     ROCE_PAYLOAD_NONE,
-    ROCE_PAYLOAD_MTU,  /* exactly one path MTU: First, Middle */
-    ROCE_PAYLOAD_TAIL, /* 1 byte to one path MTU: Last */
-    ROCE_PAYLOAD_ANY,  /* 0 bytes to one path MTU: Only */
+    ROCE_PAYLOAD_MTU,  /* exactly one path MTU: First and Middle packets */
+    ROCE_PAYLOAD_TAIL, /* 1 byte to one path MTU: Last packets */
+    ROCE_PAYLOAD_ANY,  /* 0 bytes to one path MTU: Only packets */
     ROCE_PAYLOAD_8,    /* exactly 8 bytes: ATOMIC WRITE (Annex A19) */
     ROCE_PAYLOAD_FREE, /* unknown: reserved and manufacturer opcodes */
 };
 
-#define ROCE_OPCODE_HDRS 4 /* maximum of headers after a BTH */
+#define ROCE_OPCODE_HDRS 4 /* maximum number of headers after a BTH */
 
 struct roce_opcode {
     uint8_t value;
@@ -69,34 +71,34 @@ struct roce_opcode {
     enum roce_pos pos;
     enum roce_payload payload;
     uint8_t hdr_cnt;                   /* number of headers after the BTH */
-    uint8_t hdr[ROCE_OPCODE_HDRS];     /* these headers, enum roce_hdr, in wire order */
-    uint8_t hdr_off[ROCE_OPCODE_HDRS]; /* offset of each from the start of the BTH */
-    uint8_t len;                       /* bytes of BTH and these headers */
-    roce_hdr_set hdrs;                 /* these headers as a set */
-    const char *name; /* "RC WRITE First"; "reserved" for a value without meaning */
+    uint8_t hdr[ROCE_OPCODE_HDRS];     /* headers after the BTH, enum roce_hdr, in wire order */
+    uint8_t hdr_off[ROCE_OPCODE_HDRS]; /* offset of each header from the start of the BTH */
+    uint8_t len;                       /* length of the BTH and the headers after it, bytes */
+    roce_hdr_set hdrs;                 /* set of the headers after the BTH */
+    const char *name; /* name, for example "RC WRITE First"; "reserved" for an undefined opcode */
 };
 
-/* ROCE_OP_RC_SEND_FIRST and so on, for code that builds packets. */
+/* Constants ROCE_OP_RC_SEND_FIRST and so on, for code that builds packets. */
 enum {
 #define OP(value, svc, name, kind, pos, payload, h1, h2, h3, h4, text)                             \
     ROCE_OP_##svc##_##name = (value),
 #include "wire/opcodes.def"
 };
 
-/* Returns the static row of an opcode value; never NULL. */
+/* Returns the static description of an opcode value; never NULL. */
 const struct roce_opcode *roce_opcode(uint8_t value);
 
-/* Returns the opcode of another service with the same low 5 bits as an RC opcode; a reserved one if
- * that service does not have it. */
+/* Returns the opcode of another service with the low 5 bits of an RC opcode. Returns a reserved
+ * opcode if that service does not have it. */
 static inline const struct roce_opcode *roce_opcode_in(uint8_t rc_opcode, enum roce_svc svc)
 {
     return roce_opcode((uint8_t)((unsigned)svc << 5 | rc_opcode));
 }
 
-/* Returns "RC", "UC", ... */
+/* Returns the name of a service, for example "RC" or "UC". */
 const char *roce_svc_name(enum roce_svc svc);
 
-/* Returns "SEND", "READ response", ... */
+/* Returns the name of a kind, for example "SEND" or "READ response". */
 const char *roce_kind_name(enum roce_kind kind);
 
 static inline bool roce_opcode_has(const struct roce_opcode *op, enum roce_hdr hdr)
@@ -104,8 +106,8 @@ static inline bool roce_opcode_has(const struct roce_opcode *op, enum roce_hdr h
     return (op->hdrs & ROCE_HDR_BIT(hdr)) != 0;
 }
 
-/* Returns whether a requester sends it (SEND, WRITE, READ, atomics, FLUSH, RESYNC, ATOMIC WRITE).
- */
+/* Returns whether a requester sends the opcode (SEND, WRITE, READ, atomics, FLUSH, RESYNC, ATOMIC
+ * WRITE). */
 static inline bool roce_opcode_is_request(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -121,7 +123,7 @@ static inline bool roce_opcode_is_request(const struct roce_opcode *op)
     }
 }
 
-/* Returns whether a responder sends it: ACK, Atomic ACK or READ response. */
+/* Returns whether a responder sends the opcode: ACK, Atomic ACK or READ response. */
 static inline bool roce_opcode_is_response(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_ACK || op->kind == ROCE_KIND_ATOMIC_ACK ||
@@ -133,7 +135,8 @@ static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Returns whether the request has its own response: READ, atomics, ATOMIC WRITE, FLUSH. */
+/* Returns whether the request has a response other than an ACK: READ, atomics, ATOMIC WRITE, FLUSH.
+ */
 static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -146,7 +149,8 @@ static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
     }
 }
 
-/* First and Only begin a message, Last and Only end it. */
+/* Returns whether the packet begins a message (First or Only). The next function returns whether it
+ * ends one (Last or Only). */
 static inline bool roce_opcode_starts(const struct roce_opcode *op)
 {
     return (op->pos & ROCE_POS_FIRST) != 0;
@@ -157,8 +161,8 @@ static inline bool roce_opcode_ends(const struct roce_opcode *op)
     return (op->pos & ROCE_POS_LAST) != 0;
 }
 
-/* Returns whether this many bytes of payload may follow the headers. The transport checks the path
- * MTU. */
+/* Returns whether `len` bytes of payload may follow the headers. The transport checks the path MTU.
+ */
 static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size_t len)
 {
     switch (op->payload) {

@@ -32,13 +32,13 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-#define ROCE_UDP_PORT        4791u /* CA17-20 */
+#define ROCE_UDP_PORT        4791u /* UDP destination port of RoCEv2 (CA17-20) */
 #define ROCE_ETHERTYPE_IP4   0x0800u
 #define ROCE_ETHERTYPE_IP6   0x86DDu
 #define ROCE_ETHERTYPE_V1    0x8915u
-#define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q */
-#define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad */
-#define ROCE_ETHERTYPE_QINQ1 0x9100u /* used by switches before 802.1ad */
+#define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q VLAN tag */
+#define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad service tag */
+#define ROCE_ETHERTYPE_QINQ1 0x9100u /* outer VLAN tag used by switches before 802.1ad */
 #define ROCE_IPPROTO_UDP     17u
 #define ROCE_GRH_NEXT_IBA    0x1Bu
 #define ROCE_QP_MULTICAST    0xFFFFFFu
@@ -46,10 +46,11 @@
 #define ROCE_QKEY_GSI        0x80010000u
 #define ROCE_ICRC_LEN        4u
 #define ROCE_VCRC_LEN        2u
-#define ROCE_VLAN_MAX        4 /* maximum of tags; a frame with more is not RoCE */
+#define ROCE_VLAN_MAX        4 /* maximum number of VLAN tags; a frame with more is not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
 #define ROCE_OVERLAY_VNI     0x01000000u
-/* Longest frame: jumbo Ethernet with four tags around a 4096-byte payload and all headers. */
+/* Maximum length of a frame: jumbo Ethernet with four tags around a 4096-byte payload and all
+ * headers. */
 #define ROCE_FRAME_MAX 4352
 
 /* Returns whether an Ethernet type is that of a VLAN tag. */
@@ -64,9 +65,9 @@ enum roce_link {
     ROCE_LINK_ETHERNET,
     ROCE_LINK_SLL,  /* Linux cooked capture v1 */
     ROCE_LINK_SLL2, /* Linux cooked capture v2 */
-    ROCE_LINK_IP,   /* IPv4 or IPv6 header */
-    ROCE_LINK_IB,   /* LRH */
-    ROCE_LINK_BTH,  /* BTH: a dissector on UDP 4791 starts there */
+    ROCE_LINK_IP,   /* raw IP: IPv4 or IPv6 header */
+    ROCE_LINK_IB,   /* native InfiniBand: LRH */
+    ROCE_LINK_BTH,  /* BTH, where a dissector on UDP 4791 starts */
 };
 
 /* Bit numbers of roce_pkt.defects. */
@@ -80,8 +81,8 @@ _Static_assert(ROCE_DEFECT_CNT <= 32, "roce_pkt.defects holds one bit for each d
 enum roce_defect_severity { ROCE_DEFECT_INFO, ROCE_DEFECT_DROP, ROCE_DEFECT_WALK };
 
 struct roce_defect_info {
-    const char *id;   /* "pad_count" */
-    const char *text; /* one line of text */
+    const char *id;   /* short name of the defect, for example "pad_count" */
+    const char *text; /* description of the defect, one line */
     const char *source;
     enum roce_defect_severity severity;
 };
@@ -89,55 +90,58 @@ struct roce_defect_info {
 struct roce_header_template;
 
 struct roce_pkt {
-    /* The frame; NULL when the packet is to be built. */
+    /* The parsed frame; NULL for a packet that is to be built. */
     const uint8_t *frame;
-    uint32_t cap_len;  /* bytes of `frame` */
-    uint32_t wire_len; /* bytes the frame had on the wire, >= cap_len */
+    uint32_t cap_len;  /* number of bytes in `frame` */
+    uint32_t wire_len; /* length of the frame on the wire, >= cap_len */
 
     enum roce_link link;
     enum roce_encap encap;
-    const struct roce_opcode *op; /* NULL until the BTH was read */
-    roce_hdr_set present;         /* set of the headers below that are valid */
-    uint32_t defects;             /* set of enum roce_defect, a bit each */
+    const struct roce_opcode *op; /* properties of the opcode; NULL until the BTH was read */
+    roce_hdr_set present;         /* set of the valid headers below */
+    uint32_t defects;             /* bit set of enum roce_defect */
 
-    /* Payload without pad. `payload` is NULL when payload_cap_len is 0. */
+    /* Payload without pad; NULL if payload_cap_len is 0. */
     const uint8_t *payload;
-    uint32_t payload_len;     /* bytes on the wire */
-    uint32_t payload_cap_len; /* bytes captured, <= payload_len */
+    uint32_t payload_len;     /* payload length on the wire, bytes */
+    uint32_t payload_cap_len; /* captured payload length, <= payload_len */
     uint32_t icrc;            /* ICRC in the packet; 0 if it was not captured */
-    uint32_t icrc_off;        /* offset of the ICRC on the wire (it may not be captured) */
+    uint32_t icrc_off;        /* offset of the ICRC on the wire; the ICRC may not be captured */
     uint32_t end_off; /* offset of the first byte after the packet: after ICRC, or VCRC of a native
                          link */
-    uint16_t net_off; /* offset of the first byte the ICRC covers: LRH, GRH or IP header */
+    uint16_t net_off; /* offset of the first byte covered by the ICRC: LRH, GRH or IP header */
     uint16_t payload_off; /* offset of the first byte after the headers */
 
-    /* Headers of most packets, in few cache lines together with the members above: often another
-     * core uses what one core parsed. */
+    /* Headers of most packets. They share few cache lines with the members above, because often one
+     * core parses a packet and another one uses it. */
     struct roce_ip4 ip4;
     struct roce_udp udp;
     struct roce_bth bth;
     struct roce_aeth aeth;
     struct roce_reth reth;
 
-    /* Offset of each present header in `frame`; for VLAN tags of the first. */
+    /* Offset of each present header in `frame`. VLAN tags have one offset, that of the first tag.
+     */
     uint16_t off[ROCE_HDR_CNT];
 
     struct roce_eth eth;
     uint8_t pad[3]; /* BTH.PadCnt pad bytes, zero by the specification (R027) */
 
     /* Members from here on are zero in most packets. */
-    bool parsed_fast; /* they are zero; set by roce_pkt_parse_fast() */
+    bool parsed_fast; /* roce_pkt_parse_fast() parsed the packet, and the members from here on are
+                       * zero */
     uint8_t vlan_cnt;
-    uint8_t tunnel; /* enum roce_tunnel of the tunnel around it (tunnel.h), or 0 */
-    struct roce_vlan vlan[ROCE_VLAN_MAX]; /* outermost first; `type` is the type after the tag */
+    uint8_t tunnel; /* enum roce_tunnel of the tunnel around the packet (tunnel.h), or 0 */
+    struct roce_vlan vlan[ROCE_VLAN_MAX]; /* VLAN tags, outermost first; `type` is the type after
+                                           * the tag */
     struct roce_lrh lrh;
-    uint32_t overlay; /* ROCE_OVERLAY_VNI with a 24-bit network number; 0: none (tunnel.h) */
-    /* Network layer. */
-    uint8_t ip4_options_len; /* 0..40, a multiple of 4 */
+    uint32_t overlay; /* ROCE_OVERLAY_VNI with a 24-bit network number (tunnel.h); 0: no overlay */
+    /* Network layer headers. */
+    uint8_t ip4_options_len; /* length of the IPv4 options, 0..40, a multiple of 4 */
     uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];
     struct roce_ip6 ip6;
     struct roce_grh grh;
-    /* Transport. */
+    /* Transport headers that are rare. */
     struct roce_rdeth rdeth;
     struct roce_deth deth;
     struct roce_xrceth xrceth;
@@ -148,7 +152,7 @@ struct roce_pkt {
     struct roce_ieth ieth;
     struct roce_cnp cnp;
 
-    uint16_t vcrc; /* VCRC, native link only */
+    uint16_t vcrc; /* VCRC of a native link */
 
     /* For building: headers before the BTH, built earlier (header_template.h), or NULL. */
     const struct roce_header_template *header_template;
@@ -168,22 +172,21 @@ struct roce_pkt {
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
 
-/* Parses most frames faster than roce_pkt_parse(), with the same result 0 as that and the functions
- * for captures. Returns false for any other frame and leaves *pkt unchanged. *pkt must be all zero,
- * or the result of one of these functions for an earlier frame; members that are already zero are
- * not cleared again. */
+/* Parses most frames faster than roce_pkt_parse(), with the same model. Returns false for any other
+ * frame and leaves *pkt unchanged. *pkt must be all zero, or the result of a parse function for an
+ * earlier frame; members that are already zero are not cleared again. */
 bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                          size_t cap_len, size_t wire_len);
 
-/* Parses a frame of a capture, as roce_pkt_parse(). Mirror ports may truncate frames without a sign
- * in the file. A frame counts as truncated if IP and UDP length agree on more bytes than it has,
- * its IPv4 checksum is right, and its last bytes are not a correct ICRC. pkt->wire_len is then
- * computed from the IP length. */
+/* Parses a frame of a capture, as roce_pkt_parse(). Mirror ports may truncate frames without a mark
+ * in the file. A frame counts as truncated if it is shorter than its IP and UDP lengths agree, its
+ * IPv4 checksum is right, and its last bytes are not a correct ICRC. pkt->wire_len is then computed
+ * from the IP length. */
 int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                             size_t cap_len, size_t wire_len);
 
-/* Returns whether a conformant receiver silently drops this packet for a defect of its form (R016
- * and others). roce_pkt_icrc_check() checks the ICRC. */
+/* Returns whether a conformant receiver silently drops this packet because of a format defect (R016
+ * and others). The ICRC is not checked: see roce_pkt_icrc_check(). */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);
 
 /* Computes the checksum of an IPv4 header of `len` bytes (RFC 791) and writes it there. */
@@ -194,11 +197,12 @@ const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 enum roce_icrc_status {
     ROCE_ICRC_GOOD,
     ROCE_ICRC_BAD,
-    ROCE_ICRC_UNVERIFIED, /* truncated capture, bare BTH, or contradicting lengths */
+    ROCE_ICRC_UNVERIFIED, /* ICRC cannot be checked: truncated capture, bare BTH, or contradicting
+                           * lengths */
 };
 
-/* Computes the ICRC of a parsed packet and compares it. For GOOD and BAD, *expected receives the
- * computed value unless `expected` is NULL. */
+/* Computes the ICRC of a parsed packet and compares it with the ICRC in the packet. For GOOD and
+ * BAD, stores the computed value in *expected unless `expected` is NULL. */
 enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected);
 
 /* Fields that roce_pkt_build() copies from the model instead of computing them. */
@@ -222,14 +226,14 @@ enum {
  */
 int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap);
 
-/* Initializes a model for building: zero, except for the constants of `encap` and `opcode`
- * (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF). The
- * caller fills in addresses, QPN, PSN, headers and payload. All encapsulations but the native ones
- * and NONE have an Ethernet header. */
+/* Initializes a model for building. All members are zero, except for the constants of `encap` and
+ * `opcode` (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF).
+ * The caller fills in addresses, QPN, PSN, headers and payload. All encapsulations except the
+ * native ones and NONE have an Ethernet header. */
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
 
-/* Returns source and destination of the network layer as 16 bytes: GID, IPv6 address, or IPv4
- * address as ::ffff:a.b.c.d (A17.4.1.1). Zero if there is none. */
+/* Returns source and destination address of the network layer as 16 bytes: GID, IPv6 address, or
+ * IPv4 address as ::ffff:a.b.c.d (A17.4.1.1). Both are zero if the packet has no network layer. */
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
 
 static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* PSN: the packet sequence number, 24 bits. It is a type of its own, so that "<" on two PSNs does
- * not compile. Arithmetic is modulo 2^24. Order is by the shorter distance, as in Linux rxe
- * (psn_compare) and hfi1 (delta_psn). */
+/* PSN: packet sequence number, 24 bits. The struct type prevents "<" on two PSNs from compiling.
+ * Arithmetic is modulo 2^24. Order is by the shorter distance, as in Linux rxe (psn_compare) and
+ * hfi1 (delta_psn). */
 #ifndef ROCE_PSN_H
 #define ROCE_PSN_H
 
@@ -11,10 +11,11 @@
 #define ROCE_PSN_MASK 0xFFFFFFu
 
 typedef struct roce_psn {
-    uint32_t v; /* 0 .. 0xFFFFFF, host order; for the wire and for printing, never to compare */
+    uint32_t v; /* PSN value 0 .. 0xFFFFFF, host byte order; for the wire and for printing, never
+                 * for comparison */
 } roce_psn;
 
-/* Returns the PSN of a number; bits above 24 are dropped. */
+/* Converts a number to a PSN; bits above the low 24 are dropped. */
 static inline roce_psn roce_psn_of(uint32_t v)
 {
     return (roce_psn){v & ROCE_PSN_MASK};
@@ -27,13 +28,13 @@ static inline roce_psn roce_psn_add(roce_psn a, int32_t n)
 }
 
 /* Returns how many packets `a` is after `b`: -2^23 .. 2^23-1. A distance of exactly 2^23 counts as
- * before: the 2^23 PSNs before the expected one are the duplicate region, the 2^23-1 after it are
+ * before. The 2^23 PSNs before the expected PSN are the duplicate region, the 2^23-1 after it are
  * out of sequence. */
 static inline int32_t roce_psn_diff(roce_psn a, roce_psn b)
 {
     uint32_t d = (a.v - b.v) & ROCE_PSN_MASK;
 
-    return (int32_t)(d ^ 0x800000u) - 0x800000; /* extends the sign of 24 bits */
+    return (int32_t)(d ^ 0x800000u) - 0x800000; /* extends the sign of a 24-bit number */
 }
 
 /* Returns a negative number, zero or a positive one if `a` is before, at or after `b`. */
@@ -49,8 +50,8 @@ static inline bool roce_psn_eq(roce_psn a, roce_psn b)
     return a.v == b.v;
 }
 
-/* Returns the PSNs of a message of `len` bytes at a path MTU of `mtu` bytes: one for each packet,
- * and one for an empty message. A READ request of that length consumes as many. */
+/* Returns the number of PSNs of a message of `len` bytes at a path MTU of `mtu` bytes: one for each
+ * packet, and one for an empty message. A READ request of that length consumes the same number. */
 static inline uint32_t roce_psn_cnt(uint32_t len, uint32_t mtu)
 {
     return len == 0 ? 1 : len / mtu + (len % mtu != 0);

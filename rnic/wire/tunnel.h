@@ -7,7 +7,7 @@
 
 #include "wire/pkt.h"
 
-#define ROCE_TUNNEL_DEPTH 4 /* maximum of nested tunnels */
+#define ROCE_TUNNEL_DEPTH 4 /* maximum number of nested tunnels */
 
 enum roce_tunnel {
     ROCE_TUNNEL_NONE,
@@ -17,20 +17,21 @@ enum roce_tunnel {
 };
 
 struct roce_tunnel_info {
-    const char *name; /* "VXLAN" */
+    const char *name; /* name of the tunnel, for example "VXLAN" */
     bool open;        /* the inner packet can be read */
 };
 
-/* Returns NULL for ROCE_TUNNEL_NONE and any other number. */
+/* Returns the properties of a tunnel, or NULL for ROCE_TUNNEL_NONE and any undefined number. */
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
 
 /*
- * Parses a frame as roce_pkt_parse_captured(), also a RoCE packet inside tunnels. The model is then
- * that of the inner frame: pkt->frame and its lengths, pkt->link its first header, pkt->tunnel the
- * outermost tunnel, and pkt->overlay the network of the innermost VXLAN or GENEVE header.
+ * Parses a frame as roce_pkt_parse_captured(), and also a RoCE packet inside tunnels. The model
+ * then describes the inner frame: pkt->frame and its lengths, pkt->link with its first header,
+ * pkt->tunnel with the outermost tunnel, and pkt->overlay with the network of the innermost VXLAN
+ * or GENEVE header.
  *
- * With ROCE_ERR_NOT_ROCE, pkt->tunnel is a tunnel that could not be opened, if there was one; its
- * contents are unknown.
+ * With ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel that could not be decapsulated, if there was
+ * one; its contents are unknown.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

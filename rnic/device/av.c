@@ -20,13 +20,13 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
     if (!rnic_gid_get(rnic, av->sgid_idx, &gid) || av->flow > 0xFFFFF ||
         (av->tagged && (av->vlan > 0xFFF || av->priority > 7)))
         return false;
-    /* RoCEv2: both GIDs must be of the same IP version. */
+    /* RoCEv2: both GIDs must use the same IP version. */
     return gid.type != RNIC_GID_ROCE_V2 || roce_gid_is_ip4(gid.gid) == roce_gid_is_ip4(av->dgid);
 }
 
 /*
- * Returns one source port for the lifetime of a connection, or for all datagrams to one QP. It
- * is derived from the flow label or, if that is 0, from both QPNs. The hash is Linux's
+ * Returns the UDP source port of a connection, or of all datagrams to one QP. The port never
+ * changes. It is derived from the flow label or, if that is 0, from both QPNs. The hash is Linux's
  * (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so both ends of a pair choose the same
  * port.
  */

@@ -75,17 +75,17 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
     struct rnic_cc *cc = qp->cc;
 
     if (pkt->op->kind == ROCE_KIND_ACK || pkt->op->kind == ROCE_KIND_ATOMIC_ACK)
-        return; /* R220 */
+        return; /* acknowledgements cause no CNP (R220) */
     rnic->counters.np_ecn_marked_roce_packets++;
     if (!ecn->np || !rnic_list_empty(&cc->owed))
         return;
     if (cc->any && now - cc->sent < ecn->min_time_between_cnps * UINT64_C(1000))
-        return; /* R219 */
+        return; /* the minimum time between CNPs has not passed (R219) */
     cc->pkey = pkt->bth.pkey;
     rnic_list_add(&rnic->cnps, &cc->owed);
 }
 
-/* Builds a CNP (R214): the envelope of the QP, with the DSCP of CNPs. */
+/* Builds a CNP (R214): the envelope of the QP, with the configured DSCP of CNPs. */
 bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now)
 {
     struct rnic_cc *cc;

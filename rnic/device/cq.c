@@ -43,7 +43,7 @@ int rnic_cq_del(struct rnic_cq *cq)
     if (!cq)
         return RNIC_OK;
     if (cq->users)
-        return RNIC_ERR_BUSY; /* C11-17, R205 */
+        return RNIC_ERR_BUSY; /* a QP or SRQ still uses the CQ (C11-17, R205) */
     rnic_cq_free(cq);
     return RNIC_OK;
 }
@@ -58,8 +58,8 @@ void rnic_cq_free(struct rnic_cq *cq)
     free(cq);
 }
 
-/* Raises the requested notification (R201, C11-32). A completion with an error counts as solicited.
- */
+/* Raises a notification if the user requested one (R201, C11-32). A completion with an error counts
+ * as solicited. */
 static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
 {
     if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && wc->status == RNIC_WC_SUCCESS)
@@ -69,7 +69,7 @@ static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
         rnic_list_add(&cq->rnic->notified, &cq->notified);
 }
 
-/* Returns index `i` modulo the ring size; `i` is less than twice the size. */
+/* Returns index `i` modulo the ring size; `i` must be less than twice the ring size. */
 static uint32_t wrap(const struct rnic_cq *cq, uint32_t i)
 {
     return i < cq->depth ? i : i - cq->depth;
@@ -149,8 +149,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
     if (!solicited_only)
         cq->armed = RNIC_CQ_NEXT;
     else if (cq->armed == RNIC_CQ_IDLE)
-        cq->armed = RNIC_CQ_SOLICITED; /* C11-31: an earlier request for any completion stays in
-                                        * force */
+        cq->armed = RNIC_CQ_SOLICITED; /* an earlier request for any completion stays in force
+                                        * (C11-31) */
 }
 
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic)
@@ -162,6 +162,6 @@ struct rnic_cq *rnic_cq_notified(struct rnic *rnic)
     cq = RNIC_LIST_OF(rnic->notified.next, struct rnic_cq, notified);
     rnic_list_del(&cq->notified);
     if (--cq->notifications)
-        rnic_list_add(&rnic->notified, &cq->notified); /* the CQ goes to the end of the list */
+        rnic_list_add(&rnic->notified, &cq->notified); /* moves the CQ to the end of the list */
     return cq;
 }

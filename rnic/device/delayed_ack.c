@@ -9,9 +9,9 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed)
     delayed->until = 0;
 }
 
-/* Returns true if an ACK is all that the QP has to send, and it may wait. The peer's ACK timer is
- * probably as long as the QP's own, so the ACK waits only if that timer is many times the longest
- * hold. */
+/* Returns true if an ACK is all that the QP has to send, and the ACK may be delayed. The peer's ACK
+ * timer is probably as long as the QP's own. The ACK is therefore delayed only if that timer is
+ * many times the longest delay. */
 static bool has_only_ack(struct rnic_qp *qp)
 {
     return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&

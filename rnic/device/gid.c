@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* GID table of the port (rnic.h). */
+/* GID table of the port, declared in rnic.h. */
 #include <string.h>
 #include "device/device.h"
 

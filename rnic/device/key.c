@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "transport/fault.h"
 
-/* Returns the grant of a valid key, or NULL. */
+/* Returns the grant of a valid key; NULL if the key is invalid. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
 {
     const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);
@@ -22,14 +22,14 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     if (!grant || grant->access == 0)
         return RNIC_MEM_KEY;
     if ((grant->pd != pd && grant->pd) || (grant->qp && grant->qp != qp))
-        return RNIC_MEM_PD; /* C10-56, R206; R210 */
+        return RNIC_MEM_PD; /* the key belongs to another PD or QP (C10-56, R206; R210) */
     if ((grant->access & access) != access && !RNIC_FAULT(ACCESS_RIGHTS))
-        return RNIC_MEM_ACCESS; /* C10-57, R207 */
+        return RNIC_MEM_ACCESS; /* the key does not grant the right (C10-57, R207) */
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the process still has these bytes. For more than two pages it does not ask: that
- * is a READ request's range, and each of its responses checks again. */
+/* Returns true if the memory is still mapped in the process. A range above two pages is not checked
+ * here: it belongs to a READ request, and each of its responses is checked. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -49,7 +49,7 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
         return mem;
     if (RNIC_FAULT(ACCESS_RANGE) && len <= grant->len)
         va = grant->iova; /* injected fault: accesses other bytes of this process */
-    /* Subtractions, so that no sum can exceed 2^64 (R084). */
+    /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
     *out = grant->addr + (va - grant->iova);
@@ -97,8 +97,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* Terminates: regions and windows at their limits occupy at most two thirds of the prefixes,
- * windows alone one 16th. */
+/* The loop terminates: regions and windows at their limits occupy at most two thirds of the
+ * prefixes, windows alone one 16th. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

@@ -4,9 +4,9 @@
 #include "device/device.h"
 
 /*
- * The limits of counts are far above any use, and far below the size of the number spaces, so
- * that a few random draws find a free QPN or key. The limits of sizes are those of the transport
- * (work.h, send.h). Each row: member, limit.
+ * Limits of a device, one row each: member, limit. Limits of counts are far above any use, but far
+ * below the size of the number spaces, so a few random draws find a free QPN or key. Limits of
+ * sizes are those of the transport (work.h, send.h).
  */
 #define LIMITS(X)                                                                                  \
     X(max_mr_size, UINT64_MAX)                                                                     \

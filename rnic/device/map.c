@@ -4,7 +4,7 @@
 #include <assert.h>
 #include "device/pages.h"
 
-#define FIRST_BITS 4 /* so that the map of a small device stays in one or two cache lines */
+#define FIRST_BITS 4 /* a map of a small device fits one or two cache lines */
 
 static size_t slots_len(const struct rnic_map *map)
 {
@@ -66,7 +66,7 @@ void rnic_map_del(struct rnic_map *map, uint32_t key)
     while (map->slot[hole].key != key || !map->slot[hole].value)
         hole = (hole + 1) & mask;
     map->cnt--;
-    /* Moves each later member of the run into the hole if its own slot permits, so that no lookup
+    /* Moves each later member of the run into the hole if its home slot permits, so that no lookup
      * stops too early. */
     for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         uint32_t home = rnic_map_home(map, map->slot[i].key);

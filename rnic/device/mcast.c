@@ -6,7 +6,8 @@
 #include "device/device.h"
 #include "wire/gid.h"
 
-/* RFC 1112 6.4: the low 23 bits of the IPv4 group; RFC 2464 7: the low 32 of the IPv6 one. */
+/* The MAC address contains the low 23 bits of an IPv4 group (RFC 1112 6.4), or the low 32 bits of
+ * an IPv6 group (RFC 2464 7). */
 void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     const uint8_t ip4[6] = {0x01, 0x00, 0x5E, gid[13] & 0x7F, gid[14], gid[15]};
@@ -15,7 +16,8 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
     memcpy(mac, roce_gid_is_ip4(gid) ? ip4 : ip6, 6);
 }
 
-/* FNV-1a. Collisions are harmless: only local programs choose groups. */
+/* Returns the FNV-1a hash of a GID. Collisions are harmless, because only local programs choose
+ * groups. */
 static uint32_t key_of(const uint8_t gid[16])
 {
     uint32_t key = UINT32_C(2166136261);
@@ -67,8 +69,8 @@ static void group_free(struct rnic *rnic, struct rnic_mcast_group *group)
     if (before == group) {
         rnic_map_del(&rnic->groups, group->key);
         if (group->next)
-            rnic_map_add(&rnic->groups, group->key, group->next); /* there is room: an entry was
-                                                                   * just removed */
+            rnic_map_add(&rnic->groups, group->key, group->next); /* cannot fail: an entry was just
+                                                                   * removed */
     } else {
         while (before->next != group)
             before = before->next;
@@ -110,7 +112,7 @@ int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16])
         return RNIC_ERR_INVALID;
     group = rnic_mcast_find(rnic, gid);
     if (group && member_of(group, qp))
-        return RNIC_OK; /* man ibv_attach_mcast: a QP attached twice still gets one copy */
+        return RNIC_OK; /* a QP attached twice still receives one copy (ibv_attach_mcast(3)) */
     if (group && group->member_cnt >= rnic->limits.max_mcast_qp_attach)
         return RNIC_ERR_NOMEM;
     member = calloc(1, sizeof(*member));

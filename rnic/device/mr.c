@@ -10,14 +10,16 @@ static bool access_valid(unsigned access)
 
     if (access & ~RNIC_ACCESS_FLAGS)
         return false;
-    return !(access & needs_local) || (access & RNIC_ACCESS_LOCAL_WRITE); /* R207 */
+    /* remote write and atomic require local write (R207) */
+    return !(access & needs_local) || (access & RNIC_ACCESS_LOCAL_WRITE);
 }
 
-/* Builds the grant of a region. Returns false if the attributes are invalid. */
+/* Builds the grant of a region from its attributes. Returns false if they are invalid. */
 static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
                      struct rnic_grant *out)
 {
-    uint64_t iova = attr->access & RNIC_ACCESS_ZERO_BASED ? 0 : attr->iova; /* R209 */
+    /* a zero-based region starts at iova 0 (R209) */
+    uint64_t iova = attr->access & RNIC_ACCESS_ZERO_BASED ? 0 : attr->iova;
 
     if (!access_valid(attr->access) || attr->len > rnic->limits.max_mr_size ||
         attr->len > UINT64_MAX - iova || (!attr->addr && attr->len))
@@ -30,7 +32,7 @@ static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
     return true;
 }
 
-/* Registers memory without touching it: it is the process's own memory and needs no pinning. */
+/* Registers memory of the process. The memory is not accessed and needs no pinning. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out)
 {
     struct rnic *rnic = pd->rnic;
@@ -64,7 +66,7 @@ int rnic_mr_dereg(struct rnic_mr *mr)
     if (!mr)
         return RNIC_OK;
     if (mr->windows)
-        return RNIC_ERR_BUSY; /* R213 */
+        return RNIC_ERR_BUSY; /* windows are bound to the region (R213) */
     rnic_map_del(&mr->pd->rnic->keys, mr->key);
     rnic_list_del(&mr->link);
     mr->pd->users--;
@@ -93,13 +95,14 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
     if (flags & RNIC_MR_REREG_ACCESS) {
         if (!(flags & RNIC_MR_REREG_TRANSLATION) &&
             ((attr->access ^ mr->access) & RNIC_ACCESS_ZERO_BASED))
-            return RNIC_ERR_INVALID; /* the address of the first byte would be undefined */
+            return RNIC_ERR_INVALID; /* without TRANSLATION the iova of the first byte would be
+                                      * undefined */
         whole.access = attr->access;
     }
     if (!grant_of(new_pd->rnic, &whole, &grant))
         return RNIC_ERR_INVALID;
     if (mr->windows)
-        return RNIC_ERR_BUSY; /* R213 */
+        return RNIC_ERR_BUSY; /* windows are bound to the region (R213) */
     mr->grant = grant;
     mr->access = whole.access;
     mr->pd->users--;

@@ -30,7 +30,7 @@ int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out
     return RNIC_OK;
 }
 
-/* Unbinds the window. */
+/* Unbinds the window from its region and QP. */
 static void unbind(struct rnic_mw *mw)
 {
     if (mw->mr)
@@ -72,8 +72,8 @@ static uint32_t with_tag(uint32_t key, uint32_t tag)
     return (key & ~RNIC_KEY_TAG) | (tag & RNIC_KEY_TAG);
 }
 
-/* Uses the 256 keys of the prefix of a type 1 window in turn, so that a key is not reused for a
- * long time. */
+/* Prepares a bind. A type 1 window uses the 256 keys of its prefix in turn, so that a key is not
+ * reused for a long time. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
 {
     const struct rnic_mw *mw = wr->mw;
@@ -82,7 +82,7 @@ bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
         (wr->access & ~(RNIC_ACCESS_REMOTE | RNIC_ACCESS_ZERO_BASED)))
         return false;
     if (mw->type == RNIC_MW_TYPE_2 && with_tag(wr->rkey, mw->key) != mw->key)
-        return false; /* R212 */
+        return false; /* the new key has another prefix (R212) */
     *bind = *wr;
     if (mw->type == RNIC_MW_TYPE_1)
         bind->rkey = with_tag(mw->rkey, mw->rkey + 1);
@@ -96,8 +96,8 @@ void rnic_mw_posted(const struct rnic_mw_bind *bind)
         bind->mw->rkey = bind->rkey;
 }
 
-/* Checks a bind (C10-72 to C10-75, R211). Like Linux rxe and rdma-core's mlx5, it rejects a window
- * on a zero-based region; the specification does not mention this case. */
+/* Checks whether a bind is allowed (C10-72 to C10-75, R211). Like Linux rxe and rdma-core's mlx5,
+ * rejects a window on a zero-based region; the specification does not mention this case. */
 static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
                          const struct rnic_mr *mr, const struct rnic_mw_bind *bind)
 {
@@ -105,9 +105,9 @@ static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
     unsigned flushes = RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT;
 
     if (mw->pd != qp->pd)
-        return false; /* C10-72 */
+        return false; /* the window and QP belong to different PDs (C10-72) */
     if (mw->type == RNIC_MW_TYPE_1 && (bind->access & RNIC_ACCESS_ZERO_BASED))
-        return false; /* o10-36.2.2 */
+        return false; /* a type 1 window cannot be zero-based (o10-36.2.2) */
     if (mw->type == RNIC_MW_TYPE_2 && (mw->mr || bind->len == 0))
         return false; /* o10-37.2.30, o10-37.2.40 */
     if (bind->len == 0)

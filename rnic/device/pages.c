@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _DEFAULT_SOURCE /* for madvise() */
+#define _DEFAULT_SOURCE /* needed for madvise() */
 #include "device/pages.h"
 
 #include <stdint.h>
@@ -14,7 +14,7 @@ static size_t whole(size_t len, size_t unit)
     return (len + unit - 1) / unit * unit;
 }
 
-/* Maps `len` bytes of whole huge pages, aligned to a huge page. */
+/* Maps `len` bytes, a multiple of the huge page size, aligned to a huge page. */
 static void *map_pages(size_t len)
 {
     uint8_t *p = mmap(NULL, len + RNIC_HUGE_PAGE, PROT_READ | PROT_WRITE,
@@ -27,7 +27,7 @@ static void *map_pages(size_t len)
     if (skip)
         munmap(p, skip);
     munmap(p + skip + len, RNIC_HUGE_PAGE - skip);
-    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* optional: failure is harmless */
+    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* optional: a failure only costs speed */
     return p + skip;
 }
 

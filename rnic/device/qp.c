@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include "device/device.h"
 
-#define QPN_FIRST 2u        /* 0 and 1 are the management QPs */
-#define QPN_LAST  0xFFFFFEu /* higher numbers are multicast (R048) */
+#define QPN_FIRST 2u        /* QPNs 0 and 1 are the management QPs */
+#define QPN_LAST  0xFFFFFEu /* higher QPNs are multicast (R048) */
 
 bool rnic_qpn_range_valid(const struct rnic_attr *attr)
 {
@@ -15,8 +15,8 @@ bool rnic_qpn_range_valid(const struct rnic_attr *attr)
            attr->qpn_last <= QPN_LAST;
 }
 
-/* Returns a free QPN of the device's range, or 0. It is random, so that no peer can guess it. If
- * nearly all are in use, returns the next free one after a random one. */
+/* Returns a free QPN in the device's range, or 0 if there is none. The QPN is random, so that no
+ * peer can guess it. If nearly all are in use, returns the next free QPN after a random one. */
 static uint32_t choose_qpn(struct rnic *rnic)
 {
     uint32_t first = rnic->attr.qpn_last ? rnic->attr.qpn_first : QPN_FIRST;
@@ -75,7 +75,7 @@ static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init
            (!service->sends || send_init_valid(pd, init));
 }
 
-/* Returns the attributes with defaults for members that do not apply. */
+/* Returns the creation attributes, with defaults for members that do not apply to the QP type. */
 static struct rnic_qp_init init_of(const struct rnic_qp_init *given)
 {
     const struct rnic_service *service = rnic_service_of(given->type);
@@ -116,8 +116,8 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
-/* A QP and its queues share a block, so that few address translations cover them. Queues larger
- * than this limit are allocated separately. */
+/* Maximum length of a block that contains a QP and its queues. One block needs few address
+ * translations. Larger queues are allocated separately. */
 #define BLOCK_MOST ((size_t)64 << 10)
 #define LINE       ((size_t)64)
 
@@ -145,7 +145,7 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the queues, which are still empty, into the block. */
+/* Moves the queues, which must be empty, into the block of the QP. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));
@@ -169,7 +169,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
         return RNIC_ERR_INVALID;
     init = init_of(given);
     if (init.type == RNIC_QPT_GSI)
-        qpn = ROCE_QP_GSI; /* one per device (R171) */
+        qpn = ROCE_QP_GSI; /* the GSI QP, one per device (R171) */
     if (qpn && rnic_map_get(&rnic->qpns, qpn))
         return RNIC_ERR_EXISTS;
     qp = rnic->qpns.cnt < rnic->limits.max_qp ? rnic_slab_get(&rnic->slab, block_len_of(&init))
@@ -230,9 +230,9 @@ int rnic_qp_del(struct rnic_qp *qp)
     if (!qp)
         return RNIC_OK;
     if (qp->mcast_cnt)
-        return RNIC_ERR_BUSY; /* o10-2.2.3, R177 */
+        return RNIC_ERR_BUSY; /* the QP is in a multicast group (o10-2.2.3, R177) */
     if (rnic_mw_hold(qp))
-        return RNIC_ERR_BUSY; /* R213 */
+        return RNIC_ERR_BUSY; /* 2A windows are bound to the QP (R213) */
     rnic = qp->pd->rnic;
     rnic_event_purge(&rnic->events, qp, NULL);
     rnic_map_del(&rnic->qpns, qp->qpn);
@@ -241,7 +241,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
-    count_users(qp, UINT32_MAX); /* subtracts one */
+    count_users(qp, UINT32_MAX); /* UINT32_MAX subtracts one */
     len = block_len(&qp->req.sq, &qp->resp.rq);
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The table of ibv_modify_qp. Sources: IBTA vol. 1 10.3.1 (C10-20), 11.2.5.3; man
- * ibv_modify_qp(3) for the requirements of RESET to RTS; drivers/infiniband/core/verbs.c of
- * Linux (qp_state_table) for the rest. Path migration is omitted, because RoCE does not have it
- * (R197). The change of queue sizes is omitted, because this device does not support it.
+ * Table of state transitions and attributes for ibv_modify_qp(). Sources: IBTA vol. 1 10.3.1
+ * (C10-20), 11.2.5.3; ibv_modify_qp(3) for the attributes required from RESET to RTS;
+ * drivers/infiniband/core/verbs.c of Linux (qp_state_table) for the rest. Path migration is
+ * omitted, because RoCE does not have it (R197). The change of queue sizes is omitted, because this
+ * device does not support it.
  */
 #include "device/qp_attr.h"
 
 #include "device/device.h"
 
-/* Columns of the table. */
+/* Columns of the attribute table. */
 enum service { RC, UC, UD, GSI, XS, XR, SERVICES };
 
 static enum service service_of(enum rnic_qp_type type)

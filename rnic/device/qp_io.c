@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* QP: work requests, packets, and the callbacks of the transport. */
+/* QP data path: work requests, packets, and the callbacks of the transport. */
 #include "device/device.h"
 
 /* Returns the SRQ that the last receive WQE came from, or NULL. */
@@ -8,7 +8,7 @@ static struct rnic_srq *srq_of(struct rnic_qp *qp)
     return qp->resp.recv_queue != &qp->resp.rq ? rnic_srq_of(qp->resp.recv_queue) : NULL;
 }
 
-/* Adds the QP to the list of QPs with packets to send, if it has any. */
+/* Adds the QP to the list of ready QPs if it has packets to send. */
 static void queue_if_ready(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
@@ -30,13 +30,15 @@ static void settle_requester(struct rnic_qp *qp)
     struct rnic *rnic = qp->pd->rnic;
 
     if (qp->cq_lost && qp->state != RNIC_QPS_ERR) {
-        rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* R200 */
+        rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* a completion was lost
+                                                                       * (R200) */
         rnic_responder_stop(&qp->resp);
         rnic_qp_enter_err(qp);
     }
     if (qp->state == RNIC_QPS_SQD && !qp->drained && rnic_requester_drained(&qp->req)) {
         qp->drained = true;
-        rnic_event_put(&rnic->events, RNIC_EVENT_SQ_DRAINED, qp, NULL); /* R191 */
+        rnic_event_put(&rnic->events, RNIC_EVENT_SQ_DRAINED, qp, NULL); /* the send queue is drained
+                                                                         * (R191) */
     }
     rnic_timer_set(&rnic->timers, &qp->timer, qp->req.retry.wait, qp->req.retry.wait_code,
                    qp->req.retry.deadline);
@@ -53,7 +55,7 @@ void rnic_qp_settle(struct rnic_qp *qp)
 }
 
 /* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, the only effect is that it may have a response to send. It does not access the requester's
+ * SRQ, it may only have gained a response to send. The function does not access the requester's
  * cache lines, which are in no cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
@@ -70,18 +72,18 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
     if (qp->srq || !qp->service->receive_queue)
         return RNIC_ERR_INVALID;
     if (qp->state == RNIC_QPS_RESET)
-        return RNIC_ERR_STATE; /* C10-97.2.1, R188 */
+        return RNIC_ERR_STATE; /* no receives in RESET (C10-97.2.1, R188) */
     posted = rnic_rq_post(&qp->resp.rq, wr);
     if (posted != RNIC_RQ_POSTED)
         return posted == RNIC_RQ_FULL ? RNIC_ERR_FULL : RNIC_ERR_INVALID;
     if (qp->state == RNIC_QPS_ERR)
-        rnic_responder_flush(&qp->resp); /* R189 */
+        rnic_responder_flush(&qp->resp); /* completes the receive WQE at once in ERR (R189) */
     else
         rnic_responder_posted(&qp->resp);
     return RNIC_OK;
 }
 
-/* Gets the destination of a datagram. Returns false if it has none. */
+/* Fills *dest with the destination of a datagram. Returns false if the request has none. */
 static bool find_dest(const struct rnic_qp *qp, const struct rnic_send_wr *wr,
                       struct rnic_dest *dest)
 {
@@ -97,13 +99,13 @@ static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_sen
     return rnic_ud_post(&qp->req, wr, &dest);
 }
 
-/* Checks the properties of a request that a send queue does not know. Returns 0 or an error. */
+/* Checks the properties of a request that the send queue cannot check. Returns 0 or an error. */
 static int refused(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     if (!qp->service->sends)
         return RNIC_ERR_INVALID;
     if (qp->state < RNIC_QPS_RTS)
-        return RNIC_ERR_STATE; /* R188 */
+        return RNIC_ERR_STATE; /* no sends before RTS (R188) */
     if (wr->opcode == RNIC_WR_READ && wr->sge_cnt > qp->pd->rnic->limits.max_sge_rd)
         return RNIC_ERR_INVALID;
     return RNIC_OK;
@@ -128,7 +130,7 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* copy with the members that the transport needs */
+    struct rnic_send_wr bind; /* copy of the request with the members that the transport needs */
     int error;
 
     rnic_qp_prefetch_requester(qp);
@@ -147,7 +149,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     if (wr->opcode == RNIC_WR_BIND_MW)
         rnic_mw_posted(&wr->mw);
     if (qp->state == RNIC_QPS_SQE || qp->state == RNIC_QPS_ERR)
-        rnic_requester_flush(&qp->req); /* R189 */
+        rnic_requester_flush(&qp->req); /* completes the send WQE at once in ERR (R189) */
     settle_requester(qp);
     return RNIC_OK;
 }
@@ -157,7 +159,8 @@ int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done
     for (*done = 0; *done < cnt; ++*done) {
         int error;
 
-        /* As in rnic_input_burst(): prefetches the QPs of a group of posts, then their queues. */
+        /* Prefetches the QPs of a group of posts, then their queues, as rnic_input_burst() does for
+         * packets. */
         if (*done % RNIC_BURST == 0) {
             size_t end = *done + RNIC_BURST < cnt ? *done + RNIC_BURST : cnt;
 
@@ -183,7 +186,9 @@ bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
     case RNIC_QPS_RTR: return !roce_opcode_is_response(op);
     case RNIC_QPS_RTS:
     case RNIC_QPS_SQD: return true;
-    case RNIC_QPS_SQE: return !roce_opcode_is_response(op); /* R192 */
+    case RNIC_QPS_SQE:
+        return !roce_opcode_is_response(op); /* in SQE the receive queue continues
+                                              * (R192) */
     default: return false;
     }
 }
@@ -192,7 +197,7 @@ static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     unsigned index = rnic_pkey_index(qp->pd->rnic, pkt->bth.pkey);
 
-    /* The QP may have a P_Key that the port does not have: rnic_qp_attr.pkey is a value. */
+    /* The QP's P_Key may be missing in the port's table, because rnic_qp_attr.pkey is a value. */
     rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);
     rnic_qp_settle(qp);
 }
@@ -201,7 +206,7 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* from now on, no request was sent before the ACK that is due */
+    if (qp->ack_delayed) /* clears the flag that a request was sent before the pending ACK */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
@@ -219,7 +224,7 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
         return;
     }
     if (qp->state == RNIC_QPS_RTR && !qp->comm_est) {
-        qp->comm_est = true; /* R055 */
+        qp->comm_est = true; /* first packet after RTR: communication established (R055) */
         rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
     }
     if (!roce_opcode_is_response(pkt->op)) {
@@ -230,8 +235,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     settle_requester(qp);
 }
 
-/* If the request has not been sent because it waits for its turn, restarts the timer: the responder
- * is not silent. */
+/* Handles the expiry of the QP's timer. If the request has not been sent because other packets
+ * precede it, restarts the timer: the responder is not silent. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
     rnic_time at;
@@ -243,8 +248,8 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
     rnic_qp_settle(qp);
 }
 
-/* Requests and responses alternate, so that a long READ or a long WRITE does not starve the other
- * direction. */
+/* Builds the next packet. Requests and responses alternate, so that a long READ or WRITE does not
+ * starve the other direction. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
     qp->turn = !qp->turn;
@@ -269,10 +274,10 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->encap = qp->encap;
     pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
-    /* Acknowledgements are sent first and are not delayed. The newest one covers the earlier ones.
-     * A program expects to learn that its message arrived before it receives the response. One
-     * WRITE of one packet may precede them: it completes nothing at the peer, and a peer that polls
-     * its memory gets the data one packet earlier. */
+    /* Acknowledgements are sent first and are not paced. The newest one covers the earlier ones. A
+     * program expects to learn that its message arrived before it receives the answer. One single-
+     * packet WRITE may precede them. It causes no completion at the peer, and a peer that polls its
+     * memory gets the data one packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {
@@ -294,13 +299,13 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 /* ---- callbacks of the transport: transport/transport_ops.h ------------------------------------
  */
 
-/* Returns the PD in which the keys of requests are looked up. For an XRC target, it is the PD of
- * the SRQ that the current request names (Annex A14), or NULL if that SRQ was destroyed. */
+/* Returns the PD in which the keys of requests are looked up. For an XRC target it is the PD of the
+ * SRQ that the current request names (Annex A14), or NULL if that SRQ was destroyed. */
 static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
 {
     const struct rnic_srq *srq;
 
-    if (qp->type != RNIC_QPT_XRC_RECV) /* qp->type is in a cached line; qp->xrcd is not */
+    if (qp->type != RNIC_QPT_XRC_RECV) /* qp->type is in a cached line, but qp->xrcd is not */
         return qp->pd;
     srq = rnic_srq_find(qp->xrcd, qp->resp.srqn);
     return srq ? srq->pd : NULL;
@@ -391,8 +396,8 @@ static void raise_event(void *ctx, enum rnic_event_type type)
     rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
 }
 
-/* Handles the failure of a QP. A failed responder still sends its NAK. If the requester failed,
- * nothing more is sent, and for some services the receive queue continues (R192). */
+/* Moves a failed QP to the error state. A failed responder still sends its NAK. If the requester
+ * failed, nothing more is sent, and for some services the receive queue continues (R192). */
 static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;

@@ -4,7 +4,7 @@
 #include "device/device.h"
 
 #define PKEY_BASE 0x7FFFu /* bits of a P_Key that identify the partition */
-#define PKEY_FULL 0x8000u /* full member */
+#define PKEY_FULL 0x8000u /* P_Key bit of a full member */
 
 static bool pkey_fits(uint16_t mine, uint16_t theirs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* QP: states and attributes. */
+/* QP states and attributes: executes a modify-QP call. */
 #include <string.h>
 #include "device/av.h"
 #include "device/device.h"
@@ -57,20 +57,21 @@ static void set_av(struct rnic_qp *qp, const struct rnic_av *av)
     if (qp->av.udp_sport == 0)
         qp->av.udp_sport = rnic_av_sport(qp->av.flow, qp->qpn, qp->resp.attr.dest_qpn);
     if (rnic_ecn_on(&qp->pd->rnic->attr.ecn) && (qp->av.tclass & 3) == 0)
-        qp->av.tclass |= 2; /* switches mark only ECN-capable packets (R005) */
+        qp->av.tclass |= 2; /* ECT(0): switches mark only ECN-capable packets (R005) */
     qp->encap = rnic_gid_encap(gid);
     memcpy(qp->sgid, gid->gid, sizeof(qp->sgid));
     rnic_av_envelope(qp->pd->rnic, &qp->av, &qp->env);
 }
 
-/* Sets the Q_Key. QP 1 always has its well-known one (R171). */
+/* Sets the Q_Key. QP 1 always has its well-known Q_Key (R171). */
 static void set_qkey(struct rnic_qp *qp, uint32_t qkey)
 {
     qp->qkey = qp->type == RNIC_QPT_GSI ? ROCE_QKEY_GSI : qkey;
     qp->resp.attr.qkey = qp->req.attr.qkey = qp->qkey;
 }
 
-/* Stores valid attributes. The transitions to RTR and RTS start the two halves of the transport. */
+/* Stores valid attributes. The transition to RTR starts the responder, the transition to RTS the
+ * requester. */
 static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
     struct rnic_responder_attr *resp = &qp->resp.attr;
@@ -108,7 +109,7 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
         req->rnr_retry = attr->rnr_retry;
     if (mask & (RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY))
         rnic_retry_change(&qp->req.retry, req->timeout, req->retry_cnt, req->rnr_retry);
-    if (mask & RNIC_QP_AV) /* after dest_qpn, because the source port depends on it */
+    if (mask & RNIC_QP_AV) /* follows dest_qpn, because the source port depends on it */
         set_av(qp, &attr->av);
 }
 
@@ -121,7 +122,8 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     qp->state = RNIC_QPS_ERR;
     rnic_requester_flush(&qp->req);
     rnic_responder_flush(&qp->resp);
-    if (entered && qp->srq) /* o11-5.2.5, R195: the QP holds no WQE of the SRQ and takes no more */
+    if (entered && qp->srq) /* the QP has no WQE of the SRQ and takes no more of them (o11-5.2.5,
+                             * R195) */
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 
@@ -148,7 +150,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
     req.svc = resp.svc = qp->service->svc;
     resp.credits = qp->credits;
     if (!qp->service->connected)
-        resp.path_mtu = req.path_mtu = qp->pd->rnic->attr.mtu; /* R168 */
+        resp.path_mtu = req.path_mtu = qp->pd->rnic->attr.mtu; /* a datagram is limited by the
+                                                                * port's MTU (R168) */
     switch (state) {
     case RNIC_QPS_RESET: enter_reset(qp); break;
     case RNIC_QPS_INIT: break;
@@ -160,7 +163,7 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         if (qp->state == RNIC_QPS_RTR)
             rnic_requester_start(&qp->req, &req);
         else if (qp->state == RNIC_QPS_SQE)
-            rnic_requester_resume(&qp->req); /* R192 */
+            rnic_requester_resume(&qp->req); /* SQE to RTS (R192) */
         break;
     case RNIC_QPS_SQD:
         if (qp->state != RNIC_QPS_SQD)
@@ -174,7 +177,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
     }
     qp->state = state;
     if (state == RNIC_QPS_RTS || state == RNIC_QPS_SQD)
-        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* the QP may end in ERR */
+        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* a local operation may fail and
+                                                                * move the QP to ERR */
 }
 
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
@@ -191,8 +195,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     mask &= ~(unsigned)RNIC_QP_STATE;
     if ((mask & takes.required) != takes.required || (mask & ~(takes.required | takes.optional)) ||
         !values_valid(qp, attr, mask))
-        return RNIC_ERR_INVALID; /* R187 */
-    /* Responder resources cannot change while responses are due. */
+        return RNIC_ERR_INVALID; /* an attribute is missing or not allowed (R187) */
+    /* Responder resources cannot change while responses are pending. */
     if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.responses.cnt)
         return RNIC_ERR_BUSY;
     set_values(qp, attr, mask);
@@ -201,8 +205,7 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     return RNIC_OK;
 }
 
-/* Modifies a QP with all attributes that the transition accepts, except those that are optional
- * later. */
+/* Modifies a QP with all attributes that the transition accepts, except the optional ones. */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
 {
     struct rnic_qp_attr whole = *attr;

@@ -7,9 +7,10 @@
 #include <string.h>
 #include "device/pages.h"
 
-#define LINE       64u
-#define CHUNK_MOST (4 * RNIC_HUGE_PAGE) /* largest chunk: a 50th of the memory of 100,000 QPs */
-#define FIRST_CNT  4u                   /* number of blocks in the first chunk */
+#define LINE 64u
+/* maximum chunk size: a 50th of the memory of 100,000 QPs */
+#define CHUNK_MOST (4 * RNIC_HUGE_PAGE)
+#define FIRST_CNT  4u /* number of blocks in the first chunk */
 
 struct free_block {
     struct free_block *next;
@@ -28,7 +29,7 @@ struct rnic_slab_class {
     struct chunk *chunks;
     uint8_t *fresh; /* unused part of the newest chunk */
     size_t fresh_len;
-    size_t chunk_len; /* length of the newest chunk */
+    size_t chunk_len; /* length of the newest chunk, bytes */
 };
 
 void rnic_slab_free(struct rnic_slab *slab)
@@ -53,7 +54,7 @@ static size_t whole_lines(size_t size)
     return (size + LINE - 1) / LINE * LINE;
 }
 
-/* Finds or creates the class of this size. Returns NULL if out of memory. */
+/* Finds or creates the class of blocks of `size` bytes. Returns NULL if out of memory. */
 static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
 {
     struct rnic_slab_class *cls = slab->first;
@@ -108,7 +109,8 @@ static int add_chunk(struct rnic_slab_class *cls)
 #endif
 #endif
 #ifndef OWN_BLOCKS
-#define OWN_BLOCKS 0 /* 1: blocks from malloc(), so that a sanitizer can check their bounds */
+/* 1: blocks from malloc(), so that a sanitizer can check their bounds; 0: blocks from chunks */
+#define OWN_BLOCKS 0
 #endif
 
 void *rnic_slab_get(struct rnic_slab *slab, size_t size)
@@ -149,7 +151,7 @@ void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size)
     if (!block)
         return;
     cls = find_class(slab, whole_lines(size));
-    assert(cls); /* the block was allocated from this class */
+    assert(cls); /* the block was allocated from this class, so it exists */
     free_block->next = cls->free;
     cls->free = free_block;
 }

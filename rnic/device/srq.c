@@ -68,7 +68,8 @@ int rnic_srq_del(struct rnic_srq *srq)
         return RNIC_OK;
     if (srq->users)
         return RNIC_ERR_BUSY;
-    /* Target QPs hold no reference, and may be in the middle of a message. */
+    /* An XRC target QP does not count as a user of the SRQ, but may have an incomplete message for
+     * it. */
     qps = &srq->pd->rnic->qps;
     for (struct rnic_list *at = qps->next; srq->xrcd && at != qps; at = at->next)
         rnic_responder_srq_gone(&RNIC_LIST_OF(at, struct rnic_qp, link)->resp, &srq->rq);
@@ -92,7 +93,7 @@ void rnic_srq_free(struct rnic_srq *srq)
     free(srq);
 }
 
-/* Resizes the queue; WQEs of messages in progress are kept. */
+/* Resizes the queue and keeps the WQEs of incomplete messages. */
 static int resize(struct rnic_srq *srq, uint32_t max_wr)
 {
     struct rnic_list *qps = &srq->pd->rnic->qps;

@@ -30,7 +30,8 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer)
         timers->used &= ~(UINT64_C(1) << timer->cls);
 }
 
-/* Appends a timer to its list; its time is never before that of the last one. */
+/* Appends a timer to its list. The timer's time is never before that of the last one in the list.
+ */
 static void enqueue(struct rnic_timers *timers, struct rnic_timer *timer)
 {
     struct rnic_list *head = &timers->head[timer->cls];
@@ -47,10 +48,10 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
 {
     uint8_t cls = (uint8_t)(wait == RNIC_RETRY_RNR ? 32 + code : code);
 
-    assert(cls < RNIC_TIMER_CLASSES); /* codes have 5 bits */
+    assert(cls < RNIC_TIMER_CLASSES); /* a timer code has 5 bits */
     if (deadline == RNIC_NEVER || (!rnic_list_empty(&timer->link) && timer->cls == cls)) {
         if (timer->deadline !=
-            deadline) /* most QPs only receive, and their cache line stays clean */
+            deadline) /* avoids a write: most QPs only receive, and their cache line stays clean */
             timer->deadline = deadline;
         return;
     }
@@ -60,8 +61,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
     enqueue(timers, timer);
 }
 
-/* Moves timers that were set again or cleared. Returns the first timer that is set for its time in
- * the list, or NULL. */
+/* Moves timers that were set again or cleared away from the front of the list. Returns the first
+ * timer that is still set for its time in the list, or NULL. */
 static struct rnic_timer *front(struct rnic_timers *timers, unsigned cls)
 {
     struct rnic_list *head = &timers->head[cls];

@@ -35,7 +35,7 @@ int rnic_compat_MINUS(void)
 #include "verbs/compat.def"
 #undef COMPAT
 
-/* Registration of providers before 2007. */
+/* Registration functions of provider libraries before 2007. */
 SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 
 /* ---- what providers import ------------------------------------------------------------------- */
@@ -43,14 +43,15 @@ SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 RNIC_EXPORT int rnic_private_none(void);
 RNIC_EXPORT void rnic_private_ignore(void);
 
-/* Stands for provider functions that would need hardware. */
+/* Replaces provider functions that would need hardware. Always returns 0. */
 int rnic_private_none(void)
 {
     errno = EOPNOTSUPP;
     return EOPNOTSUPP;
 }
 
-/* Called by constructors of providers; they get no device. */
+/* Replaces registration functions that constructors of providers call; no provider gets a device.
+ */
 void rnic_private_ignore(void)
 {
 }
@@ -65,6 +66,6 @@ SYMVER(rnic_private_ignore, verbs_register_driver_59, "@@", "IBVERBS_PRIVATE_59"
 SYMVER(rnic_private_ignore, verbs_register_driver_64, "@@", "IBVERBS_PRIVATE_64");
 SYMVER(rnic_private_ignore, verbs_register_driver_65, "@@", "IBVERBS_PRIVATE_65");
 
-/* A variable: providers set it if their device may be removed. */
+/* Exported variable: providers set it if their device may be removed. */
 bool rnic_allow_disassociate_destroy;
 SYMVER_PRIVATE(rnic_allow_disassociate_destroy, verbs_allow_disassociate_destroy);

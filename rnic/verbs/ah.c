@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Address handles: converts a program's address (GIDs) to MAC address, hop limit and UDP source
- * port. Also multicast groups. */
+ * port. Also attaches QPs to multicast groups. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 #include <string.h>
 #include "wire/gid.h"
 
-/* Time to wait for a neighbor, as in Linux (rdma_resolve_ip in ib_addr's
- * roce_resolve_route_from_path: 1 s). */
+/* Maximum wait for a neighbour, 1 s as in Linux (rdma_resolve_ip in ib_addr's
+ * roce_resolve_route_from_path). */
 #define RESOLVE_NS UINT64_C(1000000000)
 
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av)
 {
     struct rnic_path path;
     if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
-        return EINVAL; /* each RoCEv2 packet has a network header (A17.4) */
+        return EINVAL; /* an address needs a GRH: each RoCEv2 packet has a network header (A17.4) */
     int result = 0;
     if (roce_gid_is_multicast(
             ah->grh.dgid.raw)) /* the MAC address of a group follows from its GID */
@@ -31,7 +31,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
         .tclass = ah->grh.traffic_class,
         .hop_limit = ah->grh.hop_limit > path.hop_limit ? ah->grh.hop_limit : path.hop_limit,
         .flow = ah->grh.flow_label & 0xFFFFF,
-        /* With a flow label the program selects the path through the network. */
+        /* A program selects the path through the network by a flow label. */
         .udp_sport = ah->grh.flow_label ? ibv_flow_label_to_udp_sport(ah->grh.flow_label) : 0,
     };
     memcpy(av->dmac, path.dmac, sizeof av->dmac);
@@ -91,7 +91,8 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
 
 /* ---- the way back ---------------------------------------------------------------------------- */
 
-/* Contents of the 40 bytes before a datagram (R172): IPv4 in the last 20, or a GRH, or IPv6. */
+/* Contents of the 40 bytes before a datagram (R172): an IPv4 header in the last 20, or a GRH or
+ * IPv6 header. */
 struct datagram_header {
     uint8_t sgid[16], dgid[16];
     uint32_t flow;
@@ -147,7 +148,8 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
     attr->grh.flow_label = hdr.flow;
     attr->grh.hop_limit = hdr.hop_limit;
     attr->grh.traffic_class = hdr.tclass;
-    /* Select the GID that the sender used; for a multicast datagram the first GID of its kind. */
+    /* Selects the GID to which the peer sent; for a multicast datagram the first GID of its kind.
+     */
     bool multicast = roce_gid_is_multicast(hdr.dgid);
     bool ip4 = roce_gid_is_ip4(hdr.sgid);
     for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {
@@ -182,7 +184,7 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
     struct rnic_qp *qp = vqp_of(ibv)->rnic;
     (void)lid; /* RoCE has no LIDs */
     vctx_lock(ibv->context);
-    bool is_in = rnic_mcast_attached(qp, gid->raw); /* attaching again has no effect */
+    bool is_in = rnic_mcast_attached(qp, gid->raw); /* attaching a QP again has no effect */
     int result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
     if (result == 0 && !is_in) {
         result = -rnic_live_join(vctx_of(ibv->context)->hca->live, gid->raw);

@@ -45,7 +45,7 @@ static bool set_mw_type(bool *mw_2a, const char *value, const char *where, char 
     return false;
 }
 
-/* Sets an option by its name in the file. */
+/* Sets an option by its name in the configuration file. */
 static bool set_option(struct verbs_config *config, const char *key, const char *value,
                        const char *where, char *error)
 {

@@ -37,8 +37,8 @@ static int refuse_destroy_flow(struct ibv_flow *flow)
     return EOPNOTSUPP;
 }
 
-/* Sets the operations that inline functions of the verbs header call. For a NULL operation they
- * return EOPNOTSUPP. */
+/* Sets the operations that inline functions of the verbs header call. An inline function returns
+ * EOPNOTSUPP if its operation is NULL. */
 static void set_operations(struct vctx *ctx)
 {
     struct verbs_context *verbs = &ctx->verbs;
@@ -71,8 +71,8 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Opens the live device, or uses the open one. A child of fork() opens its own. Under the list's
- * lock. Returns 0 or an errno. */
+/* Opens the live device, or uses the open one. A child of fork() opens a separate one. Called with
+ * the list's lock. Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -132,8 +132,8 @@ static void close_hca(struct vdevice *device, struct vhca *hca)
     free(hca);
 }
 
-/* Takes the locks of this layer, so that they are free in the child. port/live has its own
- * handlers. */
+/* Locks all mutexes of this layer, so that they are in a known state in the child. port/live has
+ * separate handlers. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&vdevice_lock);
@@ -190,7 +190,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     ctx->device = device;
     context->device = ibv;
     context->num_comp_vectors = 1;
-    /* A descriptor for programs that dup() or fstat() it; nothing is read from it. */
+    /* A descriptor for programs that call dup() or fstat() on it; no data is read from it. */
     context->cmd_fd = rnic_fd_tag(open("/dev/null", O_RDWR | O_CLOEXEC));
     int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
     if (result == 0) {
@@ -217,16 +217,16 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     return context;
 }
 
-/* Ends the objects that the program left open, as the kernel does when the descriptor is closed:
- * QPs stop, and no events are reported. Their memory stays, because programs may still read it.
- * Locked. */
+/* Stops the objects that the program left open, as the kernel does when the descriptor is closed:
+ * QPs stop, and no events are reported. Their memory is not freed, because programs may still read
+ * it. Locked. */
 static void drop_context_objects(struct vctx *ctx)
 {
     struct vhca *hca = ctx->hca;
     const struct ibv_context *context = &ctx->verbs.context;
     struct ptrmap *const maps[] = {&hca->qps, &hca->srqs, &hca->cqs};
     const void **keys = calloc(hca->qps.cap + hca->srqs.cap + hca->cqs.cap + 1, sizeof *keys);
-    if (!keys) /* they end when the device is closed */
+    if (!keys) /* the keys become invalid when the device is closed */
         return;
     for (unsigned m = 0; m < sizeof maps / sizeof *maps; m++) {
         size_t cnt = 0;
@@ -318,7 +318,8 @@ void ibv_unimport_dm(struct ibv_dm *dm)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* The device uses the program's own mappings, so copy-on-write does not separate them. */
+/* Succeeds without an effect: the device uses the program's own mappings, so copy-on-write cannot
+ * separate them. */
 int ibv_fork_init(void)
 {
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Completion queues. A program that finds its queue empty lets the device run in its thread
+/* Completion queues. A program that finds its CQ empty drives the device in its own thread
  * (rnic_live_drive()), which gives the lowest latency. */
 #include "verbs/objects.h"
 
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the size of a queue: the next power of two above the requested size, as mlx5 and others
+/* Returns the depth of a CQ: the next power of two above the requested depth, as mlx5 and others
  * do; ibv_cq.cqe reports it. perftest's latency tests request one entry, but one ACK after a loss
- * completes two of their sends. The device refuses sizes above its limit. */
+ * completes two of their sends. The device rejects depths above its limit. */
 static uint32_t round_up_cqe(struct rnic *rnic, uint32_t cqe)
 {
     struct rnic_limits max;

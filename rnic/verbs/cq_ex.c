@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Extended polling: ibv_start_poll(), ibv_next_poll() and the ibv_wc_read_* functions. The queue
- * holds one completion at a time and belongs to one thread from start to end. */
+/* Extended polling: ibv_start_poll(), ibv_next_poll() and the ibv_wc_read_* functions. The CQ
+ * exposes one completion at a time, and belongs to one thread from ibv_start_poll() to
+ * ibv_end_poll(). */
 #include "verbs/objects.h"
 
 #include <endian.h>
@@ -19,7 +20,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Polls one completion. Returns 0, ENOENT if there is none, or ENODEV. */
+/* Polls one completion. Returns 0, ENOENT if the CQ is empty, or ENODEV. */
 static int poll_next(struct ibv_cq_ex *ex)
 {
     struct vcq *cq = vcq_of_ex(ex);
@@ -47,7 +48,8 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
         pthread_mutex_lock(&cq->poll_lock);
     int result = poll_next(ex);
     if (result != 0 && !cq->single_threaded)
-        pthread_mutex_unlock(&cq->poll_lock); /* the caller does not call ibv_end_poll() */
+        pthread_mutex_unlock(&cq->poll_lock); /* after an error the caller does not call
+                                               * ibv_end_poll() */
     return result;
 }
 
@@ -73,7 +75,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ex)
     return vcq_of_ex(ex)->current.byte_len;
 }
 
-/* Also reads the invalidated R_Key, which is in host order. */
+/* Returns the immediate data, or the invalidated R_Key, which is in host byte order. */
 static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
     const struct rnic_wc *wc = &vcq_of_ex(ex)->current;

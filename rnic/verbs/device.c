@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device list: one device for each suitable interface, and queries that need no open device.
- * Nothing here opens a port, because libpcap itself may ask for the list.
+ * Device list: one device for each suitable interface, and queries that need no open device. These
+ * functions open no port, because libpcap itself may request the list.
  *
  * A listed device keeps its address until the process ends: librdmacm compares pointers of several
  * lists, and programs use entries after they freed the list.
@@ -46,8 +46,8 @@ const struct verbs_config *vdevice_config(void)
     return config_state == CONFIG_GOOD ? &config : NULL;
 }
 
-/* Makes an EUI-64 of a MAC address: IEEE "Guidelines for 64-bit global identifier", RFC 4291
- * appendix A. */
+/* Returns the EUI-64 of a MAC address (IEEE "Guidelines for 64-bit global identifier", RFC 4291
+ * appendix A). */
 static __be64 guid_of(const uint8_t mac[6])
 {
     const uint8_t eui[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
@@ -85,7 +85,7 @@ static struct vdevice *add_device(const struct rnic_iface *iface)
     return device;
 }
 
-/* Updates `devices`. Returns the number listed now, or a negative errno. Locked. */
+/* Updates `devices`. Returns the number of devices listed now, or a negative errno. Locked. */
 static int refresh_devices(void)
 {
     const struct verbs_config *chosen = vdevice_config();
@@ -174,8 +174,8 @@ const char *ibv_get_sysfs_path(void)
     return SYSFS;
 }
 
-/* Returns the GID with this index. An open device is asked, because its addresses keep their index.
- */
+/* Finds the GID with index `idx`. Reads the table of an open device, because there an address keeps
+ * its index. */
 static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
                          struct rnic_gid *gid)
 {
@@ -189,7 +189,7 @@ static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface,
     return idx < iface->gid_cnt;
 }
 
-/* Writes the text of a sysfs file of one of our devices, as the kernel would. Returns false for an
+/* Writes the text that the kernel would have in a sysfs file of our device. Returns false for an
  * unknown file. */
 static bool sysfs_text(struct vdevice *device, const char *file, char *buf, size_t size)
 {
@@ -272,12 +272,13 @@ bool vdevice_node(const char *path)
     return ours;
 }
 
-/* Reads a sysfs file. Returns its length without a final newline, or -1. */
+/* Reads a sysfs file. Returns its length without the final newline, or -1. */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {
     if (size == 0)
         return -1;
-    if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* ABI of rnic/ucma (rdma_user_cm.h) */
+    if (strcmp(file, "class/misc/rdma_cm/abi_version") == 0) /* ABI version of rnic/ucma
+                                                              * (rdma_user_cm.h) */
         return snprintf(buf, size, "4");
     int held = rnic_lock_uncancelable(&vdevice_lock);
     struct vdevice *device = devices;
@@ -320,9 +321,9 @@ int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device
 
 SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
-/* Sends delayed acknowledgements before the process ends: an RNIC sends them before the program
- * learns of the messages. _exit() may call this in a signal handler, whose thread may hold the
- * locks, and in the child of a vfork(), which has another pid but this memory. */
+/* Sends delayed acknowledgements before the process ends. A hardware RNIC sends them before the
+ * program learns of the messages. _exit() may call this in a signal handler whose thread has the
+ * locks, or in the child of a vfork(), which has another pid but shares this memory. */
 static void flush_devices(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)
@@ -333,7 +334,7 @@ static void flush_devices(void)
     pthread_mutex_unlock(&vdevice_lock);
 }
 
-/* Hook of ucma/preload.c, if that is loaded: _exit() calls it first. */
+/* Function pointer of ucma/preload.c, if that is loaded: _exit() calls the function first. */
 extern void (*rnic_preload_before_exit)(void) __attribute__((weak));
 
 __attribute__((constructor)) static void at_start(void)

@@ -8,7 +8,7 @@
 
 /* ---- from the device ------------------------------------------------------------------------- */
 
-/* Queues an asynchronous event at the context of its object. */
+/* Queues an asynchronous event of an object in the object's context. */
 static void deliver_async_event(struct vhca *hca, const struct rnic_event *event)
 {
     struct evq_entry entry = {.type = (int)event->type};
@@ -48,7 +48,7 @@ void vhca_notified(void *user, struct rnic *rnic)
     }
 }
 
-/* Queues an event of the port at each context. */
+/* Queues an event of the port in each context. */
 static void push_port_event(struct vhca *hca, enum ibv_event_type type)
 {
     const struct evq_entry entry = {.type = (int)type};
@@ -154,7 +154,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
     }
     event->event_type = (enum ibv_event_type)entry.type;
     if (entry.object)
-        event->element.qp = entry.object; /* or cq, or srq: all are pointers in a union */
+        event->element.qp = entry.object; /* the union also has cq and srq; all are pointers */
     else
         event->element.port_num = 1;
     return 0;

@@ -71,7 +71,8 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
     return result;
 }
 
-/* Removes the oldest event. If there is none, adds `waiter` unless it is NULL. */
+/* Removes the oldest event into *out. Returns false if there is none, and then adds `waiter` unless
+ * it is NULL. */
 static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
     int held = rnic_lock_uncancelable(&evq->lock);
@@ -93,7 +94,8 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
-    pthread_testcancel(); /* a cancellation point even if there is an event, as read(2) */
+    pthread_testcancel(); /* makes this a cancellation point even if there is an event, as read(2)
+                           * is */
     if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);

@@ -66,8 +66,8 @@ int vtd_dealloc(struct ibv_td *td)
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr)
 {
-    /* Allocators are for queues of a provider in the program's memory. Our queues are internal, so
-     * they are never called, as the manual page allows. */
+    /* Custom allocators are for queues of a provider in the program's memory. Our queues are
+     * internal, so the allocators are never called, as the manual page allows. */
     const uint32_t known =
         IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
     /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that a
@@ -96,7 +96,7 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
 
 /* ---- memory regions -------------------------------------------------------------------------- */
 
-/* Converts access flags. Returns EINVAL for an unknown flag that must not be ignored. */
+/* Converts access flags. Returns EINVAL for an unknown flag that may not be ignored. */
 static int to_rnic_access(unsigned flags, unsigned *access)
 {
     *access = flags & RNIC_ACCESS_ALL;
@@ -113,7 +113,7 @@ static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uin
     if (flags & IBV_ACCESS_ON_DEMAND)
         result = EOPNOTSUPP;
     if (result == 0 && len == 0)
-        result = EINVAL; /* as the kernel: there is no page to pin */
+        result = EINVAL; /* EINVAL as in the kernel: there is no page to pin */
     if (result == 0)
         result = page_probe_region(addr, len, attr.access & RNIC_ACCESS_LOCAL_WRITE);
     struct vmr *mr = result == 0 ? calloc(1, sizeof *mr) : NULL;
@@ -158,7 +158,7 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
     return register_mr(pd, addr, length, iova, (unsigned)access);
 }
 
-/* ibv_reg_mr() with non-constant flags calls this; iova is the address. */
+/* Called by ibv_reg_mr() with non-constant flags; iova is then the address. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
@@ -205,7 +205,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0)
         result = page_probe_region(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
     if (result == 0) {
-        /* Without that flag `pd` may be invalid: pyverbs passes anything. */
+        /* Without IBV_REREG_MR_CHANGE_PD `pd` may be invalid: pyverbs passes any value. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
         vctx_lock_settled(ibv->context);
         result = verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, to, &attr));

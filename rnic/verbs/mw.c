@@ -54,7 +54,7 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
     };
 }
 
-/* Binds a type 1 window. The device chooses the key, which the program gets at once. */
+/* Binds a type 1 window. The device chooses the key and returns it at once. */
 int vmw_bind(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
     struct vqp *qp = vqp_of(ibv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Names: texts of numbers (ibv_wc_status_str() and others), and the table of link rates (ibv_rate:
- * IBTA 9.11 "static rate", 13.6 PathRecord.Rate). The enumerations are those of the verbs header;
- * the texts are ours. */
+/* Names: texts for constants (ibv_wc_status_str() and others), and the table of link rates
+ * (ibv_rate: IBTA 9.11 "static rate", 13.6 PathRecord.Rate). The enumerations are those of the
+ * verbs header. */
 #include "verbs/abi.h"
 #include "verbs/objects.h"
 
@@ -116,14 +116,15 @@ const char *ibv_event_type_str(enum ibv_event_type event)
         [IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
         [IBV_EVENT_GID_CHANGE] = "GID table change",
         [IBV_EVENT_WQ_FATAL] = "WQ fatal",
-        [IBV_EVENT_WQ_FATAL + 1] = "Device link speed change", /* from rdma-core 60 on */
+        [IBV_EVENT_WQ_FATAL + 1] =
+            "Device link speed change", /* defined by rdma-core 60 and later */
     };
     return table_word(words, CNT(words), (int)event);
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-/* Link rates: multiple of 2.5 Gb/s (0: rdma-core has none), and signaling rate in Mb/s. */
+/* Link rates: multiple of 2.5 Gb/s (0: rdma-core defines none), and signaling rate in Mb/s. */
 static const struct rate {
     enum ibv_rate rate;
     int mult, mbps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* New verbs: functions that rdma-core has since release 60 (nodes IBVERBS_1.15 to 1.18). Every
- * build has them, so that the library serves programs that are newer than its own headers. Where
- * the headers lack a structure, the function acts like a device without the feature. */
+/* New verbs: functions that rdma-core added in release 60 and later (nodes IBVERBS_1.15 to 1.18).
+ * Every build has them, so that the library serves programs newer than its own headers. If the
+ * headers lack a structure, the function behaves like a device without the feature. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static void *refuse_object(void)
     return NULL;
 }
 
-/* ---- buffers that a device chooses: any memory will do ----------------------------------------
- */
+/* ---- buffers that a device chooses: any memory is suitable
+ * ---------------------------------------- */
 
 struct ibv_buf {
     struct ibv_pd *pd;
@@ -82,9 +82,8 @@ void ibv_free_buf(struct ibv_buf *buf)
 struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length,
                               int access)
 {
-    size_t off =
-        (uintptr_t)addr -
-        (uintptr_t)buf->addr; /* wraps to a large number for an address before the buffer */
+    size_t off = (uintptr_t)addr - (uintptr_t)buf->addr; /* for an address before the buffer the
+                                                          * subtraction wraps to a large number */
     if (pd != buf->pd || off > buf->size || length > buf->size - off) {
         errno = EINVAL;
         return NULL;
@@ -135,7 +134,8 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 #endif
 }
 
-/* ---- what this device has not ---------------------------------------------------------------- */
+/* ---- features that this device lacks
+ * ---------------------------------------------------------------- */
 
 struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr)
 {

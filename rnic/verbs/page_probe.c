@@ -18,9 +18,10 @@
 
 /* ---- whole regions --------------------------------------------------------------------------- */
 
-#define POPULATED_MAX ((size_t)64 << 10) /* more bytes cost more than reading the mappings */
+/* larger ranges are checked faster by reading the list of mappings */
+#define POPULATED_MAX ((size_t)64 << 10)
 
-static int proc_fd = -1; /* /proc, for programs that change their root folder */
+static int proc_fd = -1; /* descriptor of /proc, for programs that change their root directory */
 
 void page_probe_open_proc(void)
 {
@@ -34,15 +35,15 @@ static int open_maps(void)
     return fd < 0 && proc_fd >= 0 ? openat(proc_fd, "self/maps", O_RDONLY | O_CLOEXEC) : fd;
 }
 
-/* Without /proc: returns EFAULT if a page is unmapped. Access rights are not checked. */
+/* Returns EFAULT if a page is unmapped; used without /proc. Access rights are not checked. */
 static int probe_holes(uintptr_t from, uintptr_t end)
 {
     uintptr_t first = from & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-    /* Linux writes nothing here, but reports unmapped pages (msync(2)). */
+    /* With MS_ASYNC, Linux writes nothing but reports unmapped pages (msync(2)). */
     return msync((void *)first, end - first, MS_ASYNC) < 0 ? EFAULT : 0;
 }
 
-/* Parses a line of /proc/self/maps, "from-to perms ..."; returns false if it is not one. */
+/* Parses a line of /proc/self/maps, "from-to perms ...". Returns false if the line is malformed. */
 static bool parse_maps_line(const char *line, uintptr_t *from, uintptr_t *to, const char **perms)
 {
     char *end;
@@ -91,7 +92,7 @@ static int probe_region(const void *addr, size_t len, bool write)
      * is ignored. */
     char buf[8192];
     size_t have = 0;
-    bool skip = false; /* true: skip the rest of a long line */
+    bool skip = false; /* skip the rest of a long line */
     int result = EFAULT;
     for (bool more = true; more;) {
         ssize_t got = read(fd, buf + have, sizeof buf - 1 - have);
@@ -107,7 +108,7 @@ static int probe_region(const void *addr, size_t len, bool write)
             const char *perms;
             if (!skip && parse_maps_line(line, &from, &to, &perms) && to > need) {
                 if (from > need || perms[0] != 'r' || (write && perms[1] != 'w')) {
-                    more = false; /* an unmapped page, or wrong rights */
+                    more = false; /* a page is unmapped or has wrong rights */
                 } else if (to >= end) {
                     result = 0;
                     more = false;
@@ -127,7 +128,7 @@ static int probe_region(const void *addr, size_t len, bool write)
 
 int page_probe_region(const void *addr, size_t len, bool write)
 {
-    int held = rnic_cancel_disable(); /* a canceled thread would leave the file open */
+    int held = rnic_cancel_disable(); /* a cancelled thread would leave the file open */
     int result = probe_region(addr, len, write);
     rnic_cancel_restore(held);
     return result;
@@ -147,30 +148,32 @@ bool page_probe_pages(const void *addr, size_t len, bool write)
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-/* Handlers that were replaced, by signal and level. A program may install its own handler later;
- * that is replaced again, one level above. It may call or reinstall the handler that it found,
- * which then leads to the level below. Each is written before our handler of that level is
+/* Replaced handlers, by signal and level. If the program installs its own handler later, that
+ * handler is replaced again, one level higher. It may call or reinstall the handler that it found,
+ * which is the handler of the level below. An entry is written before our handler of that level is
  * installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where this thread continues when a page is gone. Handlers of all threads read it, so it must
- * exist without a call of malloc(). */
+/* Position at which this thread continues after a missing page. Handlers of all threads read it, so
+ * it must exist without a call of malloc(). */
 static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
 
-/* Time of this thread's last check, and whether our handler would not get its signals. */
+/* Time of this thread's last check, and whether the thread would not deliver signals to our
+ * handler. */
 static __thread struct {
     int64_t at;
     bool asks;
 } looked __attribute__((tls_model("initial-exec")));
 
-/* Acts as if our handler were not installed. */
+/* Calls the replaced handler, as if ours were not installed. */
 static void call_previous_handler(const struct sigaction *to, int sig, siginfo_t *info,
                                   void *context)
 {
     const struct sigaction fatal = {.sa_handler = SIG_DFL};
-    bool sent = info->si_code <= 0; /* sent by a process: the fault does not repeat */
+    bool sent =
+        info->si_code <= 0; /* a signal sent by a process, unlike a fault, does not repeat */
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
     } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
@@ -195,7 +198,7 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* One handler for each level, so that the installed one shows its level. */
+/* Signal handlers, one for each level, so that the installed handler identifies its level. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \
@@ -222,8 +225,8 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
                                      : a->sa_handler == b->sa_handler);
 }
 
-/* Returns the level whose replaced handler is `now`, a new level if necessary, or LEVELS if there
- * are no more. */
+/* Returns the level whose replaced handler is `now`. Allocates a new level if necessary; returns
+ * LEVELS if none is left. */
 static unsigned handler_level(size_t signal, const struct sigaction *now)
 {
     unsigned level = 0;
@@ -234,7 +237,7 @@ static unsigned handler_level(size_t signal, const struct sigaction *now)
     return level;
 }
 
-/* Installs our handler unless it is installed. Returns false if there are no more levels. */
+/* Installs our handler unless it is installed. Returns false if no level is left. */
 static bool install_handler(size_t signal)
 {
     struct sigaction now;
@@ -272,7 +275,8 @@ static bool blocks_signals(void)
     return blocks;
 }
 
-/* Returns whether this thread has to ask the kernel, by its last check. */
+/* Returns whether this thread must use a system call to check pages, according to its last check of
+ * the handlers. */
 static bool needs_syscall(void)
 {
     struct timespec now;
@@ -285,15 +289,16 @@ static bool needs_syscall(void)
     return looked.asks;
 }
 
-/* Writes without changing the byte. The operand is volatile, or a compiler could turn this into a
- * read. Comparing the byte first would be a use of uninitialized memory for valgrind. */
+/* Writes a byte without changing its value. The operand is volatile, because a compiler could turn
+ * this into a read. Comparing the byte first would be a use of uninitialized memory for valgrind.
+ */
 static void write_unchanged(volatile uint8_t *byte)
 {
     static const volatile uint8_t nothing = 0;
     (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
 }
 
-/* A separate function, so that siglongjmp() returns to a frame whose variables did not change. */
+/* A separate function: siglongjmp() returns to a frame whose variables did not change. */
 __attribute__((noinline, no_sanitize("address", "thread"))) static void
 touch_pages(uintptr_t at, uintptr_t end, bool write)
 {

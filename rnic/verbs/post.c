@@ -55,7 +55,7 @@ static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, stru
         to->compare_add = from->wr.atomic.compare_add;
         to->swap = from->wr.atomic.swap;
         return 0;
-    case IBV_WR_BIND_MW: /* type 2; for type 1 there is ibv_bind_mw() */
+    case IBV_WR_BIND_MW: /* type 2 window; type 1 windows are bound by ibv_bind_mw() */
         if (!from->bind_mw.mw || from->bind_mw.mw->type != IBV_MW_TYPE_2)
             return EINVAL;
         to->mw = vmw_bind_of(from->bind_mw.mw, from->bind_mw.rkey, &from->bind_mw.bind_info);

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Multiplies by 2^64 over the golden ratio (Knuth, TAOCP 6.4) and takes high bits. */
+/* Returns the home slot of a key: the key times 2^64 / golden ratio (Knuth, TAOCP 6.4), high bits.
+ */
 static size_t home_slot(const struct ptrmap *map, const void *key)
 {
     uint64_t hash = (uint64_t)(uintptr_t)key * UINT64_C(0x9E3779B97F4A7C15);
@@ -59,7 +60,7 @@ void ptrmap_remove(struct ptrmap *map, const void *key)
     if (!map->slots[i].key)
         return;
     map->cnt--;
-    /* Close the gap: an entry moves back unless its home lies behind the gap (TAOCP 6.4, R). */
+    /* Closes the gap: an entry moves back unless its home slot is behind the gap (TAOCP 6.4, R). */
     for (size_t j = (i + 1) & mask; map->slots[j].key; j = (j + 1) & mask) {
         if (((j - home_slot(map, map->slots[j].key)) & mask) >= ((j - i) & mask)) {
             map->slots[i] = map->slots[j];

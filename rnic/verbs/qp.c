@@ -10,11 +10,11 @@
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* Minimum of inline data. Some programs use inline data without asking for it (rdma_xclient sends
- * 16 bytes), because hardware rounds up. */
+/* Minimum size of inline data. Some programs use inline data without requesting it (rdma_xclient
+ * sends 16 bytes), because hardware rounds the size up. */
 #define INLINE_GIVEN 64u
 
-/* Returns the number of SGEs, at least one, as all devices have. */
+/* Returns the number of SGEs, at least one, as real devices do. */
 static uint32_t at_least_one(uint32_t cnt)
 {
     return cnt ? cnt : 1;
@@ -43,7 +43,7 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
     }
 }
 
-/* Makes a PD for an XRC target QP, which has none of the program. */
+/* Creates a PD for an XRC target QP, because the program supplies none. */
 static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
 {
     int result = verbs_errno(rnic_pd_new(vctx_lock(context), &qp->hidden_pd));
@@ -51,7 +51,7 @@ static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
     return result;
 }
 
-/* Creates the device's QP with a QPN of this process. Locked. */
+/* Creates the device's QP with a QPN allocated to this process. Locked. */
 static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init *init,
                        struct vqp *qp)
 {
@@ -125,7 +125,8 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     struct ibv_qp *ibv = &qp->ibv;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
-    ibv->pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: may be set */
+    ibv->pd =
+        attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: a PD is optional */
     ibv->send_cq = attr->send_cq;
     ibv->recv_cq = attr->recv_cq;
     ibv->srq = attr->srq;
@@ -168,7 +169,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-#define LINGER_SPANS 20u /* factor of the longest wait: other QPs may always have traffic */
+/* maximum wait in units of the quiet time, because other QPs may always have traffic */
+#define LINGER_SPANS 20u
 
 void vhca_linger(struct vhca *hca)
 {
@@ -194,7 +196,7 @@ void vhca_linger(struct vhca *hca)
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-    if (!ibv) /* qperf's server does that; a crash would leave its client without a DREP */
+    if (!ibv) /* qperf's server passes NULL; a crash would leave its client without a DREP */
         return EINVAL;
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
@@ -232,7 +234,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     }
     if (rnic_qp_del(qp->rnic) == 0) {
         rnic_live_qpn_put(hca->live, qp->ibv.qp_num);
-    } else { /* 2A windows are bound to it: the QP stays, in RESET */
+    } else { /* 2A windows are bound to the QP, which stays in RESET */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
         rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_live_now());
     }
@@ -266,7 +268,7 @@ static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask
     return to;
 }
 
-/* Returns whether the change stops a QP that may have requests to answer. */
+/* Returns whether the change stops a QP that may still have requests to answer. */
 static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
 {
     return mask & IBV_QP_STATE &&
@@ -274,8 +276,9 @@ static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *
            ibv->state >= IBV_QPS_RTR && ibv->state <= IBV_QPS_SQE;
 }
 
-/* Returns the attributes that an XRC QP ignores. It is one half of an RC QP, but programs set all
- * attributes of an RC QP (perftest does); Linux ignores those of the other half. */
+/* Returns the attributes that an XRC QP ignores. An XRC QP has only the requester or responder of
+ * an RC QP, but programs such as perftest set all attributes. Linux ignores those of the other
+ * role. */
 static int xrc_ignored_attrs(enum ibv_qp_type type)
 {
     switch (type) {
@@ -297,7 +300,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
     if ((mask & IBV_QP_PKEY_INDEX && attr->pkey_index != 0) ||
         (mask & IBV_QP_PATH_MTU && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096)))
         return EINVAL;
-    /* There is one path, and every QP uses it (R197): setting MIGRATED changes nothing. */
+    /* RoCE has one path, and every QP uses it (R197): setting MIGRATED changes nothing. */
     if (mask & IBV_QP_PATH_MIG_STATE && attr->path_mig_state == IBV_MIG_MIGRATED)
         mask &= ~IBV_QP_PATH_MIG_STATE;
     struct rnic_qp_attr to = to_rnic_attr(attr, mask);
@@ -333,7 +336,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 {
     struct vqp *qp = vqp_of(ibv);
     struct rnic_qp_attr is;
-    (void)mask; /* a hint: more attributes may be returned */
+    (void)mask; /* the mask is a hint: more attributes may be returned */
     vctx_lock(ibv->context);
     rnic_qp_query(qp->rnic, &is, NULL);
     ibv->state = (enum ibv_qp_state)is.state;
@@ -365,16 +368,16 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
     (void)qp, (void)op, (void)flags;
-    /* Packets of a message are written in PSN order, but memcpy() may store the bytes of a payload
-     * in any order. */
+    /* No order is guaranteed: packets of a message are written in PSN order, but memcpy() may store
+     * the bytes of a payload in any order. */
     return 0;
 }
 
-/* Enhanced connection establishment is vendor-specific; librdmacm asks each QP for it. */
+/* Enhanced connection establishment (ECE) is vendor-specific. librdmacm queries each QP for it. */
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
     (void)qp;
-    if (!ece->vendor_id) { /* "none" is accepted */
+    if (!ece->vendor_id) { /* vendor 0 ("none") is accepted */
         errno = 0;
         return 0;
     }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include "verbs/abi.h"
 
-/* Copies as much of our structure as the program has room for, and zeroes the rest of the room. */
+/* Copies our structure to the program's, truncated to its size. Zeroes the rest of a larger one. */
 static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
 {
     memcpy(to, from, to_len < from_len ? to_len : from_len);
@@ -27,7 +27,7 @@ static void get_iface(struct ibv_context *context, struct rnic_iface *iface)
 
 /* ---- device ---------------------------------------------------------------------------------- */
 
-/* Converts a count of the device (unsigned) to that of the program (int). */
+/* Converts an unsigned count of the device to an int, limited to INT_MAX. */
 static int clamp_int(uint64_t cnt)
 {
     return cnt > INT_MAX ? INT_MAX : (int)cnt;
@@ -44,7 +44,7 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
         .fw_ver = VERBS_VERSION,
         .node_guid = vctx_of(context)->device->guid,
         .sys_image_guid = vctx_of(context)->device->guid,
-        .vendor_id = 0xffffff, /* no vendor's OUI, as Linux Soft-RoCE */
+        .vendor_id = 0xffffff, /* no vendor's OUI, as in Linux Soft-RoCE */
         .max_mr_size = max.max_mr_size,
         .page_size_cap = 0xfffffffffffff000,
         .max_qp = clamp_int(max.max_qp),
@@ -75,8 +75,8 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
         .max_srq_wr = clamp_int(max.max_srq_wr),
         .max_srq_sge = clamp_int(max.max_srq_sge),
         .max_pkeys = 1,
-        .local_ca_ack_delay =
-            15, /* 4.096 us * 2^15 = 134 ms: a process may have to wait for a CPU */
+        .local_ca_ack_delay = 15, /* local ACK delay code: 4.096 us * 2^15 = 134 ms, because a
+                                   * process may have to wait for a CPU */
         .phys_port_cnt = 1,
     };
 }
@@ -96,11 +96,11 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
         return EINVAL;
     struct ibv_device_attr_ex all = {
         .completion_timestamp_mask = UINT64_MAX,
-        .hca_core_clock = 1000000, /* kHz: timestamps are nanoseconds */
+        .hca_core_clock = 1000000, /* clock in kHz: timestamps are nanoseconds */
         .phys_port_cnt_ex = 1,
     };
     fill_device_attr(context, &all.orig_attr);
-    /* Flags of FLUSH and ATOMIC WRITE (A19), with the numbers of Linux 6.2:
+    /* Capability flags for FLUSH and ATOMIC WRITE (A19), with the numbers of Linux 6.2:
      * IB_UVERBS_DEVICE_FLUSH_GLOBAL, _FLUSH_PERSISTENT and _ATOMIC_WRITE. The verbs header has no
      * names for them. */
     all.device_cap_flags_ex = all.orig_attr.device_cap_flags | 7ull << 38;
@@ -146,7 +146,7 @@ static long link_mbps(const char *iface)
 }
 
 /* Returns link width and speed as in InfiniBand (PortInfo, IBTA 14.2.5.6). As Linux does for RoCE
- * (ib_get_eth_speed), it chooses the lowest that is not below the actual speed. */
+ * (ib_get_eth_speed), chooses the lowest combination that is not below the actual speed. */
 static void link_speed(const char *iface, uint8_t *width, uint8_t *speed)
 {
     enum { WIDTH_1X = 1, WIDTH_4X = 2 };
@@ -164,7 +164,10 @@ static void link_speed(const char *iface, uint8_t *width, uint8_t *speed)
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len)
 {
-    enum { PHYS_DISABLED = 3, PHYS_LINK_UP = 5 }; /* PortInfo.PortPhysicalState, 14.2.5.6 */
+    enum {
+        PHYS_DISABLED = 3,
+        PHYS_LINK_UP = 5
+    }; /* values of PortInfo.PortPhysicalState (14.2.5.6) */
     struct rnic_iface iface;
     if (port != 1)
         return EINVAL;
@@ -192,7 +195,7 @@ int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
     return 0;
 }
 
-/* Returns the speed in units of 100 Mb/s. */
+/* Returns the port speed in units of 100 Mb/s. */
 int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
 {
     struct rnic_iface iface;
@@ -206,7 +209,7 @@ int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *s
     return 0;
 }
 
-/* For programs older than port_cap_flags2: their structure ends before that member. */
+/* Entry point for programs older than port_cap_flags2: their structure ends before that member. */
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
 {
     return vctx_query_port(context, port, (struct ibv_port_attr *)(void *)attr,
@@ -215,7 +218,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 /* ---- GIDs ------------------------------------------------------------------------------------ */
 
-/* Returns 0, ENODATA for an empty index, or EINVAL for an invalid one. */
+/* Finds a GID entry. Returns 0, ENODATA for an empty index, or EINVAL for an invalid one. */
 static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
                      struct ibv_gid_entry *entry)
 {
@@ -223,7 +226,7 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
     struct rnic_gid gid;
     if (port != 1 || idx >= RNIC_GID_MAX)
         return EINVAL;
-    /* From the device's table: there an address keeps its index when others are removed. */
+    /* Reads the device's table, where an address keeps its index when others are removed. */
     bool there = rnic_gid_get(vctx_lock(context), idx, &gid);
     vctx_unlock(context);
     if (!there)
@@ -280,7 +283,8 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
     return (ssize_t)cnt;
 }
 
-/* The enumeration differs from that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is RoCEv2. */
+/* Returns the GID type. Its enumeration differs from that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is
+ * RoCEv2. */
 int rnic_query_gid_type(struct ibv_context *context, uint8_t port, unsigned idx, int *type)
 {
     struct ibv_gid_entry entry = {.gid_type = IBV_GID_TYPE_ROCE_V1};
@@ -304,7 +308,7 @@ int ibv_query_pkey(struct ibv_context *context, uint8_t port, int idx, __be16 *p
         errno = EINVAL;
         return -1;
     }
-    *pkey = htobe16(0xffff); /* A17.4.7: the default P_Key */
+    *pkey = htobe16(0xffff); /* the default P_Key (A17.4.7) */
     return 0;
 }
 

@@ -47,7 +47,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
     return &srq->ibv;
 }
 
-/* srq_limit of the attributes is ignored (ibv_create_srq(3)). */
+/* Creates a basic SRQ. srq_limit in the attributes is ignored (ibv_create_srq(3)). */
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
     return create_srq(pd, attr->srq_context, &attr->attr, NULL, NULL);
@@ -147,7 +147,7 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 
 /* ---- XRC domains ----------------------------------------------------------------------------- */
 
-/* Finds the domain of the file or makes one, as Linux' ib_uverbs_open_xrcd. Locked. Returns 0 or an
+/* Finds or creates the XRC domain of a file, as Linux' ib_uverbs_open_xrcd. Locked. Returns 0 or an
  * errno. */
 static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
                           struct xrc_domain **out)
@@ -181,9 +181,9 @@ static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat
     return 0;
 }
 
-/* Opens an XRC domain. All descriptors of one file give the same domain (ibv_open_xrcd(3)), but
- * only within this process, because each process is a separate device. With fd -1 the domain is
- * private. */
+/* Opens an XRC domain. All descriptors of one file refer to one domain (ibv_open_xrcd(3)), but only
+ * within this process, because each process is a separate device. With fd -1 the domain is private.
+ */
 struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
 {
     struct stat file;

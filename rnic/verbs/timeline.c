@@ -15,10 +15,10 @@
 
 #define BUFFERED 512u
 #define LINES_MAX                                                                                  \
-    65536u /* maximum of requests of a QP followed at a time; then the oldest is written */
+    65536u /* maximum number of requests tracked for a QP; beyond it the oldest is written */
 
 struct timeline_request {
-    uint32_t wqe; /* WQE number; 0: unused entry */
+    uint32_t wqe; /* WQE number of the request; 0: unused entry */
     struct timeline_record record;
 };
 
@@ -32,10 +32,10 @@ struct timeline {
     int fd;
     pid_t pid;
     uint64_t posting;
-    struct ptrmap qps; /* struct timeline_qp by QPN */
+    struct ptrmap qps; /* map from QPN to struct timeline_qp */
     struct timeline_record buffer[BUFFERED];
     size_t cnt;
-    struct timeline *next; /* link in the list of the process; under `all_lock` */
+    struct timeline *next; /* next in the process's list of timelines; under `all_lock` */
 };
 
 static struct timeline *all;
@@ -51,7 +51,7 @@ static uint64_t clock_now(void)
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* Writes a block in one call, so that blocks of several processes do not mix. A child of fork()
- * does not write what its parent buffered. */
+ * does not write its parent's buffered data. */
 static void flush_buffer(struct timeline *timeline)
 {
     size_t len = timeline->cnt * sizeof timeline->buffer[0];
@@ -78,8 +78,8 @@ static const void *qpn_key(uint32_t qpn)
     return (const void *)(uintptr_t)qpn;
 }
 
-/* Returns the QP's requests, allocated with its first request. NULL without memory: the QP is not
- * followed. */
+/* Returns the request table of the QP, allocated at its first request. Returns NULL without memory;
+ * the QP is then not tracked. */
 static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struct rnic_qp *qp)
 {
     uint32_t qpn = rnic_qp_qpn(qp);
@@ -88,7 +88,7 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
         return requests;
     struct rnic_qp_init init;
     rnic_qp_query(qp, NULL, &init);
-    /* A request is followed until its completion is polled from the CQ. */
+    /* A request is tracked until its completion is polled from the CQ. */
     uint64_t want = (uint64_t)init.max_send_wr + rnic_cq_depth(init.send_cq);
     uint32_t cnt = 64;
     while (cnt < want && cnt < LINES_MAX)
@@ -107,7 +107,7 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
 static void begin_request(struct timeline *timeline, struct timeline_request *request,
                           const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (request->wqe) /* its completion was not polled, but its entry is needed */
+    if (request->wqe) /* the request's completion was not polled, but its entry is needed */
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){
@@ -237,8 +237,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* For a program that ends without closing its device. Only the list is locked, and only if it is
- * free: at worst the last records are incomplete. */
+/* Writes the records of a program that ends without closing its device. Locks only the list, and
+ * only if it is unlocked: at worst the last records are incomplete. */
 __attribute__((destructor)) static void at_exit(void)
 {
     if (pthread_mutex_trylock(&all_lock) != 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Work request builder: the ibv_wr_* functions of struct ibv_qp_ex. Requests are collected between
- * ibv_wr_start() and ibv_wr_complete(), which posts all of them, or none if one could not be built
- * (ibv_wr_post(3)). Meanwhile the QP's builder belongs to one thread.
+ * Work request builder: the ibv_wr_* functions of struct ibv_qp_ex. ibv_wr_start() begins a batch,
+ * and ibv_wr_complete() posts all of its requests, or none if one could not be built
+ * (ibv_wr_post(3)). In between, the QP's builder belongs to one thread.
  *
- * SGEs and inline data are in two stores, which grow to the largest batch.
+ * SGEs and inline data are in two separate stores, which grow to the largest batch.
  */
 #include "verbs/objects.h"
 
@@ -20,18 +20,19 @@ struct byte_store {
 
 struct built_request {
     struct rnic_send_wr wr;
-    size_t sge_off, data_off; /* offsets in the stores; resolve_pointers() makes pointers of them */
+    size_t sge_off, data_off; /* offsets in the stores, which resolve_pointers() converts to
+                               * pointers */
 };
 
 struct wr_builder {
     pthread_mutex_t lock;
     int error;
-    struct byte_store requests; /* of struct built_request */
-    struct byte_store sges;     /* of struct rnic_sge */
+    struct byte_store requests; /* array of struct built_request */
+    struct byte_store sges;     /* array of struct rnic_sge */
     struct byte_store data;
 };
 
-/* Reserves `len` more bytes, which may be 0; returns NULL without memory. */
+/* Appends `len` bytes (may be 0) to a store. Returns their address, or NULL without memory. */
 static void *store_add(struct byte_store *store, size_t len)
 {
     if (!store->bytes || store->cap - store->len < len) {
@@ -59,7 +60,7 @@ static void set_build_error(struct wr_builder *builder, int error)
         builder->error = error;
 }
 
-/* Returns the request that setters change, or NULL. */
+/* Returns the last request of the batch, which setters change, or NULL. */
 static struct built_request *last_request(struct wr_builder *builder)
 {
     return builder->requests.len
@@ -68,7 +69,7 @@ static struct built_request *last_request(struct wr_builder *builder)
                : NULL;
 }
 
-/* Adds a request; `wr` has what no setter sets. */
+/* Adds a request to the batch; `wr` has the members that no setter sets. */
 static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 {
     struct vqp *qp = vqp_of_ex(ex);
@@ -158,7 +159,7 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 
 static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
 
-/* The 8 bytes are an argument of the call (ibv_wr_post(3)). */
+/* The 8 bytes of data are an argument of the call (ibv_wr_post(3)). */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
 {
     uint64_t value;
@@ -183,7 +184,8 @@ static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t 
 }
 #endif
 
-/* ---- setters: where the last request goes ---------------------------------------------------- */
+/* ---- setters: destination of the last request
+ * ---------------------------------------------------- */
 
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
@@ -207,7 +209,8 @@ static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
         set_build_error(vqp_of_ex(ex)->builder, EINVAL);
 }
 
-/* ---- setters: what the last request sends ---------------------------------------------------- */
+/* ---- setters: data of the last request
+ * ----------------------------------------------------------- */
 
 static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge *list)
 {
@@ -279,10 +282,10 @@ static void abort_batch(struct ibv_qp_ex *ex)
     pthread_mutex_unlock(&vqp_of_ex(ex)->builder->lock);
 }
 
-/* Sets the pointers of a request; the stores do not move any more. */
+/* Sets the pointers of a request after the stores have reached their final address. */
 static void resolve_pointers(struct wr_builder *builder, struct built_request *request)
 {
-    if (request->wr.sge_cnt == 0) /* the stores may be empty */
+    if (request->wr.sge_cnt == 0) /* without SGEs or inline data the stores may be empty */
         return;
     struct rnic_sge *sges = (struct rnic_sge *)(void *)(builder->sges.bytes + request->sge_off);
     if (request->wr.flags & RNIC_SEND_INLINE)

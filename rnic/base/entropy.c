@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _DEFAULT_SOURCE /* arc4random */
+#define _DEFAULT_SOURCE /* needed for arc4random() */
 #include "base/entropy.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ uint32_t rnic_entropy_u32(struct rnic_entropy *entropy)
 
     if (entropy->unpredictable)
         return arc4random();
-    z = entropy->state += UINT64_C(0x9E3779B97F4A7C15); /* splitmix64: any seed gives a good
-                                                         * sequence */
+    z = entropy->state += UINT64_C(0x9E3779B97F4A7C15); /* splitmix64: every seed yields a good
+                                                         * random sequence */
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return (uint32_t)((z ^ (z >> 31)) >> 32);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Calls of the user on an id. */
+/* Functions of cm.h that act on an id. */
 #include <string.h>
 #include "cm/engine.h"
 #include "wire/bytes.h"
@@ -78,7 +78,7 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     id->rep = *rep;
     id->rep.local_comm_id = id->local;
     id->rep.remote_comm_id = id->remote;
-    /* Responder resources of one side limit the initiator depth of the other (R238). */
+    /* Responder resources of one side limit the initiator depth of its peer (R238). */
     id->rep.responder_resources = min_u8(rep->responder_resources, id->req.initiator_depth);
     id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
     id->local_qpn = roce_cm_rep_qpn(rep);
@@ -122,7 +122,7 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now)
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
                  size_t len)
 {
-    enum { REJ_REQ = 0, REJ_REP = 1, REJ_OTHER = 2 }; /* R235 */
+    enum { REJ_REQ = 0, REJ_REP = 1, REJ_OTHER = 2 }; /* values of REJ.message (R235) */
     struct roce_cm_msg msg;
 
     roce_cm_msg_init(&msg, ROCE_CM_REJ, id->tid);
@@ -132,7 +132,8 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* names the sender: the peer may not know our id yet */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* the CA GUID identifies the sender, because the peer may
+                                          * not know our communication id */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }
@@ -146,7 +147,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* the REJ is repeated for a repeated request */
+    cm_enter_timewait(id, now); /* TIMEWAIT: a repeated request gets the REJ again */
     return RNIC_OK;
 }
 
@@ -226,8 +227,8 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- giving an id up ------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. Returns one untaken request for the listener `id`, or NULL if there
- * is none left. */
+/* Discards the events of `id`. Returns one unfetched request for the listener `id`, or NULL if
+ * there is none. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;
@@ -273,7 +274,8 @@ void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now)
         break;
     case RNIC_CM_DREQ_RCVD: cm_send_drep(id, NULL, 0, now); break;
     case RNIC_CM_SIDR_RCVD: {
-        const struct roce_cm_sidr_rep no = {.status = 2}; /* rejected by the service provider */
+        const struct roce_cm_sidr_rep no = {.status = 2}; /* status 2: rejected by the service
+                                                           * provider */
 
         rnic_cm_sidr_reply(id, &no, now);
         break;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "wire/gid.h"
 
-#define LID_PERMISSIVE 0xFFFFu /* LID of a port without LIDs (R227) */
+#define LID_PERMISSIVE 0xFFFFu /* permissive LID, used by a port without LIDs (R227) */
 #define PKEY_DEFAULT   0xFFFFu
 
 void rnic_cm_path_defaults(struct rnic_cm_path *path)
@@ -13,7 +13,7 @@ void rnic_cm_path_defaults(struct rnic_cm_path *path)
         .packet_life_time = 14, .cm_timeout = 18, .max_cm_retries = 15, .ack_delay = 12};
 }
 
-/* Computes delay + 2 * lifetime in codes (powers of two): the greater one, plus one if they are
+/* Returns delay + 2 * lifetime as a code (power of two): the greater of both, plus one if they are
  * about equal. */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
@@ -27,7 +27,8 @@ uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
     return (uint8_t)(code < 31 ? code : 31);
 }
 
-/* The RDMA-IP header has an IPv4 address in the last 4 bytes; the others are zero (R242). */
+/* Writes an address of the RDMA-IP header. An IPv4 address is in the last 4 bytes; the others are
+ * zero (R242). */
 static void put_rdmaip_address(uint8_t to[16], const uint8_t gid[16])
 {
     memset(to, 0, 16);
@@ -80,7 +81,7 @@ int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
     switch (param->type) {
     case RNIC_QPT_RC: req->transport = ROCE_CM_TRANSPORT_RC; break;
     case RNIC_QPT_UC: req->transport = ROCE_CM_TRANSPORT_UC; break;
-    case RNIC_QPT_XRC_SEND: /* R245 */
+    case RNIC_QPT_XRC_SEND: /* XRC uses an extended transport type (R245) */
         req->transport = ROCE_CM_TRANSPORT_EXTENDED;
         req->ext_transport = ROCE_CM_EXT_TRANSPORT_XRC;
         break;
@@ -103,7 +104,8 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
         return RNIC_ERR_INVALID;
     *rep = (struct roce_cm_rep){
         .local_qpn = xrc ? 0 : param->qpn,
-        .local_eecn = xrc ? param->qpn : 0, /* Annex A14 has the target's QPN here */
+        .local_eecn = xrc ? param->qpn : 0, /* Annex A14: the field contains the QPN of the XRC
+                                             * target */
         .starting_psn = param->starting_psn,
         .responder_resources = param->responder_resources,
         .initiator_depth = xrc ? 0 : param->initiator_depth, /* an XRC target sends no requests */
@@ -183,7 +185,8 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
     };
     if (active) {
         out->dest_qpn = roce_cm_rep_qpn(rep);
-        out->max_rd_atomic = rep->responder_resources; /* R238 */
+        out->max_rd_atomic = rep->responder_resources; /* the peer's responder resources limit
+                                                        * outstanding READs (R238) */
         out->max_dest_rd_atomic = rep->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);
     } else {
@@ -193,7 +196,7 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_dest_rd_atomic = rep_known ? rep->responder_resources : req->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(ack_delay, life);
     }
-    /* A reply may exceed the limits of the device, though the request did not offer it (R238). */
+    /* A REP may exceed the limits of the device, although the REQ did not offer more (R238). */
     out->max_rd_atomic = clamp_rd_atomic(out->max_rd_atomic);
     out->max_dest_rd_atomic = clamp_rd_atomic(out->max_dest_rd_atomic);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Early requests: requests for a service without a listener. They wait a moment, because a program
- * may be about to listen. */
+/* Early requests: requests for a service without a listener. The engine delays their answer
+ * briefly, because a program may be about to listen. */
 #include <string.h>
 #include "cm/engine.h"
 
@@ -20,8 +20,8 @@ static bool is_repetition(const struct cm_early_request *early, const struct roc
                                      : early->msg.sidr_req.request_id == msg->sidr_req.request_id);
 }
 
-/* Returns how long a request waits: up to half of the Remote CM Response Timeout of a REQ
- * (12.7.1.2). */
+/* Returns the time for which a request waits, ns: up to half of the Remote CM Response Timeout of a
+ * REQ (12.7.1.2). */
 static uint64_t wait_for_listener_ns(const struct rnic_cm *cm, const struct roce_cm_msg *msg)
 {
     uint64_t half = cm_code_ns(msg->req.remote_cm_timeout) / 2;

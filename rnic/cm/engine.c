@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_BITS 20u /* bits of a communication id that count; the prefix is above them */
+#define ID_BITS 20u /* number of variable bits of a communication id; the prefix is above them */
 
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
 {
@@ -49,7 +49,7 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id)
     return ((comm_id ^ (bits ? cm->attr.id_prefix << (32 - bits) : 0)) & mask) == 0;
 }
 
-/* Returns a new communication id, never 0. Ids count up, so that late messages do not match a new
+/* Returns a new communication id, never 0. Ids increase, so that late messages do not match a new
  * id. */
 static uint32_t new_comm_id(struct rnic_cm *cm)
 {
@@ -233,7 +233,7 @@ void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
         rnic_list_del(&id->by_remote);
         rnic_list_del(&id->by_qpn);
     } else if (state == RNIC_CM_TIMEWAIT) {
-        rnic_list_del(&id->by_qpn); /* the connection has ended (R231) */
+        rnic_list_del(&id->by_qpn); /* a connection in this state has ended (R231) */
     }
 }
 
@@ -242,8 +242,8 @@ void cm_timer(struct rnic_cm_id *id, rnic_time at)
     rnic_heap_set(&id->cm->timers, &id->timer, at);
 }
 
-/* TIMEWAIT lasts while a packet of the connection may be on the network. As in Linux this is the
- * local ACK timeout: 2 packet lifetimes and the responder's delay (12.9.8.1). */
+/* Enters TIMEWAIT, which lasts while a packet of the connection may be on the network. As in Linux
+ * the time is the local ACK timeout: 2 packet lifetimes and the responder's delay (12.9.8.1). */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
 {
     cm_enter(id, RNIC_CM_TIMEWAIT);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Input: processes received messages. */
+/* Input: processes received CM messages. */
 #include <string.h>
 #include "cm/engine.h"
 #include "wire/bytes.h"
 
-/* ---- answers that no id keeps ---------------------------------------------------------------- */
+/* ---- answers without an id ------------------------------------------------------------------- */
 
 static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                           const struct rnic_cm_addr *addr, uint32_t local, uint32_t remote,
@@ -41,8 +41,8 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 
 /* ---- who is meant ---------------------------------------------------------------------------- */
 
-/* Returns the id of the exchange that a message names, if it is from the same peer. Any remote id
- * matches before the peer's id is known. */
+/* Returns the id of the exchange that a message names, if the message is from the same peer. Before
+ * the peer's communication id is known, any remote id matches. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
                                   const struct rnic_cm_addr *addr)
 {
@@ -80,11 +80,11 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
             send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
                           ROCE_CM_REJ_STALE);
         break;
-    default: break; /* the exchange is past this message */
+    default: break; /* the exchange does not wait for this message any more */
     }
 }
 
-/* Returns the reason to reject a REQ, or 0. */
+/* Returns the reason to reject a REQ, or 0 to accept it. */
 static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
 {
     const struct roce_cm_req *req = &msg->req;
@@ -92,11 +92,11 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
 
     if (req->transport == ROCE_CM_TRANSPORT_RD || (req->transport == ROCE_CM_TRANSPORT_EXTENDED &&
                                                    req->ext_transport != ROCE_CM_EXT_TRANSPORT_XRC))
-        return ROCE_CM_REJ_INVALID_TRANSPORT; /* R245 */
+        return ROCE_CM_REJ_INVALID_TRANSPORT; /* invalid combination of transport types (R245) */
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
-        return ROCE_CM_REJ_CONSUMER; /* R243; Linux uses this reason */
+        return ROCE_CM_REJ_CONSUMER; /* invalid RDMA-IP header (R243); Linux uses this reason */
     return (enum roce_cm_rej_reason)0;
 }
 
@@ -122,7 +122,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    if (!reason && stale && req->local_qpn != 0) { /* R231 */
+    if (!reason && stale && req->local_qpn != 0) { /* a REQ from a QP of an existing connection: the
+                                                    * connection is stale (R231) */
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
             cm_send_dreq(stale, NULL, 0, now);
@@ -167,7 +168,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 {
     struct rnic_cm_id *id = find_id(cm, msg->rej.remote_comm_id, msg->rej.local_comm_id, addr);
 
-    /* A peer that timed out before it got our id sends its CA GUID. */
+    /* A peer that timed out before it received our communication id sends its CA GUID instead. */
     if (!id && msg->rej.reason == ROCE_CM_REJ_TIMEOUT && msg->rej.info_len >= 8)
         id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
                             addr);
@@ -228,7 +229,7 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     } else if (id->state == RNIC_CM_REP_RCVD) {
         send_mra(id, msg, OF_REP);
     } else if (id->sent_kind == ROCE_CM_RTU || id->sent_kind == ROCE_CM_REJ) {
-        cm_send_again(id); /* R230 */
+        cm_send_again(id); /* repeats the RTU for a repeated REP (R230) */
     }
     return true;
 }
@@ -261,14 +262,15 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         if (!cm_is_own_comm_id(cm, dreq->remote_comm_id) &&
             !answers_unknown(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
             return false;
-        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* R233 */
+        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* answers a DREQ for an unknown
+                                                              * connection (R233) */
         drep.drep.local_comm_id = dreq->remote_comm_id;
         drep.drep.remote_comm_id = dreq->local_comm_id;
         cm_send_once(cm, &drep, addr);
         return true;
     }
     if (dreq->remote_qpn != id->local_qpn)
-        return true; /* R233 */
+        return true; /* ignores a DREQ with another QPN (R233) */
     switch (id->state) {
     case RNIC_CM_CONNECTED:
     case RNIC_CM_REP_SENT:
@@ -278,7 +280,7 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_DREQ_RCVD);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
-    case RNIC_CM_DREQ_SENT: /* both sides disconnect at once */
+    case RNIC_CM_DREQ_SENT: /* both sides sent a DREQ */
         id->tid = msg->mad.tid;
         cm_send_drep(id, NULL, 0, now);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
@@ -318,7 +320,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
     struct rnic_cm_id *id;
     struct roce_cm_rdmaip ip;
-    /* Statuses of a SIDR_REP, table 120. */
+    /* Statuses of a SIDR_REP (table 120). */
     enum { UNSUPPORTED = 1, REJECTED = 2 };
     uint8_t status = 0;
 
@@ -403,7 +405,7 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     struct roce_cm_msg msg;
 
     if (roce_cm_msg_parse(&msg, mad, len, len) != 0)
-        return false; /* R246 */
+        return false; /* drops a malformed MAD (R246) */
     switch (msg.kind) {
     case ROCE_CM_REQ:
     case ROCE_CM_SIDR_REQ: return cm_handle_request(cm, &msg, addr, now, false);
@@ -415,6 +417,6 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     case ROCE_CM_DREP: return on_drep(cm, &msg, addr, now);
     case ROCE_CM_SIDR_REP: return on_sidr_rep(cm, &msg, addr, now);
     case ROCE_CM_LAP: return on_lap(cm, &msg, addr, now);
-    default: return false; /* APR: never requested */
+    default: return false; /* this engine never requests an APR */
     }
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DELAY_MAX_NS 3600e9 /* one hour */
+#define DELAY_MAX_NS 3600e9 /* maximum delay: one hour */
 
 const char impair_help[] =
     "Impairments: --impair RULE[,RULE...]\n"

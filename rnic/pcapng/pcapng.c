@@ -7,11 +7,11 @@
 
 #define BYTE_ORDER_MAGIC 0x1A2B3C4Du
 #define INTERFACE_LEN    20u
-#define PACKET_LEN       32u /* without captured bytes and options, as INTERFACE_LEN */
+#define PACKET_LEN       32u /* length of a packet block without captured bytes and options */
 #define SIMPLE_LEN       16u
-#define OPTION_LEN       4u /* code and length */
+#define OPTION_LEN       4u /* length of an option's code and length fields */
 #define NS               UINT64_C(1000000000)
-#define UNITS_DEFAULT    UINT64_C(1000000) /* without if_tsresol: microseconds */
+#define UNITS_DEFAULT    UINT64_C(1000000) /* time resolution without if_tsresol: microseconds */
 
 enum {
     OPT_END = 0,
@@ -47,8 +47,8 @@ uint32_t pcapng_block_len(bool big, const uint8_t *p, size_t len)
                : 0;
 }
 
-/* if_tsresol: a negative power of ten, or of two if the top bit is set. Returns the units per
- * second, 0 if there are too many. */
+/* Returns the units per second for an if_tsresol value: a negative power of ten, or of two if the
+ * top bit is set. Returns 0 if they exceed 64 bits. */
 static uint64_t units_of(uint8_t resolution)
 {
     unsigned power = resolution & 0x7F;
@@ -78,7 +78,7 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
         uint64_t high = pcapng_u32(big, value + (big ? 0 : 4));
 
         iface->offset = (int64_t)(high << 32 | low);
-        /* Sums with a time of 64 bits in seconds must not overflow. */
+        /* Limits the offset, so that the sum with a 64-bit time in seconds cannot overflow. */
         if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
             return error_set(error, "an interface has a time offset of %" PRId64 " s",
                              iface->offset);
@@ -123,7 +123,8 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
     *out = (struct pcapng_packet){.data_off = head - 4};
     if (len < head)
         return error_set(error, "a packet block of %u bytes is too short", len);
-    if (type == PCAPNG_SIMPLE_PACKET) { /* has no captured length: the block has the rest */
+    if (type == PCAPNG_SIMPLE_PACKET) { /* has no captured length: the packet fills the rest of the
+                                         * block */
         out->wire_len = pcapng_u32(big, block + 8);
         out->cap_len = out->wire_len < room ? out->wire_len : room;
         return 0;
@@ -146,7 +147,7 @@ uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
                       ? part * (NS / iface->units)
                       : (uint64_t)((double)part * ((double)NS / (double)iface->units));
 
-    if (iface->units < NS && NS % iface->units != 0) /* a power of two */
+    if (iface->units < NS && NS % iface->units != 0) /* the units are a power of two */
         ns = part * NS / iface->units;
     if (iface->offset < 0 && seconds < (uint64_t)-iface->offset)
         return 0;
@@ -160,7 +161,7 @@ uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
 struct block {
     uint8_t *buf;
     size_t cap;
-    size_t len; /* SIZE_MAX: it did not fit */
+    size_t len; /* length of the block; SIZE_MAX: longer than the buffer */
     bool big;
 };
 
@@ -193,7 +194,7 @@ static void add_u32(struct block *block, uint32_t value)
         put_u32(block, at, value);
 }
 
-/* Adds bytes, and zeros up to a multiple of 4. */
+/* Adds bytes, and zero padding up to a multiple of 4. */
 static void add_bytes(struct block *block, const void *bytes, uint32_t len)
 {
     uint8_t *at = add_room(block, padded(len));
@@ -218,7 +219,7 @@ static void add_comments(struct block *block, const char *const *comment, size_t
         if (len > PCAPNG_COMMENT_MAX) {
             len = PCAPNG_COMMENT_MAX;
             while (len > 0 && ((unsigned char)comment[i][len] & 0xC0) == 0x80)
-                len--; /* not inside a character */
+                len--; /* cuts the text between two characters */
         }
         add_option(block, OPT_COMMENT, comment[i], (uint32_t)len);
     }
@@ -258,7 +259,7 @@ size_t pcapng_section(uint8_t *buf, size_t cap, const char *application)
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t linktype,
                         uint32_t snaplen)
 {
-    static const uint8_t nanoseconds = 9; /* negative power of ten */
+    static const uint8_t nanoseconds = 9; /* if_tsresol: negative power of ten */
     struct block block = begin_block(buf, cap, PCAPNG_INTERFACE, false);
 
     add_u32(&block, linktype);
@@ -290,7 +291,7 @@ size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame)
     return end_block(&block);
 }
 
-/* Returns the bytes of the options without the one that ends them and what follows it. */
+/* Returns the length of a block's options, without the end-of-options option. */
 static uint32_t options_len(bool big, const uint8_t *block, uint32_t len, uint32_t begin)
 {
     uint32_t off = begin, end = len - 4;
@@ -313,7 +314,7 @@ size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *bl
     struct block out = begin_block(buf, cap, simple ? PCAPNG_PACKET : pcapng_u32(big, block), big);
 
     if (simple) {
-        for (unsigned i = 0; i < 3; i++) /* interface and time, which are unknown */
+        for (unsigned i = 0; i < 3; i++) /* interface and time stamp, both unknown */
             add_u32(&out, 0);
         add_u32(&out, packet->cap_len);
         add_u32(&out, packet->wire_len);

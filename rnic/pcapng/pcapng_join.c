@@ -13,15 +13,15 @@
 #include "wire/bytes.h"
 
 struct file {
-    uint8_t *p; /* mapped; NULL: empty */
+    uint8_t *p; /* mapped bytes of the file; NULL: empty file */
     size_t len;
-    uint32_t *iface; /* number of each of its interfaces in the joined file */
+    uint32_t *iface; /* number of each interface of this file in the joined file */
     uint32_t iface_cnt;
 };
 
 struct frame {
     uint64_t time;
-    uint64_t at; /* offset in its file */
+    uint64_t at; /* offset of the frame in its file */
     uint32_t file, len;
 };
 
@@ -32,7 +32,7 @@ struct join {
     size_t frame_cnt, frame_cap;
 };
 
-/* Maps a file. 0, or a negative errno. */
+/* Maps a file. Returns 0, or a negative errno. */
 static int map_file(struct file *file, const char *path)
 {
     struct stat st;
@@ -89,7 +89,7 @@ static int add_frame(struct join *join, uint32_t number, const uint8_t *block, u
     return 0;
 }
 
-/* Finds the interfaces and frames of a file, up to its last whole block. */
+/* Finds the interfaces and frames of a file, up to its last complete block. */
 static int scan_file(struct join *join, uint32_t number)
 {
     struct file *file = &join->file[number];

@@ -9,15 +9,15 @@
 #include "pcapng/pcapng.h"
 #include "wire/bytes.h"
 
-#define MARK          0x80000001u /* block type */
+#define MARK          0x80000001u /* block type of a mark */
 #define MARK_LEN      20u
 #define BLOCK_MAX     (1u << 20)
 #define STREAM_IFACES 8u
 
 struct stream {
-    uint8_t *part; /* the beginning of a block */
+    uint8_t *part; /* incomplete block at the end of the data fed so far */
     size_t part_len, part_cap;
-    uint64_t mark; /* UINT64_MAX: no frame is being sent */
+    uint64_t mark; /* time of the latest mark; UINT64_MAX: no frame is being sent */
     uint32_t iface[STREAM_IFACES];
     unsigned iface_cnt;
     bool ended;
@@ -34,8 +34,8 @@ struct pcapng_merge {
     size_t stream_cnt;
     struct pcapng_ifaces ifaces;
     uint32_t ifaces_given;
-    struct rnic_heap heap; /* frames by time */
-    size_t waiting;        /* bytes of frames in the heap */
+    struct rnic_heap heap; /* waiting frames, sorted by time */
+    size_t waiting;        /* number of bytes of frames in the heap */
 };
 
 /* ---- blocks of ours -------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ struct pcapng_merge *pcapng_merge_new(void)
 static struct waiting *pop_frame(struct pcapng_merge *merge)
 {
     struct rnic_heap_node *node = rnic_heap_first(&merge->heap);
-    struct waiting *frame = (struct waiting *)node; /* its first member */
+    struct waiting *frame = (struct waiting *)node; /* the heap node is the frame's first member */
 
     rnic_heap_set(&merge->heap, node, UINT64_MAX);
     merge->waiting -= frame->len;
@@ -196,7 +196,7 @@ static int add_block(struct pcapng_merge *merge, struct stream *s, const uint8_t
     }
 }
 
-/* Adds the whole blocks at `data`; *used is their length. */
+/* Adds the complete blocks at `data`; sets *used to their length. */
 static int add_blocks(struct pcapng_merge *merge, struct stream *s, const uint8_t *data, size_t len,
                       size_t *used)
 {

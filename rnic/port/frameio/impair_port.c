@@ -7,7 +7,7 @@
 #include "impair/delay_line.h"
 #include "impair/impair.h"
 
-#define QUEUED_MAX 8192u /* most frames in transit per direction */
+#define QUEUED_MAX 8192u /* maximum number of frames in transit per direction */
 #define BATCH      64u
 
 /* A copy of a frame in transit. */
@@ -41,7 +41,7 @@ struct impair_port {
     bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
-    uint64_t now; /* time of the current call, ns */
+    uint64_t now; /* time passed to the current call, ns */
     struct impair_result result;
 };
 
@@ -66,7 +66,7 @@ static void put_frame(struct impair_port *port, struct queued_frame *frame)
     port->unused = frame;
 }
 
-/* Moves the frames whose delay is over from the delay line to the list of due frames. */
+/* Moves the frames whose delay has ended from the delay line to the list of due frames. */
 static void release_due(struct lane *lane, uint64_t now)
 {
     struct delay_entry *entry;
@@ -91,7 +91,7 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns how many more frames the lane has room for. */
+/* Returns the number of further frames that the lane has room for. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
     return (QUEUED_MAX - lane->cnt) / port->copies_max;

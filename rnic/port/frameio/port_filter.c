@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include "port/frameio/port_pcap.h"
 
-/* most groups with a MAC address check in the filter; with more, the frames of all groups pass */
+/* maximum number of groups with a MAC address check in the filter; with more groups, frames of all
+ * groups pass */
 #define GROUPS_MAX 32u
 
 /* Filter expressions of each encapsulation: one to recognize it, one for the 32 bits of the BTH
@@ -45,8 +46,8 @@ char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uin
 
         snprintf(own, sizeof(own), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
                  mac[4], mac[5]);
-        /* Multicast on the loopback passes only if its source is this interface: a group belongs to
-         * one interface, while the loopback carries the frames of all. */
+        /* Multicast on the loopback passes only if its source is this interface. A group belongs to
+         * one interface, while the loopback carries the frames of all interfaces. */
         fprintf(out, "(ether dst %s or (ether multicast and ether src %s)) and (", own, own);
     }
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
@@ -58,7 +59,7 @@ char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uin
         print_groups(out, filter, qpn);
         fprintf(out, "))");
     }
-    /* On the link, ARP and Neighbour Discovery pass too. */
+    /* On the link, ARP and Neighbour Discovery frames pass too. */
     fprintf(out, "%s", host ? ")" : " or arp or (icmp6 and (ip6[40] = 135 or ip6[40] = 136))");
     if (fclose(out) != 0) {
         free(text);

@@ -15,15 +15,17 @@
 #include "wire/pkt.h"
 
 #define BATCH 64u
-/* retry interval after ENOBUFS: the queue of a real interface has drained a little by then */
-#define RETRY_NS      20000u
-#define OTHER_IDLE_NS 3000u  /* interval at which the other socket is read while nothing arrives */
-#define OTHER_BUSY_NS 20000u /* interval at which the other socket is read while frames arrive */
-/* Time after which a frame that gets only ENOBUFS is given up. Links drain some frames in
- * microseconds. A veth answers ENOBUFS to every frame that is longer than its peer's MTU (Linux
- * 6.7). */
+/* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
+#define RETRY_NS 20000u
+/* interval at which the other socket is read while no frames arrive, ns */
+#define OTHER_IDLE_NS 3000u
+/* interval at which the other socket is read while frames arrive, ns */
+#define OTHER_BUSY_NS 20000u
+/* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
+ * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
+ * (Linux 6.7). */
 #define REFUSED_NS 5000000u
-#define REOPEN_NS  100000000u /* time between two attempts to reopen a socket that failed */
+#define REOPEN_NS  100000000u /* time between two attempts to reopen a failed socket, ns */
 
 enum which { LINK, HOST, SIDES };
 
@@ -33,17 +35,17 @@ struct pcap_port {
     size_t ring;
     int snaplen;
     char loopback[RNIC_IFNAME_MAX];
-    struct packet_socket side[SIDES]; /* a port on the loopback itself uses only HOST */
-    enum which busy;                  /* the socket that received frames last */
+    struct packet_socket side[SIDES]; /* sockets of the port; a port on the loopback itself uses
+                                       * only HOST */
+    enum which busy;                  /* socket that received frames last */
     uint64_t both_at;                 /* time when both sockets were last read */
-    enum which full;                  /* the socket whose send queue is full; SIDES: none */
-    bool half;           /* the next multicast frame to send was already sent on the loopback */
+    enum which full;                  /* socket whose send queue is full; SIDES: none */
+    bool half;           /* the next multicast frame was already sent on the loopback */
     uint64_t retry_at;   /* time of the next attempt after ENOBUFS, ns; UINT64_MAX: none */
-    uint64_t refused_at; /* time when the next frame to send first got ENOBUFS, ns; UINT64_MAX: it
-                          * did not */
+    uint64_t refused_at; /* time of the next frame's first ENOBUFS, ns; UINT64_MAX: none */
     uint8_t (*host)[6];
     size_t host_cnt;
-    uint32_t *block; /* blocks of the filter, to recognize frames that come back */
+    uint32_t *block; /* QPN blocks of the filter, to detect frames that this port also receives */
     unsigned block_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
     unsigned group_cnt;
@@ -164,7 +166,7 @@ static void on_packet(u_char *user, const struct pcap_pkthdr *head, const u_char
         .len = head->caplen,
         .flags = (taker->which == HOST ? RNIC_FRAME_LOCAL : 0u) |
                  (head->len > head->caplen ? RNIC_FRAME_CUT : 0u),
-        /* tv_usec has nanoseconds: the handle has that precision */
+        /* tv_usec contains nanoseconds, the precision set for the handle */
         .stamp = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec,
     };
 
@@ -193,8 +195,8 @@ static int read_socket(struct pcap_port *self, enum which which, unsigned max, r
     return n > 0 ? n : 0;
 }
 
-/* Reads in each call the socket that received frames last, and the other one only at intervals:
- * reading an empty socket costs a system call. */
+/* Receives frames. Each call reads the socket that received frames last. The other socket is read
+ * only at intervals, because reading an empty socket costs a system call. */
 static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                           uint64_t now)
 {
@@ -204,7 +206,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* the caller's clock does not advance */
+    if (now <= self->both_at || /* true if the caller's clock does not advance */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
         int more = read_socket(self, other, max, fn, user);
@@ -219,7 +221,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns the destination QPN of a RoCE frame, or 0. */
+/* Returns the destination QPN of a RoCE frame; 0 for other frames. */
 static uint32_t frame_qpn(const struct rnic_frame *frame)
 {
     unsigned type = (unsigned)roce_bits_get(frame->data, 12, 0, 16);
@@ -234,7 +236,7 @@ static uint32_t frame_qpn(const struct rnic_frame *frame)
     return (uint32_t)roce_bits_get(frame->data, (unsigned)bth + 5, 0, 24);
 }
 
-/* Returns whether this process will receive the frame that it sends on the loopback. */
+/* Returns whether this process will also receive the frame that it sends on the loopback. */
 static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
 {
     uint32_t qpn = frame_qpn(frame);
@@ -262,8 +264,8 @@ static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
     return has_mac((const void *)self->host, self->host_cnt, dmac) ? HOST : LINK;
 }
 
-/* Passes frames to the kernel. Returns how many it accepted; if fewer than `cnt`, errno has the
- * reason. */
+/* Passes frames to the kernel. Returns the number of accepted frames; if fewer than `cnt`, errno
+ * has the reason. */
 static int hand_over(struct packet_socket *side, const struct rnic_frame *frames, unsigned cnt)
 {
     struct mmsghdr msg[BATCH];
@@ -291,13 +293,13 @@ static int hand_over(struct packet_socket *side, const struct rnic_frame *frames
     return sendmmsg(side->fd, msg, cnt, MSG_DONTWAIT);
 }
 
-/* Sends frames on one socket. Returns how many are finished: sent, or counted as failed. */
+/* Sends frames on one socket. Returns the number of finished frames: sent, or counted as failed. */
 static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame *frames,
                      unsigned cnt, uint64_t now)
 {
     struct packet_socket *side = &self->side[which];
     unsigned done = 0;
-    bool asked = false; /* SO_ERROR was read, so a further error is a new one */
+    bool asked = false; /* SO_ERROR was read, so another error is a new one */
 
     if (!packet_socket_works(side)) {
         self->stats.tx_link_down += cnt;
@@ -328,8 +330,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
             self->full = which;
             self->retry_at = errno == EAGAIN ? UINT64_MAX : now + RETRY_NS;
             return done;
-        /* libpcap's descriptor is not a socket, or the program closed it and another file has its
-         * number */
+        /* libpcap's descriptor is not a socket, or the program closed it and another file has the
+         * descriptor number */
         case ENOTSOCK:
         case ENOSYS:
             if (!side->plain) {
@@ -340,8 +342,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
             break;
         case EMSGSIZE: self->stats.tx_too_long++; break;
         case ENETDOWN:
-            /* The error may be an old one that the socket stored while the link was down. The
-             * kernel reports such an error once, so read it and try again. */
+            /* The socket may have stored an old error while the link was down. The kernel reports
+             * such an error once, so read it and send again. */
             if (!asked) {
                 int before;
                 socklen_t size = sizeof(before);
@@ -362,8 +364,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
     return done;
 }
 
-/* Sends a multicast frame on both sockets: first the loopback, then the link. If only the link is
- * full, a later call skips the loopback. Returns 1 when both have the frame, else 0. */
+/* Sends a multicast frame on both sockets, first on the loopback. If only the link is full, a later
+ * call skips the loopback. Returns 1 if both sockets accepted the frame, else 0. */
 static unsigned push_both(struct pcap_port *self, struct rnic_frame *frame, uint64_t now)
 {
     if (!self->half && push(self, HOST, frame, 1, now) == 0)
@@ -403,7 +405,8 @@ static unsigned pcap_port_send(struct rnic_port *port, struct rnic_frame *frames
     return done;
 }
 
-/* ---- the rest of a port ---------------------------------------------------------------------- */
+/* ---- deadline, descriptors, counters, close
+ * -------------------------------------------------------- */
 
 static uint64_t pcap_port_deadline(const struct rnic_port *port)
 {
@@ -476,9 +479,9 @@ static void pcap_port_drop(struct rnic_port *port)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Opens a new handle in place of each one that failed, with the previous filter and groups. The new
- * handle is opened before the old one is closed, so its descriptor has another number. An epoll set
- * may still contain the old descriptor. */
+/* Opens a new handle for each failed one, with the previous filter and groups. The new handle is
+ * opened before the old one is closed, so its descriptor has another number. An epoll set may still
+ * contain the old descriptor. */
 static void reopen(struct pcap_port *self, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {
@@ -513,8 +516,8 @@ static void reopen(struct pcap_port *self, uint64_t now)
     }
 }
 
-/* Finds a loopback interface that is up. Returns false if there is none, else its name in `name`.
- */
+/* Finds a loopback interface that is up and writes its name to `name`. Returns false if there is
+ * none. */
 static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *list, size_t cnt)
 {
     for (size_t i = 0; i < cnt; i++)
@@ -529,7 +532,7 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
                         struct error *why)
 {
     struct pcap_port *self = calloc(1, sizeof(*self));
-    /* Limit the snaplen to the longest frame: ring slots have that size. */
+    /* Limits the snaplen to the longest frame, because ring slots have that size. */
     int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
     struct rnic_iface *list = NULL;
     size_t cnt = 0;
@@ -549,7 +552,8 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     if (!error)
         error = packet_socket_open(&self->side[iface->loopback ? HOST : LINK], iface->name, ring,
                                    snaplen, why);
-    /* Without a loopback that is up, no local process can be reached, but the link still works. */
+    /* Without a loopback that is up, the port cannot reach local processes, but the link still
+     * works. */
     if (iface->loopback)
         memcpy(self->loopback, iface->name, sizeof(self->loopback));
     else if (!error && find_loopback(self->loopback, list, cnt))

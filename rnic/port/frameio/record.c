@@ -23,8 +23,8 @@ struct record {
     struct rnic_port *behind;
     int fd;
     bool shared;
-    bool failed; /* writing to the file failed; nothing more is written */
-    bool marked; /* the file has the begin mark of the current batch */
+    bool failed; /* a write to the file failed; the port writes no more */
+    bool marked; /* the file has the first mark of the current batch */
     uint8_t *buf;
     size_t len;
     unsigned frames; /* number of frames in `buf` */
@@ -70,7 +70,7 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Writes the mark that begins a batch: from now on frames get timestamps. */
+/* Writes the mark at the beginning of a batch. Later frames get timestamps. */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
@@ -118,7 +118,7 @@ static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, u
     unsigned done;
 
     mark(record);
-    stamp = utc(); /* the time before sending, as the answer's time must be later */
+    stamp = utc(); /* time stamp before sending, so that the answer has a later one */
     done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
@@ -165,7 +165,7 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* Ends a batch: writes its frames and the mark that all frames with timestamps are in the file. */
+/* Ends a batch: writes its frames, and a mark that no frame is missing. */
 static void end_batch(struct record *record)
 {
     if (record->marked) {
@@ -204,8 +204,8 @@ static void record_drop(struct rnic_port *port)
     record->behind->ops->drop(record->behind);
 }
 
-/* Creates the folder if needed and a new file in it. Locks the file, which shows that this process
- * still writes. Returns a descriptor or a negative errno. */
+/* Creates the folder if needed and a new file in it. Locks the file to show that this process still
+ * writes. Returns a descriptor or a negative errno. */
 static int create_file(const char *folder)
 {
     static atomic_uint last;

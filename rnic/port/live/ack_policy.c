@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "port/live/ack_policy.h"
 
-#define FAILURES_MAX 10u /* limit of the count: 256 attempts are skipped at this limit */
+#define FAILURES_MAX 10u /* limit of the failure count: 256 attempts are skipped at this limit */
 
 /* ---- backoff --------------------------------------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
     policy->turns = 0;
 
     if (policy->for_next || answers)
-        policy->until = now; /* ack_policy_received() adds the wait */
+        policy->until = now; /* the caller, ack_policy_received(), adds the length of the wait */
 }
 
 void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now)

@@ -18,7 +18,7 @@
 #include "port/frameio/record.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
-/* time between two attempts in a child while the parent still has the names */
+/* time in ns between two attempts in a child while the parent still has the names */
 #define REATTACH_NS 100000000u
 
 /* List of all live devices of the process, for the fork handlers. */
@@ -35,7 +35,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Puts the recording port and the impairing port in front of live->port, if configured. Returns 0
+/* Opens the recording port and the impairing port in front of live->port, if configured. Returns 0,
  * or a negative errno with the reason in `why`. */
 static int wrap(struct rnic_live *live, struct error *why)
 {
@@ -82,9 +82,8 @@ static void detach(struct rnic_live *live)
     close_attachment(live);
 }
 
-/* Opens the descriptors, sockets and ports of the live device. The QPN names and the threads are
- * not included. A port given by the caller is already in live->port. Returns 0 or a negative errno.
- */
+/* Opens the descriptors, sockets and ports of the live device, without the QPN names and the
+ * threads. A port given by the caller is already in live->port. Returns 0 or a negative errno. */
 static int attach(struct rnic_live *live, struct error *why)
 {
     int error = 0;
@@ -231,7 +230,7 @@ static void fill_seeds(struct rnic_live *live)
     live->unpredictable = live->attr.seed == 0;
     if (live->unpredictable) /* the impairments need a seed */
         arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
-    /* The QPNs have a random sequence of their own. */
+    /* QPNs have a separate random sequence. */
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);
 }
 
@@ -253,7 +252,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     if (!live)
         return NULL;
     live->attr = *attr;
-    live->attr.iface = NULL; /* live->iface has the name */
+    live->attr.iface = NULL; /* live->iface has a copy of the name */
     live->attr.gid = NULL;
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
@@ -297,7 +296,7 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     device.mw_2a = attr->mw_2a;
     device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;
-    /* QPNs that the device chooses itself must pass the packet filter, so they come from the first
+    /* The packet filter must pass QPNs that the device chooses itself, so they are in the first
      * block. */
     device.qpn_first = live->qpns.block[0].number * RNIC_BLOCK_QPNS;
     device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;

@@ -3,8 +3,9 @@
 #include "port/live/live_impl.h"
 #include "wire/pkt.h"
 
-#define RX_BATCH   256u /* most frames received before timers expire and frames are sent */
-#define TX_BATCHES 4u   /* most batches sent before frames are received */
+/* maximum number of frames received before timers expire and frames are sent */
+#define RX_BATCH   256u
+#define TX_BATCHES 4u /* maximum number of batches sent before frames are received */
 
 rnic_time rnic_live_now(void)
 {
@@ -16,7 +17,7 @@ rnic_time rnic_live_now(void)
 
 struct intake {
     struct rnic_live *live;
-    uint64_t now; /* time of the first frame; 0: no frame was read yet */
+    uint64_t now; /* time when the first frame was read; 0: no frame was read yet */
 };
 
 static void on_frame(void *user, const struct rnic_frame *frame)
@@ -44,7 +45,7 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
-/* Sends at most TX_BATCHES; returns whether anything was sent. */
+/* Sends at most TX_BATCHES batches. Returns whether any frame was sent. */
 static bool transmit(struct rnic_live *live, uint64_t now)
 {
     struct tx_batch *tx = &live->tx;
@@ -91,7 +92,7 @@ void live_notify(struct rnic_live *live)
 
 /* Receives frames and expires timers. A thread may lose its CPU between reading the clock and
  * receiving. Frames that arrived in between must not count as earlier, and timers that they start
- * must not expire early. So *now becomes the time of the first frame. */
+ * must not expire early. Therefore *now is set to the time of the first frame. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
 {
     struct intake intake = {.live = live};
@@ -121,8 +122,8 @@ bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
     return moved;
 }
 
-/* Delays the ACKs that live_transmit() held back for as long as the ACK policy says, or sends them.
- */
+/* Delays the ACKs that live_transmit() did not send, as long as the ACK policy allows, or sends
+ * them. */
 static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
 {
     uint64_t until = ack_policy_until(&live->ack, now);
@@ -134,7 +135,7 @@ static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
     return false;
 }
 
-/* Sends the frames that became ready and notifies the program. */
+/* Sends the ready frames and notifies the program of events. */
 static bool publish(struct rnic_live *live, bool moved)
 {
     if (moved) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Detects that the program has closed the device's descriptors. The device is then lost, like a
- * hardware device whose file the program closes. The device sends nothing more and its threads
- * end. Nothing is closed, because other files may have the descriptor numbers now. So the memory
- * of libpcap and of a recording is not freed.
+ * hardware device whose file the program closes. The device sends no more frames and its threads
+ * end. No descriptor is closed, because other files may now have the numbers. The memory of libpcap
+ * and of a recording is therefore not freed.
  */
 #include "port/sys/event_fd.h"
 #include "port/live/live_impl.h"
 
-/* time between two checks: a program that closes descriptors rarely opens its own sockets sooner */
+/* time between two checks, ns: a program that closes descriptors rarely opens its own sockets
+ * sooner */
 #define LOOK_NS 1000000u
 
 static void lose(struct rnic_live *live)

@@ -20,10 +20,11 @@
 #include "port/sys/event_fd.h"
 
 #define POLLED_LATELY_NS 200000u
-/* longest time between two polls of a program that polls continuously */
-#define POLLS_NOW_NS     100000u
-#define VAIN_POLLS       4u  /* number of successive polls without work that shut the gate */
-#define VAIN_POLLS_ARMED 64u /* that number after the program asked for a completion event */
+/* longest time between two polls of a program that polls continuously, ns */
+#define POLLS_NOW_NS 100000u
+#define VAIN_POLLS   4u /* number of successive polls without work that shut the gate */
+/* number of such polls after the program asked for a completion event */
+#define VAIN_POLLS_ARMED 64u
 #define UNPOLLED_MAX     8u
 
 void live_wake(struct rnic_live *live)
@@ -66,8 +67,8 @@ void live_gate_set(struct rnic_live *live)
         struct pollfd wants = {.fd = -1};
         struct epoll_event event = {.events = 0};
 
-        /* While the gate is shut, no port descriptor is in the set: even one without events costs
-         * the sender 0.4 us per frame. */
+        /* While the gate is shut, the set contains no port descriptor: even one without events
+         * costs the sender 0.4 us per frame. */
         if (i < cnt && gate->open)
             wants = fds[i];
         if (has->fd == wants.fd && has->events == wants.events)
@@ -113,7 +114,7 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
         gate->unpolled--;
     live->thread.nap = LIVE_NAP_NS;
     live_gate_set(live);
-    /* Wake the poll thread from a long sleep: it must soon check whether the program still polls.
+    /* Wakes the poll thread from a long sleep: it must soon check whether the program still polls.
      */
     if (atomic_load(&live->thread.sleep_until) > now + LIVE_NAP_MAX_NS)
         live_wake(live);
@@ -148,7 +149,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* A delayed ACK means that the frame which the program may look for has already arrived. */
+    /* If an ACK is delayed, the frame that the program may look for has already arrived. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)
@@ -159,7 +160,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 
 void live_gate_missed(struct rnic_live *live, uint64_t now)
 {
-    /* Frames were missed: the gate was shut, so the program should have received them, or the
+    /* Detects missed frames: the gate was shut, so the program should have received them, or the
      * program has not polled since the gate was opened. */
     if (!live->gate.open || (live_polled_lately(live, now) && live->gate.vain_polls == 0))
         live->gate.unpolled = UNPOLLED_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Interface changes: updates the state of the link, the MTU and the addresses, and derives the
- * device's GID table from the addresses. */
+/* Interface changes: updates link state, MTU and addresses, and derives the device's GID table from
+ * the addresses. */
 #include <stdlib.h>
 #include <string.h>
 #include "port/frameio/port_pcap.h"
@@ -21,8 +21,8 @@ static bool same_gid(const struct rnic_gid *a, const struct rnic_gid *b)
     return a->type == b->type && memcmp(a->gid, b->gid, 16) == 0;
 }
 
-/* Updates the GID table. A removed GID leaves an empty slot and a new GID gets the first empty
- * slot. The other GIDs keep their index, as in Linux. Returns whether the table changed. */
+/* Updates the GID table. A removed GID leaves an empty slot, and a new GID is stored in the first
+ * empty slot. The other GIDs keep their index, as in Linux. Returns whether the table changed. */
 static bool renew_gids(struct rnic_live *live)
 {
     bool changed = false;
@@ -81,7 +81,7 @@ void live_refresh(struct rnic_live *live)
             what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
         if (now->path_mtu != live->iface.path_mtu)
             what |= RNIC_CHANGE_MTU;
-        /* keep the first name: names in the registry contain it */
+        /* keeps the first name, because registry names contain it */
         memcpy(now->name, live->iface.name, sizeof(now->name));
         memcpy(now->mac, live->iface.mac, sizeof(now->mac));
         pthread_mutex_lock(&live->small_lock);

@@ -7,8 +7,11 @@
 #include "port/live/live_impl.h"
 #include "port/sys/clock.h"
 
-#define STUCK_NS 2000000u /* longest time that a thread drives without reading the port */
-/* Longest wait for the lock. A thread that has the lock was seen to wait this long for a CPU. */
+#define STUCK_NS                                                                                   \
+    2000000u /* longest time for which a thread drives without reading the port, ns                \
+              */
+/* Longest wait for the lock, ns. A thread that has the lock was observed to wait this long for a
+ * CPU. */
 #define FLUSH_WAIT_NS 1000000000u
 
 struct rnic *rnic_live_lock(struct rnic_live *live)
@@ -29,7 +32,7 @@ void rnic_live_settle(struct rnic_live *live)
 }
 
 /* Returns whether the poll thread must wake before `sleep_until`, for an earlier timer or to send
- * remaining frames. A program that polls does both itself. */
+ * remaining frames. A polling program does both itself. */
 static bool needs_poll_thread(const struct rnic_live *live, uint64_t sleep_until, uint64_t now)
 {
     bool polled = live_polled_lately(live, now);
@@ -76,9 +79,9 @@ bool rnic_live_poll(struct rnic_live *live)
     if (pthread_mutex_trylock(&live->lock) != 0) {
         uint64_t now = rnic_live_now();
 
-        /* Another thread drives, but this one counts as polling. If no thread has read the port for
-         * long, the thread with the lock may be waiting for this CPU. A program of real-time
-         * priority would never release the CPU. */
+        /* Another thread drives, but this thread counts as polling. If no thread has read the port
+         * for long, the thread with the lock may be waiting for this CPU, which a program of real-
+         * time priority never releases. */
         atomic_store_explicit(&live->gate.polled_at, now, memory_order_relaxed);
         if (now < atomic_load_explicit(&live->driven_at, memory_order_relaxed) + STUCK_NS) {
             rnic_cancel_restore(cancel_state);

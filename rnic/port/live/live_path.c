@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Paths: finds the MAC address for a destination. An address of this machine needs no request.
- * Otherwise the kernel's route gives the next hop. The next hop's MAC address comes from the
- * kernel's neighbour table or from the port's own request on the link. If the device has its own
- * address, which the kernel does not have, every destination counts as on the link: such an
- * address has no routes.
+ * Paths: finds the MAC address of a destination. An address of this machine needs no request.
+ * Otherwise the kernel's route yields the next hop. The hop's MAC address is in the kernel's
+ * neighbour table, or the port requests it on the link. If the device has an own address that the
+ * kernel does not have, all destinations count as on the link, because such an address has no
+ * routes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-#define ASK_AGAIN_NS 250000000u /* interval between two requests for a neighbour */
+#define ASK_AGAIN_NS 250000000u /* interval between two requests for a neighbour, ns */
 #define LINK_HOPS    1
 #define GATEWAY_HOPS 64
 
@@ -24,8 +24,8 @@ static const uint8_t zero[16];
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* Sends requests for `hop` on the link until a reply arrives or the time is up. Called with the
- * lock. */
+/* Sends requests for `hop` on the link until a reply arrives or time `end` is reached. Called with
+ * the lock. */
 static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t src[16],
                     uint64_t end, uint8_t mac[6])
 {
@@ -60,8 +60,9 @@ static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
     return roce_gid_is_ip4(sgid) == roce_gid_is_ip4(dgid);
 }
 
-/* Returns the best GID index for a destination, or -1 if none fits. Prefers the kernel's source
- * address, then the destination's scope (link-local or not), then RoCEv2 to RoCEv1. */
+/* Returns the index of the best GID for a destination, or -1 if none fits. Prefers the kernel's
+ * source address, then a GID of the destination's scope (link-local or not), then RoCEv2 to RoCEv1.
+ */
 static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], const uint8_t src[16])
 {
     int best = -1;
@@ -84,7 +85,7 @@ static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], cons
     return best;
 }
 
-/* Finds the MAC address of the local interface that has an address. Returns false if none has it.
+/* Finds the MAC address of the local interface with address `gid`. Returns false if there is none.
  */
 static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
@@ -116,7 +117,7 @@ struct question {
 static int find_hop(const struct question *question, const uint8_t dgid[16],
                     struct rnic_route *route)
 {
-    /* A link-local address is valid only on its own link. */
+    /* A link-local address is valid only on the link of its interface. */
     unsigned oif = rnic_gid_is_link_local(dgid) ? question->iface.index : 0;
     int error;
 
@@ -129,8 +130,8 @@ static int find_hop(const struct question *question, const uint8_t dgid[16],
     if (error)
         return rnic_gid_is_link_local(dgid) ? 0 : -ENETUNREACH;
     if (!route->local && route->oif != question->iface.index) {
-        /* The best route uses another interface: accept only a gateway reachable on this interface.
-         */
+        /* The best route uses another interface: accepts only a gateway that is reachable on this
+         * interface. */
         error = rnic_route_get(dgid, question->iface.index, route);
         if (error || route->oif != question->iface.index || !route->gateway)
             return -ENETUNREACH;
@@ -163,8 +164,8 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     error = find_hop(&question, dgid, &route);
     known = !error && route.local && local_mac(dgid, out->dmac);
     if (!error && route.local && !known) {
-        /* A loopback address that no interface lists, such as 127.0.0.2: the loopback has all of
-         * 127.0.0.0/8. */
+        /* A loopback address that no interface lists, such as 127.0.0.2, belongs to the loopback,
+         * which has all of 127.0.0.0/8. */
         memset(out->dmac, 0, 6);
         known = true;
     }
@@ -183,8 +184,8 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     out->hop_limit = route.gateway ? GATEWAY_HOPS : LINK_HOPS;
     if (known)
         return 0;
-    /* The request's source must be of the hop's family (IPv4 or IPv6), which may differ from the
-     * destination's. */
+    /* The source address of the request must be of the hop's family (IPv4 or IPv6). The destination
+     * may be of the other family. */
     memcpy(src, live->slot[sgid_idx].gid, 16);
     if (!goes_together(src, route.hop)) {
         int other = choose_gid(live, route.hop, zero);
@@ -196,7 +197,7 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     return ask_link(live, route.hop, src, end, out->dmac);
 }
 
-/* Extracts the MAC address from a link-local GID that was made of one (EUI-64). */
+/* Extracts the MAC address from a link-local GID that contains one (EUI-64). */
 static void link_local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     const uint8_t from[6] = {gid[8] ^ 2, gid[9], gid[10], gid[13], gid[14], gid[15]};
@@ -233,7 +234,8 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
         error = idx < 0 ? -ENETUNREACH : 0;
         out->sgid_idx = (uint8_t)(idx < 0 ? 0 : idx);
         out->local = true;
-        /* MAC address of the interface that has the address; all zero for the loopback's own */
+        /* MAC address of the interface with the destination address; all zero for the loopback's
+         * own address */
         local_mac(dgid, out->dmac);
     } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !live_device_has(live, dgid) &&
                live->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {

@@ -5,7 +5,7 @@
 
 #define LOCK_SPIN_NS 10000u
 
-/* Takes the lock, spinning first: a thread has the lock for a few microseconds, mostly to send,
+/* Locks the device, spinning first. A thread has the lock for a few microseconds, usually to send,
  * which is shorter than a sleep. */
 void live_take_lock(struct rnic_live *live)
 {
@@ -28,7 +28,7 @@ void live_lock_init(const struct rnic_live *live, pthread_mutex_t *lock)
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
-    /* Returns an error instead of a deadlock: rnic_live_flush() in a signal handler may have
+    /* An error-checking mutex avoids a deadlock: rnic_live_flush() in a signal handler may have
      * interrupted the thread that has the lock. */
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     if (live->watchdog.permitted)
@@ -44,7 +44,7 @@ int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
     int error;
 
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* the program's rnic_attr.there may rely on these two signals */
+    sigdelset(&all, SIGSEGV); /* the program's rnic_attr.there may need SIGSEGV and SIGBUS */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, attr, function, user);

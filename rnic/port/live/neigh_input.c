@@ -35,7 +35,7 @@ bool live_neigh_input(struct rnic_live *live, const struct rnic_frame *frame, ui
     struct rnic_neigh_msg msg;
     const uint8_t *type = frame->data + 12;
 
-    /* neither ARP nor IPv6 with ICMPv6 */
+    /* the frame is neither ARP nor IPv6 with ICMPv6 */
     if (!(type[0] == 0x08 && type[1] == 0x06) &&
         !(type[0] == 0x86 && type[1] == 0xdd && frame->len > 20 && frame->data[20] == 58))
         return false;

@@ -33,14 +33,17 @@
 
 #define SPIN_MAX_NS 50000u
 #define SPIN_MIN_NS 2000u
-/* fewest CPUs for spinning: two for each of two processes that communicate */
-#define SPIN_CPUS      4u
-#define YIELD_NS       20000u
-#define CPU_LOST_NS    20000u /* longer gap in a spin: another thread ran on this CPU meanwhile */
-#define NO_SPIN_MIN_NS 10000000u   /* first period without spinning */
-#define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning */
-#define SLICE_NS       100000u     /* shortest slice that the scheduler grants: sched_setattr(2) */
-/* Longest first sleep after a frame. Timers that expire later need not wake the thread from it. */
+/* minimum number of CPUs for spinning: two for each of two communicating processes */
+#define SPIN_CPUS 4u
+#define YIELD_NS  20000u
+/* a longer gap in a spin means that another thread ran on this CPU, ns */
+#define CPU_LOST_NS    20000u
+#define NO_SPIN_MIN_NS 10000000u   /* first period without spinning, ns */
+#define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
+/* shortest slice that the scheduler grants, ns: sched_setattr(2) */
+#define SLICE_NS 100000u
+/* Longest first sleep after a frame, ns. Timers that expire later need not wake the thread from
+ * this sleep. */
 #define DOZE_NS 20000000u
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
@@ -57,7 +60,7 @@ static void ask_for_short_slice(void)
         uint64_t flags;
         int32_t nice;
         uint32_t priority;
-        uint64_t runtime; /* of SCHED_OTHER: the slice, ns */
+        uint64_t runtime; /* for SCHED_OTHER: length of the slice, ns */
         uint64_t deadline;
         uint64_t period;
     } attr = {.size = sizeof(attr)};
@@ -70,7 +73,7 @@ static void ask_for_short_slice(void)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits for descriptors until `until`. Returns the kinds (FOUND_*) of those that are ready. */
+/* Waits for descriptors until `until`. Returns the kinds (FOUND_*) of the ready descriptors. */
 static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
 {
     struct epoll_event events[RNIC_PORT_FDS + 3];
@@ -82,8 +85,8 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
 
     if (!live->thread.whole_ms) {
         cnt = epoll_pwait2(live->gate.epoll_fd, events, max, &timeout, NULL);
-        /* epoll_pwait2() is missing before Linux 5.11, in valgrind, and in containers of that time.
-         */
+        /* epoll_pwait2() is missing before Linux 5.11, in valgrind, and in containers with an older
+         * system call filter. */
         live->thread.whole_ms = cnt < 0 && (errno == ENOSYS || errno == EPERM);
     }
     if (live->thread.whole_ms)
@@ -109,8 +112,8 @@ static void handle_found(struct rnic_live *live, unsigned found)
         live_answer(live);
 }
 
-/* Checks the descriptors in a loop until `until`. Returns the kinds (FOUND_*) of those that are
- * ready. Called without the lock. */
+/* Checks the descriptors in a loop until `until`. Returns the kinds (FOUND_*) of the ready
+ * descriptors. Called without the lock. */
 static unsigned spin(struct rnic_live *live, uint64_t until)
 {
     struct poll_thread *thread = &live->thread;
@@ -140,8 +143,7 @@ static void lengthen_nap(struct poll_thread *thread)
     thread->nap = thread->nap < LIVE_NAP_MAX_NS / 2 ? thread->nap * 2 : LIVE_NAP_MAX_NS;
 }
 
-/* Waits without the lock until there is work, then takes the lock. Returns whether frames arrived.
- */
+/* Waits without the lock until there is work, then locks. Returns whether frames arrived. */
 static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_until)
 {
     unsigned found = spin(live, spin_until < until ? spin_until : until);
@@ -149,7 +151,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
 
     if (!found)
         found = wait_for(live, until, now);
-    /* keep the lock free for a program that polls */
+    /* leaves the lock to a polling program */
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);
@@ -173,7 +175,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     live_gate_set(live);
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
-    if (!open) /* the program that polls expires the timers */
+    if (!open) /* the polling program expires the timers */
         until = now + thread->nap;
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
         /* a program that shuts the gate then need not wake this thread */
@@ -192,7 +194,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 enum turn {
     TURN_IDLE,
     TURN_MOVED,
-    /* the program sent the ACK together with its answer; this thread does not have the lock */
+    /* the program sent the ACK together with its answer; the poll thread does not have the lock */
     TURN_ANSWERED,
 };
 
@@ -206,8 +208,8 @@ static void note_moved(struct rnic_live *live, uint64_t now)
         live->thread.nap = LIVE_NAP_NS;
 }
 
-/* Returns whether the program may answer while this thread waits: the program sent something
- * lately, and from another CPU than this one. */
+/* Returns whether the program may answer while this thread waits: it recently sent a request from
+ * another CPU. */
 static bool program_may_answer(const struct rnic_live *live, uint64_t now)
 {
     return now - live->sent_at <= ACK_SENDER_NS && live->sent_cpu != sched_getcpu();
@@ -256,8 +258,8 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Releases the lock briefly for threads that wait for it. A thread that spins gets the lock at
- * once. Yielding the CPU before that might cost milliseconds. */
+/* Releases the lock briefly for waiting threads. A spinning thread gets the lock at once. Yielding
+ * the CPU before that might cost milliseconds. */
 static void yield_lock(struct rnic_live *live)
 {
     uint64_t until = 0;
@@ -276,8 +278,8 @@ static void yield_lock(struct rnic_live *live)
     live_take_lock(live);
 }
 
-/* Sets the length of the next spin: the maximum if frames arrived soon after this sleep began, else
- * half of the last length. */
+/* Sets the length of the next spin: the maximum if frames arrived soon after this sleep began,
+ * otherwise half of the last length. */
 static void update_spin(struct poll_thread *thread, bool frames, uint64_t slept)
 {
     if (frames && slept < SPIN_MAX_NS)
@@ -310,7 +312,7 @@ static void *run_thread(void *user)
         if (!live_polls_now(live, now)) {
             enum turn turn = take_turn(live, now);
 
-            /* sleep without spinning: the peer may need this CPU for its own answer */
+            /* sleeps without spinning, because the peer may need this CPU for its own answer */
             if (turn == TURN_ANSWERED) {
                 atomic_store(&thread->sleep_until, now + LIVE_NAP_NS);
                 wait_unlocked(live, now + LIVE_NAP_NS, 0);

@@ -34,7 +34,7 @@ uint32_t rnic_live_qpn_get(struct rnic_live *live)
     uint32_t qpn = rnic_qpn_alloc_get(&live->qpns, &live->entropy, &grew);
 
     if (qpn && grew && live_is_attached(live, rnic_live_now()) && live_filter(live) != 0) {
-        /* without the filter, frames for this QPN would not be received */
+        /* the filter does not pass this QPN, so its frames would not be received */
         rnic_qpn_alloc_put(&live->qpns, qpn);
         return 0;
     }
@@ -48,7 +48,7 @@ void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn)
 
 uint32_t rnic_live_block(const struct rnic_live *live)
 {
-    return live->qpns.block[0].number; /* the number of the first block never changes */
+    return live->qpns.block[0].number; /* the first block never changes */
 }
 
 /* ---- other names ----------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ bool rnic_live_gsi_owner(struct rnic_live *live)
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
 /* Returns the slot of a group. If the group has none, returns an unused slot if `wants_free`, else
- * NULL. Returns NULL if no slot is unused. */
+ * NULL. Returns NULL if all slots are used. */
 static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[16], bool wants_free)
 {
     struct live_group *unused = NULL;
@@ -97,8 +97,8 @@ static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[1
     return unused;
 }
 
-/* Joins the group in the kernel. On failure, for example if the interface has no address of that
- * family, frames of the group that still arrive are received. */
+/* Joins the group in the kernel. Joining may fail, for example if the interface has no address of
+ * that family. Frames of the group that arrive anyway are received. */
 static void group_join(struct rnic_live *live, struct live_group *group)
 {
     if (live->pcap_port)

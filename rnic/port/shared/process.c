@@ -41,8 +41,8 @@ int rnic_process_listen(const char *iface)
 {
     int fd = -EADDRINUSE;
 
-    /* Use the next unused name. A process has several if it has several devices on the interface. A
-     * process with this pid in another PID namespace may also have the name. */
+    /* Uses the next unused name. A process with several devices on the interface has several names.
+     * A process with this pid in another PID namespace may also have the name. */
     for (unsigned i = 0; i < 1000 && fd == -EADDRINUSE; i++) {
         char name[48];
 
@@ -124,7 +124,8 @@ static char *read_text(int file)
     return text;
 }
 
-/* Returns the text of the first received descriptor and closes all: up to two fit. */
+/* Returns the text of the first received descriptor and closes all received descriptors; up to two
+ * fit. */
 static char *text_of(const struct cmsghdr *head)
 {
     size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -141,8 +142,8 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* Connects to a process and returns its text, or "" if it sends none. Returns NULL if out of memory
- * or if the process ended meanwhile. */
+/* Connects to a process and returns its description, or "" if the process sends none. Returns NULL
+ * if out of memory or if the process ended meanwhile. */
 static char *ask(const char *iface, const char *name, int *pid)
 {
     static const struct timeval patience = {.tv_sec = 2};
@@ -159,7 +160,8 @@ static char *ask(const char *iface, const char *name, int *pid)
     if (fd < 0)
         return NULL;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect() too */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* the send timeout also
+                                                                           * limits connect() */
     if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
             *pid = peer.pid;
@@ -171,7 +173,7 @@ static char *ask(const char *iface, const char *name, int *pid)
         }
         there = true;
     } else {
-        /* its connection queue is full, so the process exists but is stopped */
+        /* the process's connection queue is full, so the process exists but is stopped */
         there = errno == EAGAIN;
     }
     if (there && !text)
@@ -217,14 +219,14 @@ int rnic_process_list(struct rnic_process **out, size_t *cnt)
         unsigned flags = 0;
         char name[64];
 
-        /* Fields: "Num: RefCount Protocol Flags ...". An accepted connection has its listener's
-         * name too, so only listening sockets count. */
+        /* Fields of a line: "Num: RefCount Protocol Flags ...". An accepted connection also has its
+         * listener's name, so only listening sockets count. */
         if (!at || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS) ||
             !split(at, &process, name, sizeof(name)))
             continue;
         process.text = ask(process.iface, name, &process.pid);
         if (!process.text)
-            continue; /* the process ended meanwhile */
+            continue; /* the process ended before it could be queried */
         grown = realloc(*out, (*cnt + 1) * sizeof(**out));
         if (!grown) {
             free(process.text);

@@ -40,8 +40,8 @@ static bool has_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
     return false;
 }
 
-/* Claims a block, starting the search at an unpredictable number. After a crash, a new process thus
- * rarely gets the QPNs to which the crashed process's peers still send. Returns 0 or a negative
+/* Claims a block, starting the search at an unpredictable number. A new process then rarely gets
+ * the QPNs of a crashed process, to which that process's peers still send. Returns 0 or a negative
  * errno. */
 static int claim_block(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy)
 {
@@ -131,7 +131,7 @@ static void bit_flip(uint64_t *bits, uint32_t at)
     bits[at / 64] ^= UINT64_C(1) << (at % 64);
 }
 
-/* Makes the QPN that rested longest available again. */
+/* Makes the QPN that has rested longest available again. */
 static void end_rest(struct rnic_block *block)
 {
     uint32_t at = block->rest[block->rest_first];
@@ -163,7 +163,7 @@ uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *en
     uint32_t at;
 
     *grew = false;
-    /* A block is used only while more than a quarter of its QPNs is available: QPNs stay hard to
+    /* A block is used only while more than a quarter of its QPNs are available: QPNs remain hard to
      * guess, and the search below is short. */
     for (unsigned i = 0; i < qpns->block_cnt && !block; i++)
         if (qpns->block[i].free > RNIC_BLOCK_QPNS / 4)

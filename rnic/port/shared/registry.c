@@ -46,11 +46,12 @@ int rnic_registry_bind(const char *iface, const char *name)
     int fd = rnic_registry_bind_as(SOCK_DGRAM, iface, name);
 
     if (fd >= 0)
-        shutdown(fd, SHUT_RDWR); /* no process can send to the socket and fill its queue */
+        shutdown(fd, SHUT_RDWR); /* prevents other processes from sending to the socket and filling
+                                  * its queue */
     return fd;
 }
 
-/* Tests the name by connecting a datagram socket: this needs no action of the owner. */
+/* Tests a name by connecting a datagram socket, which needs no action of the owner. */
 bool rnic_registry_held(const char *iface, const char *name)
 {
     struct sockaddr_un addr;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rnic-info: prints the devices that programs find on this machine, with their GIDs, and the
- * state that each process with an open device reports (verbs/info_report.c). One line for each
- * object, as rdma(8) prints it. Exit status: 0; 1 if something could not be determined; 2 for
- * wrong use.
+ * rnic-info: prints the devices that programs find on this machine, with their GIDs. Also prints
+ * the state that each process with an open device reports (verbs/info_report.c). One line for each
+ * object, as rdma(8) prints it. Exit status: 0; 1 if something could not be determined; 2 for wrong
+ * use.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,8 +56,8 @@ static int print_devices(void)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Returns the rest of the next line that begins with `word`, searched from *at, and moves *at
- * behind that line. Returns NULL if there is none. Cuts the text into lines. */
+/* Returns the rest of the next line that begins with `word`, searched from *at, or NULL if there is
+ * none. Moves *at to the line after it. Ends each line with a zero byte. */
 static char *next_line(char **at, const char *word)
 {
     size_t len = strlen(word);
@@ -142,7 +142,7 @@ static int print_processes(print_fn *print)
     return 0;
 }
 
-/* ---- what a device can hold ------------------------------------------------------------------ */
+/* ---- limits of a device ---------------------------------------------------------------------- */
 
 static int print_limits(void)
 {

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LINK_MTU 4300 /* 4096 bytes of payload and all headers (A17) */
+#define LINK_MTU 4300 /* MTU of the link: 4096 bytes of payload and all headers (A17) */
 
 bool netns_may_capture(void)
 {
@@ -32,8 +32,8 @@ bool netns_may_capture(void)
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Lets an ordinary user's programs keep CAP_NET_RAW across exec(): as an ambient capability, which
- * must be inheritable too (capabilities(7)). */
+/* Keeps CAP_NET_RAW across exec() for programs of an ordinary user. The capability becomes ambient,
+ * and must therefore also be inheritable (capabilities(7)). */
 static int keep_net_raw(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -60,7 +60,7 @@ static int put(const char *file, const char *text)
     return done < 0 ? -1 : 0;
 }
 
-/* Enters a user namespace in which this user and group keep their ids. */
+/* Enters a user namespace in which the current user and group keep their ids. */
 static int enter_user(void)
 {
     char text[64];
@@ -112,7 +112,7 @@ static void close_attr(struct message *msg, struct rtattr *attr)
     attr->rta_len = (unsigned short)((char *)msg + msg->head.nlmsg_len - (char *)attr);
 }
 
-/* Creates a veth pair, name and name + "-peer". */
+/* Creates a veth pair called `name` and name + "-peer". */
 static int make_veth(const char *name)
 {
     struct message msg = {
@@ -183,7 +183,7 @@ int netns_enter(char *why, size_t len)
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || up(fd, "lo") < 0)
         goto fail;
-    if (make_veth(NETNS_LINK) == 0) { /* without a veth pair there is only the loopback */
+    if (make_veth(NETNS_LINK) == 0) { /* without a veth pair the namespace has only the loopback */
         step = NETNS_LINK;
         if (configure(fd, NETNS_LINK, NETNS_ADDRESS) < 0)
             goto fail;

@@ -15,7 +15,7 @@
 #include "pcapng/pcapng_join.h"
 #include "tools/scratch.h"
 
-#define WAIT_NS   UINT64_C(1000000000) /* longest wait for processes that still record */
+#define WAIT_NS   UINT64_C(1000000000) /* maximum wait for processes that still record, ns */
 #define PERIOD_NS 10000000
 
 int recording_begin(const char *path, char *folder, struct error *error)
@@ -26,7 +26,7 @@ int recording_begin(const char *path, char *folder, struct error *error)
     return mkdtemp(folder) ? 0 : error_set(error, "%s: %s", folder, strerror(errno));
 }
 
-/* Whether a process still records to the file. */
+/* Returns whether a process still records to the file. */
 static bool is_growing(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,7 +45,7 @@ static bool any_is_growing(const glob_t *found)
     return false;
 }
 
-/* Finds the files, after waiting for those that still grow. */
+/* Finds the files of a recording, after waiting for those that still grow. */
 static void find_files(const char *folder, glob_t *found)
 {
     const struct timespec period = {.tv_nsec = PERIOD_NS};

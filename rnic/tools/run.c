@@ -65,7 +65,7 @@ static void complain(const char *what, const char *why)
     fprintf(stderr, "rnic-run: %s: %s\n", what, why);
 }
 
-/* Whether the recording and the timeline would be the same file. */
+/* Returns whether the recording and the timeline would be one file. */
 static bool same_file(const struct options *options)
 {
     struct stat a, b;
@@ -92,7 +92,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     };
     static char name[] = "rnic-run";
     int c;
-    argv[0] = name; /* getopt begins its errors with it */
+    argv[0] = name; /* getopt() prints this name before its errors */
     while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
@@ -147,10 +147,11 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     return 0;
 }
 
-/* ---- where our files are --------------------------------------------------------------------- */
+/* ---- location of our files
+ * ------------------------------------------------------------------------ */
 
-/* Makes the path of `below` in the parent of this program's folder. Returns false if it is too
- * long. */
+/* Builds the path of `below` in the parent of this program's folder. Returns false if the path is
+ * too long. */
 static bool beside(char *path, const char *below)
 {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -178,8 +179,8 @@ static bool find_library(char *folder)
     return false;
 }
 
-/* Whether the program has more rights than its user. Such programs ignore LD_LIBRARY_PATH
- * (ld.so(8)), would run on the system's library and find no device. */
+/* Returns whether the program has more rights than its user. Such a program ignores LD_LIBRARY_PATH
+ * (ld.so(8)), uses the system's library and finds no device. */
 static bool is_privileged(const char *program)
 {
     char path[PATH_MAX];
@@ -216,7 +217,7 @@ static int set_environment(const struct options *options, const char *library, c
         complain("LD_LIBRARY_PATH", "too long");
         return 2;
     }
-    /* Ours is last: the runtime of a sanitizer has to be first. */
+    /* Our library is last, because the runtime of a sanitizer has to be first. */
     char preload[2 * PATH_MAX];
     old = getenv("LD_PRELOAD");
     len = snprintf(preload, sizeof preload, "%s%s%s/librnic-rdmacm.so", old ? old : "",
@@ -255,7 +256,7 @@ static void pass_on(int sig)
         kill((pid_t)child, sig);
 }
 
-/* Runs a program as a child. Returns its exit status as a shell does. */
+/* Runs a program as a child. Returns its exit status in the encoding of a shell. */
 static int run(char **program)
 {
     pid_t pid = fork();
@@ -276,8 +277,8 @@ static int run(char **program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Creates or truncates the recording and makes its path absolute, as the program may change its
- * folder. */
+/* Creates or truncates the recording. Makes its path absolute, because the program may change its
+ * working directory. */
 static bool prepare_record(const char *name, char *path)
 {
     FILE *file = fopen(name, "we");
@@ -346,7 +347,7 @@ static struct watch *start_watch(const char *copy)
     return watch;
 }
 
-/* Returns the validator's verdict: 0; 1 for a violation; 2 if there is none. */
+/* Ends the validator. Returns its verdict: 0; 1 for a violation; 2 if there is no verdict. */
 static int end_watch(struct watch *watch, const char *copy)
 {
     bool nothing, copied;
@@ -358,7 +359,8 @@ static int end_watch(struct watch *watch, const char *copy)
     return verdict ? verdict : copied ? 0 : 2;
 }
 
-/* Checks the rules here too: a program that opens no device would not report an error. */
+/* Checks the impairment rules early, because a program that opens no device would not report an
+ * error in them. */
 static bool check_impair(const struct options *options)
 {
     struct impair_rules rules = {.cnt = 0};
@@ -370,7 +372,8 @@ static bool check_impair(const struct options *options)
     return false;
 }
 
-/* Whether all interfaces named without * and ? exist in the network that the program will see. */
+/* Returns whether all interfaces named without * and ? exist in the network namespace of the
+ * program. */
 static bool check_ifaces(const struct options *options)
 {
     const char *at = options->ifaces ? options->ifaces : "";
@@ -430,11 +433,13 @@ int main(int argc, char **argv)
             return 2;
         }
         if (!options.ifaces)
-            options.ifaces = "!" NETNS_LINK "-peer"; /* the far end of the link gets no device */
+            options.ifaces =
+                "!" NETNS_LINK "-peer"; /* the peer end of the veth link gets no device */
     }
     if (!check_ifaces(&options))
         return 2;
-    /* Files come last, so that an error above truncates none and leaves none behind. */
+    /* Output files are created last, so that an earlier error truncates no file and leaves none
+     * behind. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
         (options.record && !options.selfcheck && !begin_recording(record, folder)) ||

@@ -25,7 +25,7 @@ static const char *opcode_name(uint8_t opcode)
     }
 }
 
-/* The phases of a request, each from one time to another. */
+/* Phases of a request, each between two of its times. */
 static const struct {
     enum timeline_at from, to;
     const char *name;
@@ -81,7 +81,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Prints a phase of the successful requests of one operation. `room` has space for `cnt` numbers.
+/* Prints one phase of the successful requests of one operation. `room` has space for `cnt` numbers.
  */
 static void print_part(const struct timeline_record *records, size_t cnt, uint8_t opcode,
                        size_t part, uint64_t *room, FILE *out)
@@ -93,7 +93,8 @@ static void print_part(const struct timeline_record *records, size_t cnt, uint8_
         uint64_t from = at[parts[part].from], to = at[parts[part].to];
         if (records[i].done && records[i].opcode == opcode &&
             records[i].status == RNIC_WC_SUCCESS && from && to)
-            room[have++] = to > from ? to - from : 0; /* acknowledged before it was retransmitted */
+            room[have++] = to > from ? to - from : 0; /* the packet was acknowledged before it was
+                                                       * retransmitted */
     }
     fprintf(out, "  %-28s %9zu", parts[part].name, have);
     if (have == 0) {

@@ -18,19 +18,19 @@
 #include "pcapng/pcapng_merge.h"
 #include "tools/scratch.h"
 
-#define PERIOD_NS  10000000     /* time between two reads of the recordings */
-#define LATE_NS    50000000u    /* longest time that a received frame may wait for its process */
-#define GIVE_BACK  (1u << 20)   /* bytes that were read before their space is freed */
-#define WAIT_MAX   (256u << 20) /* bytes of frames that wait for a stopped process, at most */
+#define PERIOD_NS  10000000     /* time between two reads of the recordings, ns */
+#define LATE_NS    50000000u    /* maximum time that a received frame waits for its process, ns */
+#define GIVE_BACK  (1u << 20)   /* number of bytes read before their space is freed */
+#define WAIT_MAX   (256u << 20) /* maximum size of frames that wait for a stopped process, bytes */
 #define READ_BYTES (256u * 1024)
 
-/* The recording of one port of a process. */
+/* Recording of one port of a process, read while it grows. */
 struct tail {
     struct tail *next;
     char name[64];
     long pid;
     int fd;
-    int stream; /* number in the merge; -1: it could not be read */
+    int stream; /* stream number in the merge; -1: the recording could not be read */
     uint64_t read, given_back;
 };
 
@@ -42,7 +42,7 @@ struct watch {
     uint8_t *buf;
     FILE *copy;
     bool copy_failed;
-    int to; /* pipe to the validator; -1: not started, or it has ended */
+    int to; /* pipe to the validator; -1: the validator has not started or has ended */
     pid_t validator;
     pthread_t thread;
     atomic_bool over;
@@ -67,7 +67,8 @@ static void start_validator(struct watch *watch)
         sigset_t none;
         sigemptyset(&none);
         pthread_sigmask(SIG_SETMASK, &none, NULL);
-        signal(SIGINT, SIG_IGN); /* Ctrl-C is for the program; the verdict follows */
+        signal(SIGINT, SIG_IGN); /* Ctrl-C ends the program, and the validator then reports its
+                                  * verdict */
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
@@ -81,7 +82,7 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
-/* Passes on one block of the merged recording. */
+/* Passes one block of the merged recording to the validator. */
 static void give(void *user, const uint8_t *block, size_t len)
 {
     struct watch *watch = user;
@@ -93,7 +94,7 @@ static void give(void *user, const uint8_t *block, size_t len)
         ssize_t done = write(watch->to, block, len);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done <= 0) { /* it has ended: its exit status follows */
+        if (done <= 0) { /* the validator has ended: its exit status is read later */
             close(watch->to);
             watch->to = -1;
             break;
@@ -128,7 +129,7 @@ static void find_tails(struct watch *watch)
         closedir(folder);
 }
 
-/* Frees the space of the bytes that were read, if the file system can. */
+/* Frees the space of the bytes already read, if the file system supports it. */
 static void give_back(struct tail *tail)
 {
     uint64_t until = tail->read & ~UINT64_C(4095);
@@ -164,7 +165,7 @@ static void drop_tail(struct watch *watch, struct tail **at)
     free(tail);
 }
 
-/* Reads what all recordings have grown by. A process that has ended writes nothing more. */
+/* Reads the new data of all recordings. A process that has ended writes no more. */
 static void read_all(struct watch *watch)
 {
     find_tails(watch);
@@ -226,8 +227,8 @@ struct watch *watch_start(const char *rocedrill, const char *copy)
     watch->copy = copy ? fopen(copy, "we") : NULL;
     int error = watch->merge && watch->buf ? errno : ENOMEM;
     if (watch->merge && watch->buf && (watch->copy || !copy)) {
-        sigset_t all, before; /* The main thread handles signals. A write to a pipe without a reader
-                               * fails with EPIPE. */
+        sigset_t all, before; /* Blocks all signals, which the main thread handles. A write to a
+                               * pipe without a reader then fails with EPIPE. */
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         error = pthread_create(&watch->thread, NULL, run, watch);

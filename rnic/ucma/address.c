@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Addresses: conversion of socket addresses and GIDs (Annex A17: IPv4 is ::ffff:a.b.c.d). */
+/* Addresses: converts socket addresses to GIDs and back (Annex A17: IPv4 is ::ffff:a.b.c.d). */
 #include <string.h>
 #include "ucma/ucma.h"
 #include "wire/gid.h"

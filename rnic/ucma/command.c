@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. Each copies its input into
- * the current structure; structures of older releases are shorter and are padded with zeros. It
- * writes as much of its response as fits. Errors are those of the kernel
+/* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. Each command copies its input
+ * into the current structure. Structures of older releases are shorter and are padded with zeros.
+ * The response is truncated to the program's buffer. Errors are those of the kernel
  * (drivers/infiniband/core/ucma.c). */
 #include "ucma/command.h"
 
@@ -48,7 +48,8 @@ static int destroy_id(const struct uc_call *call)
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
     struct rdma_ucm_destroy_id_resp resp = {.events_reported = 0};
     struct uc_id *id = uc_id_get(call->file, in->id);
-    if (call->file->inherited) /* librdmacm frees its copy; the id is the parent's */
+    if (call->file->inherited) /* librdmacm frees the child's copy; the id itself belongs to the
+                                * parent */
         return uc_answer(call, in->response, &resp, sizeof resp);
     if (!id)
         return -ENOENT;
@@ -82,7 +83,7 @@ static int set_option(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     if (in->level != RDMA_OPTION_ID)
-        return -ENOSYS; /* no subnet manager chooses paths here */
+        return -ENOSYS; /* RoCE has no subnet manager that chooses paths */
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         if (in->optlen != sizeof id->tos)
@@ -225,7 +226,7 @@ static int listen_id(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     int result = uc_listen(id, call->in->listen.backlog);
-    uc_worker_wake(); /* a request may already wait for this listener */
+    uc_worker_wake(); /* wakes the worker: a request may already wait for this listener */
     return result;
 }
 
@@ -338,8 +339,8 @@ static int reject_id(const struct uc_call *call)
     if (!id->cm)
         return -EINVAL;
     if (uc_is_ud(id)) {
-        struct roce_cm_sidr_rep rep = {.status =
-                                           2}; /* rejected by the service provider (table 120) */
+        struct roce_cm_sidr_rep rep = {.status = 2}; /* status 2: rejected by the service provider
+                                                      * (table 120) */
         size_t len = in->private_data_len;
         if (len > sizeof rep.private_data)
             return -EINVAL;
@@ -360,7 +361,8 @@ static int disconnect_id(const struct uc_call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* disconnecting twice is allowed */
+    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* an error is ignored, because
+                                                           * disconnecting twice is allowed */
     uc_worker_wake();
     return 0;
 }
@@ -379,7 +381,8 @@ static int notify_id(const struct uc_call *call)
     return to_errno(result);
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- table of commands
+ * --------------------------------------------------------------------------- */
 
 static int get_event(const struct uc_call *call)
 {
@@ -390,7 +393,7 @@ static int get_event(const struct uc_call *call)
     return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-/* Queues an event of the program itself for the reader of the id's channel. */
+/* Queues an event that the program itself supplies, in the channel of the id. */
 static int write_event(const struct uc_call *call)
 {
     const struct uc_write_event *in = &call->in->write_event;
@@ -407,7 +410,8 @@ static int write_event(const struct uc_call *call)
     return 0;
 }
 
-/* RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE has no row: it needs a subnet administrator. */
+/* Functions by command number. RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE has none, because it needs a
+ * subnet administrator. */
 static int (*const commands[COMMANDS])(const struct uc_call *call) = {
     [RDMA_USER_CM_CMD_CREATE_ID] = create_id,
     [RDMA_USER_CM_CMD_DESTROY_ID] = destroy_id,

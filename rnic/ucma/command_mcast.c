@@ -39,7 +39,7 @@ static int join_group(const struct uc_call *call, uint32_t handle, uint64_t uid,
     uc_ah_of(id, &event->resp.param.ud.ah_attr);
     memcpy(event->resp.param.ud.ah_attr.grh.dgid, gid, 16);
     event->resp.param.ud.ah_attr.grh.hop_limit = 1;
-    event->resp.param.ud.qp_num = 0xFFFFFF; /* R048 */
+    event->resp.param.ud.qp_num = 0xFFFFFF; /* QPN of multicast datagrams (R048) */
     event->resp.param.ud.qkey = UCMA_UDP_QKEY;
     uc_post(event);
     return 0;

@@ -2,10 +2,11 @@
 /* QP attribute commands: the attributes that rdma_init_qp_attr(3) returns for each state. */
 #include "ucma/command.h"
 
-/* Returns the RNR timer code that this side requests. A sender that retries forever (7) may retry
- * soon. A sender with a retry limit gets the long wait that Linux always uses (core/cm.c,
- * cm_init_qp_rtr_attr): on a busy machine a few times 0.64 ms pass before the receiver runs. The
- * REQ decides, because both ends usually use the same value, and the REP is not sent yet. */
+/* Returns the RNR timer code that this side requests. For a sender that retries forever (7) the
+ * code is small. A sender with a retry limit gets the long wait that Linux always uses (core/cm.c,
+ * cm_init_qp_rtr_attr): on a busy machine a multiple of 0.64 ms may pass before the receiver runs.
+ * The retry limit is the one in the REQ, because both ends usually use one value and the REP is not
+ * sent yet. */
 static uint8_t rnr_timer(const struct uc_id *id)
 {
     enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };
@@ -37,7 +38,7 @@ static void qp_rtr(const struct uc_id *id, const struct rnic_cm_qp *qp,
     uc_ah_of(id, &attr->ah_attr);
     attr->path_mtu = qp->mtu;
     attr->dest_qp_num = qp->dest_qpn;
-    attr->rq_psn = id->psn; /* the PSN that our REQ or REP announced */
+    attr->rq_psn = id->psn; /* starting PSN that our REQ or REP announced */
     if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
         attr->qp_attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;

@@ -13,7 +13,9 @@
 #include "verbs/device.h"
 #include "verbs/waiters.h"
 
-#define TOLD_NS UINT64_C(100000000) /* time in which a reader takes an event after poll(2) */
+#define TOLD_NS                                                                                    \
+    UINT64_C(100000000) /* time that a reader gets to read an event after poll(2), ns              \
+                         */
 #define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,7 +77,8 @@ int vcma_close(int fd)
             next = id->next;
             if (id->file == file) {
                 uc_id_del(id);
-                next = uc_ids; /* its child ids may be deleted with it */
+                next = uc_ids; /* restarts at the first id, because deleting an id may delete its
+                                * children */
             }
         }
         for (struct uc_file **at = &files; *at; at = &(*at)->next)
@@ -105,7 +108,7 @@ void uc_files_forked(void)
     for (struct uc_file *file = files; file; file = file->next) {
         rnic_event_fd_renew(file->fd);
         file->inherited = true;
-        file->first = NULL; /* queued events are the parent's */
+        file->first = NULL; /* queued events belong to the parent */
         file->last = &file->first;
     }
 }
@@ -174,7 +177,8 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* Returns the time until which a reader may still take the events of an id; 0 if it has none. */
+/* Returns the time until which a reader may still read the events of an id; 0 if the id has no
+ * events. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
@@ -185,12 +189,12 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 }
 
 /*
- * A thread that learned of an event from poll(2) may not have read it yet when another thread
- * deletes the id. If the event is deleted with the id, the reader waits for the next event, perhaps
- * forever. rping does this at its end, from rdma-core 59 on, and hangs. It may also hang on Linux
- * (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer, and here both threads share
- * the CPUs with the device. So the thread that took the last event gets a moment to take this one,
- * once, unless it is the deleting thread.
+ * Waits for a thread that learned of an event from poll(2) but has not read it yet, when another
+ * thread deletes the id. If the event is deleted with the id, the reader waits for the next event,
+ * perhaps forever. rping from rdma-core 59 on does this at its end, and hangs. It may also hang on
+ * Linux (core/ucma.c, ucma_free_ctx), but there deleting an id needs more time. Here both threads
+ * share the CPUs with the device. The thread that read the last event therefore gets some time to
+ * read this one. It gets the time once, unless it is the deleting thread.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {
@@ -205,7 +209,7 @@ void uc_wait_for_reader(const struct uc_id *id)
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
-        file = uc_file_of(fd); /* another thread may have closed the file */
+        file = uc_file_of(fd); /* searched again, because another thread may have closed the file */
     }
 }
 
@@ -228,7 +232,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
         *last = event;
         last = &event->next;
         event->next = NULL;
-        if (event->child) /* the new id moves with its request */
+        if (event->child) /* the new id of a connection request moves with the event */
             event->child->file = to;
     }
     id->file = to;
@@ -247,7 +251,7 @@ static bool is_blocking(int fd)
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* Refuses a call of a child on a channel of its parent, with one warning. */
+/* Rejects a child's call on a channel of its parent, and warns once. */
 static int refuse_inherited(void)
 {
     static bool warned;
@@ -264,7 +268,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
     struct rdma_ucm_cmd_hdr hdr;
     struct waiter waiter;
     int result = -EINVAL;
-    pthread_testcancel(); /* a cancellation point, as write(2) */
+    pthread_testcancel(); /* makes this a cancellation point, as write(2) is */
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
@@ -290,7 +294,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = -waiters_wait(&waiter); /* until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor meanwhile. In the kernel the call would keep the
+        /* Another thread closed the descriptor meanwhile. With a kernel CM the call would keep the
          * file open and wait forever; rping ends with a thread in this call. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fork: a child has no rdma_cm ids of its parent. In the kernel an id lives with the open file,
- * which parent and child share. Here it lives in the memory of the process that has the device, its
- * names and its QPs. The child's calls on channels of its parent fail with ENODEV, except for
- * rdma_destroy_id(), which frees the child's copy. Channels and ids that the child makes work as
- * any. No program of Debian opens a device and then makes itself a daemon: fio, qemu, tgtd and
- * ceph-osd fork first.
+ * Fork: a child does not inherit the rdma_cm ids of its parent. In the kernel an id belongs to the
+ * open file, which parent and child share. Here an id is in the memory of the process that has the
+ * device, its names and its QPs. The child's calls on channels of its parent fail with ENODEV,
+ * except for rdma_destroy_id(), which frees the child's copy. Channels and ids that the child
+ * creates work normally. No program of Debian opens a device and then becomes a daemon: fio, qemu,
+ * tgtd and ceph-osd fork first.
  */
 #include "port/sys/clock.h"
 #include "ucma/ucma.h"
 #include <time.h>
 
-/* A child closes its parent's names right after the fork: the parent waits for that, at most. */
+/* Maximum wait of the parent after a fork, ns: a child closes its copies of the parent's names
+ * right after the fork. */
 #define CHILD_START_NS UINT64_C(200000000)
 #define POLL_NS        UINT64_C(2000000)
 
-static rnic_time forked_at; /* last fork of this process; 0: none */
+static rnic_time forked_at; /* time of the last fork of this process; 0: none */
 
 static void before_fork(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Ids: the addresses, ports and devices of rdma_cm ids. */
+/* Ids: addresses, ports and devices of rdma_cm ids. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +7,16 @@
 #include "ucma/ucma.h"
 #include "wire/codes.h"
 
-#define EPHEMERAL_FIRST 32768u /* defaults of ip_local_port_range */
+#define EPHEMERAL_FIRST 32768u /* range of dynamic ports: defaults of ip_local_port_range */
 #define EPHEMERAL_CNT   28232u
 #define CLAIM_TRIES     64
 
-/* A claimed name needs a descriptor, which are limited (getrlimit(2)). With more connections, ports
- * are chosen at random without a claim. */
+/* Maximum number of claimed port names. Each needs a descriptor, and descriptors are limited
+ * (getrlimit(2)). Beyond the maximum, ports are chosen at random without a claim. */
 #define CLAIMS_MOST 256u
 
 struct uc_id *uc_ids;
-static unsigned claim_cnt; /* claims of all ids */
+static unsigned claim_cnt; /* number of claims of all ids */
 
 struct uc_id *uc_id_find(uint32_t handle)
 {
@@ -94,7 +94,7 @@ void uc_id_del(struct uc_id *id)
             uc_id_del(event->child);
         free(event);
     }
-    if (!id->uid) /* the program may not have read its CONNECT_REQUEST yet */
+    if (!id->uid) /* without a uid the program has not read its CONNECT_REQUEST yet */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;
@@ -165,7 +165,8 @@ void uc_ids_forked(void)
     for (struct uc_id *id = uc_ids; id; id = id->next)
         for (struct uc_claim *claim = id->claims; claim; claim = claim->next)
             rnic_live_release(uc_port_live(claim->port), claim->handle);
-    uc_ids = NULL; /* not freed: librdmacm of the child still has their handles */
+    uc_ids =
+        NULL; /* the ids are not freed, because the child's librdmacm still has their handles */
     claim_cnt = 0;
 }
 
@@ -181,8 +182,8 @@ static int claim_port(struct uc_id *id, uint16_t port)
     return result;
 }
 
-/* Claims the source port of the id, or chooses a free one if it is 0. With `always` the port is
- * claimed in any case, because the id will listen on it. */
+/* Claims the source port of the id. If the port is 0, chooses a free port first. With `always` the
+ * port is claimed even beyond CLAIMS_MOST, because the id will listen on it. */
 static int claim_src_port(struct uc_id *id, bool always)
 {
     uint16_t port = uc_addr_port(&id->src);
@@ -205,8 +206,8 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))
         return -EAFNOSUPPORT;
-    /* If no device has the loopback address, it stands for all devices, as in Linux (core/cma.c,
-     * cma_any_addr). libfabric tests whether it can bind to it. */
+    /* A loopback address that no device has means all devices, as in Linux (core/cma.c,
+     * cma_any_addr). libfabric tests whether it can bind to a loopback address. */
     if (uc_addr_is_any(addr) || (uc_addr_is_loopback(addr) && !uc_port_at(gid))) {
         int result = uc_port_open_all();
         if (result < 0)
@@ -296,8 +297,8 @@ static void resolve_addr(struct uc_id *id)
     uc_gid_of(&id->dst, dgid);
     struct uc_port *port = id->port;
     if (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid)) {
-        /* This machine, over the bound or the first device (core/cma.c, cma_bind_loopback), to an
-         * address of that device. */
+        /* The destination is this machine: uses an address of the bound or the first device
+         * (core/cma.c, cma_bind_loopback). */
         if (!port && uc_port_open_all() > 0)
             port = uc_port_first();
         if (port && uc_port_own_gid(port, dgid))
@@ -313,7 +314,7 @@ static void resolve_addr(struct uc_id *id)
     pthread_mutex_unlock(&uc_lock);
     int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, timeout, &path);
     pthread_mutex_lock(&uc_lock);
-    id = uc_id_find(handle); /* it may have been deleted */
+    id = uc_id_find(handle); /* looked up again, because the id may have been deleted */
     if (!id)
         return;
     int index = -1;
@@ -326,7 +327,8 @@ static void resolve_addr(struct uc_id *id)
         post_id_event(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
         return;
     }
-    if (!id->port) { /* not bound, or bound to a port of all devices: bind to this device */
+    if (!id->port) { /* the id is unbound, or bound to a port of all devices: binds it to this
+                      * device */
         bool bound = id->state == UC_BOUND;
         id->port = port;
         uc_addr_of(id->addr.local, bound ? uc_addr_port(&id->src) : 0, &id->src);
@@ -353,7 +355,7 @@ void uc_resolve(struct uc_id *id)
     id->job = UC_NO_JOB;
     if (addr) {
         resolve_addr(id);
-    } else { /* the route is the path: Annex A17 has no subnet manager */
+    } else { /* the route is the path, because RoCE has no subnet manager (Annex A17) */
         id->paths = 1;
         id->state = UC_ROUTE;
         post_id_event(id, UCMA_ROUTE_RESOLVED, 0);

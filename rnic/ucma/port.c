@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Port: a device with its QP 1 and its CM engine. Each process on an interface has a QP 1 and
- * receives each MAD sent to the port. The engine processes those for its communication ids, which
- * begin with the number of the process's block of QPNs. The process with the name "gsi" answers
- * MADs that no engine knows.
+ * receives each MAD sent to the port. The engine processes MADs with its communication ids, which
+ * begin with the number of the process's QPN block. The process with the name "gsi" answers MADs
+ * that no engine knows.
  *
  * A port stays open until the process ends, as librdmacm keeps its devices open.
  */
@@ -18,16 +18,17 @@
 #include "verbs/device.h"
 #include "wire/gid.h"
 
-#define RECVS     512u /* receive WQEs of QP 1, as in Linux (core/mad_priv.h, IB_MAD_QP_RECV_SIZE) */
+/* number of receive WQEs of QP 1, as in Linux (core/mad_priv.h, IB_MAD_QP_RECV_SIZE) */
+#define RECVS     512u
 #define SENDS     128u
 #define GRH_LEN   40u
 #define RECV_LEN  (GRH_LEN + ROCE_MAD_SIZE)
 #define QP1_QKEY  0x80010000u /* well-known Q_Key of QP 1 (R171) */
-#define COMM_BITS 20u         /* bits of a communication id below the block number */
+#define COMM_BITS 20u         /* number of communication id bits below the block number */
 #define AHS       64u
 
-/* Time that a request waits for a listener: a program about to listen may have to wait for a CPU.
- */
+/* Time that a request waits for a listener, ns. A program that is about to listen may have to wait
+ * for a CPU. */
 #define PATIENCE_NS UINT64_C(250000000)
 
 struct uc_port {
@@ -103,7 +104,7 @@ static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {
         struct uc_event *posted = NULL;
-        if (id->port == port && id->uid) /* else the program does not know the id yet */
+        if (id->port == port && id->uid) /* without a uid the program does not know the id yet */
             posted = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
         if (posted)
             uc_post(posted);
@@ -182,8 +183,8 @@ static bool is_service_held(const struct uc_port *port, uint64_t service_id)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Returns whether the process that made a communication id is running: it holds the name of its
- * block. */
+/* Returns whether the process that created a communication id is running, because the name of its
+ * QPN block is claimed. */
 static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
@@ -195,9 +196,9 @@ static bool is_served_elsewhere(void *user, uint64_t service_id)
            is_service_held(user, service_id);
 }
 
-/* Returns whether this process answers a MAD that no id matches. It does for a port number that it
- * is bound to without listening. Otherwise only the process with the name "gsi" answers, if no
- * other process has the service or the communication id. */
+/* Returns whether this process answers a MAD that no id matches. True for a port number to which
+ * the process is bound without listening. Otherwise only the process with the name "gsi" answers,
+ * if no other process has the service or the communication id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
@@ -206,7 +207,7 @@ static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t numb
         return true;
     if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
-    if (service) /* outside the port spaces no program of ours can listen */
+    if (service) /* only service ids within the port spaces can have a listener */
         return !roce_cm_sid_is_ip(number) || !is_service_held(port, number);
     return !is_comm_id_held(port, (uint32_t)number);
 }
@@ -309,10 +310,10 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    rnic_live_gsi_owner(uc_port_live(port)); /* claims the name "gsi" if it is free */
+    rnic_live_gsi_owner(uc_port_live(port)); /* claims the name "gsi" if no process has it */
     port->next = ports;
     ports = port;
-    uc_worker_wake(); /* so that it polls the new descriptors */
+    uc_worker_wake(); /* the worker then also polls the new descriptors */
     uc_worker_wake();
     return port;
 fail:
@@ -322,7 +323,8 @@ fail:
     return NULL;
 }
 
-/* Returns the port of an interface, opened; NULL with ENODEV if it has no device. */
+/* Returns the port of an interface and opens it if necessary. Returns NULL with ENODEV if the
+ * interface has no device. */
 static struct uc_port *port_of_iface(const char *iface)
 {
     for (struct uc_port *port = ports; port; port = port->next)
@@ -393,7 +395,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
         port = find_port(gid, route.oif, false);
     else
         errno = -result;
-    /* A multicast group needs no route: use any device. */
+    /* A multicast group needs no route: uses the first device. */
     if (!port && roce_gid_is_multicast(gid) && uc_port_open_all() > 0)
         port = ports;
     return port;
@@ -401,7 +403,8 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-#define AH_LIFE_NS UINT64_C(30000000000) /* lifetime of a cached handle: a neighbour may change */
+/* lifetime of a cached address handle, ns, because a neighbour's MAC address may change */
+#define AH_LIFE_NS UINT64_C(30000000000)
 
 static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
@@ -432,7 +435,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
     struct ibv_ah *ah = get_ah(port, addr);
     const struct rnic_sge sge = {.addr = (uintptr_t)mad, .len = ROCE_MAD_SIZE};
     if (!ah)
-        return; /* dropped like a lost packet; the CM retransmits it */
+        return; /* the MAD is dropped like a lost packet; the CM retransmits it */
     const struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND,
         .flags = RNIC_SEND_INLINE,
@@ -443,11 +446,11 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         .remote_qkey = QP1_QKEY,
     };
     vctx_lock(port->context);
-    rnic_post_send(port->gsi, &wr); /* a full queue drops it */
+    rnic_post_send(port->gsi, &wr); /* a MAD that does not fit the send queue is dropped */
     vctx_unlock(port->context);
 }
 
-/* Reads the source and destination GID from the network header in front of a MAD (R172). */
+/* Reads the source and destination GID from the network header that precedes a MAD (R172). */
 static void read_mad_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
 {
     if (grh[0] >> 4 == 6) {

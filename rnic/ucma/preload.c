@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Preload: connects the stock librdmacm.so.1 to our rdma_cm device. rnic-run loads this library
- * with LD_PRELOAD, so its open, write, close and fstat replace those of the C library. Calls for
- * /dev/infiniband/rdma_cm go to our libibverbs.so.1 (ucma.h), all others to the C library. The
- * descriptor is a real one, so poll, epoll, fcntl and the like work without help.
+ * with LD_PRELOAD, so its open(), write(), close() and fstat() replace those of the C library.
+ * Calls for /dev/infiniband/rdma_cm are passed to our libibverbs.so.1 (ucma.h), all others to the C
+ * library. The descriptor is a real one, so poll(), epoll and fcntl() work unchanged.
  *
- * It also answers questions about our devices in the file system: their device nodes, and the files
- * of sysfs that the library has (verbs/device.h).
+ * The library also answers file system queries about our devices: their device nodes, and the sysfs
+ * files that verbs/device.h describes.
  *
- * _exit() runs no destructors, so it is replaced, too: the device first sends the acknowledgements
- * that it delayed.
+ * _exit() is replaced, because it runs no destructors: the device first sends its delayed
+ * acknowledgements.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,10 +30,11 @@
 
 #include "port/sys/fd_tag.h"
 
-#define EXPORT  __attribute__((visibility("default")))
-#define NODES   "/dev/infiniband/"
-#define DEVICE  NODES "rdma_cm"
-#define SYSFS   "/sys/class/infiniband" /* also infiniband_verbs */
+#define EXPORT __attribute__((visibility("default")))
+#define NODES  "/dev/infiniband/"
+#define DEVICE NODES "rdma_cm"
+/* folder of sysfs files, also a prefix of infiniband_verbs */
+#define SYSFS   "/sys/class/infiniband"
 #define FDS_MAX 65536
 
 EXPORT int open(const char *path, int flags, ...);
@@ -49,10 +50,10 @@ EXPORT _Noreturn void _exit(int status);
 EXPORT _Noreturn void _Exit(int status);
 EXPORT extern void (*rnic_preload_before_exit)(void);
 
-void (*rnic_preload_before_exit)(void); /* set by libibverbs.so.1 when it is loaded */
+void (*rnic_preload_before_exit)(void); /* function that libibverbs.so.1 sets when it is loaded */
 
 static atomic_uchar ours[FDS_MAX];
-static atomic_uchar closed_one; /* one of our descriptors was closed */
+static atomic_uchar closed_one; /* the program has closed one of our descriptors */
 
 static int (*next_open)(const char *, int, ...);
 static int (*next_open64)(const char *, int, ...);
@@ -76,8 +77,8 @@ static bool (*device_node)(const char *path);
         memcpy(&(to), &found, sizeof(to));                                                         \
     } while (0)
 
-/* Runs before the program starts, and so before there are threads; the start of the C library may
- * call it earlier. */
+/* Finds the replaced functions. Runs before the program starts, when there is only one thread; the
+ * start code of the C library may call it earlier. */
 __attribute__((constructor)) static void find_next_functions(void)
 {
     if (next_close)
@@ -93,8 +94,8 @@ __attribute__((constructor)) static void find_next_functions(void)
     FIND(next_close, RTLD_NEXT, "close");
 }
 
-/* Finds our libibverbs.so.1; returns false if the program has none or another one. It is searched
- * by name, because dlopen() may have loaded it with local scope. */
+/* Finds our libibverbs.so.1. Returns false if the program has loaded none, or another one. Searches
+ * by file name, because dlopen() may have loaded the library with local scope. */
 static bool find_library(void)
 {
     void *library;
@@ -118,7 +119,8 @@ static bool is_own_fd(int fd)
         return false;
     if (rnic_fd_is_tagged(fd))
         return true;
-    atomic_store(&ours[fd], 0); /* the program closed it, and the number belongs to another file */
+    atomic_store(&ours[fd], 0); /* the program closed the descriptor, and its number belongs to
+                                 * another file */
     return false;
 }
 
@@ -136,7 +138,7 @@ static int open_rdma_cm(int flags)
     return fd;
 }
 
-/* Returns a descriptor to read a sysfs file of our device, or -1. */
+/* Returns a descriptor to read a sysfs file of our device; -1 for other paths. */
 static int open_sysfs_file(const char *path)
 {
     char text[256];
@@ -192,9 +194,9 @@ int open64(const char *path, int flags, ...)
 }
 
 /* Delays a thread that reads an event from a channel which another thread has just destroyed;
- * librdmacm takes the descriptor from freed memory. In the kernel such a thread would usually wait
- * forever, and the process ends meanwhile (rping). So it waits before it returns EBADF, longer than
- * the process needs to end (worker.c, LINGER_NS). */
+ * librdmacm takes the descriptor from freed memory. With a kernel CM such a thread would usually
+ * wait forever, until the process ends (rping). The thread therefore waits before it returns EBADF,
+ * longer than the end of the process takes (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};
@@ -233,8 +235,8 @@ int close(int fd)
     return device_close(fd);
 }
 
-/* Sets the mode and number of a character device: the kernel's number if it has the device, which
- * librdmacm then asked for. */
+/* Sets the mode and device number of a character device. If the kernel has the device, uses the
+ * kernel's number, for which librdmacm asked the kernel. */
 static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;
@@ -298,7 +300,8 @@ int access(const char *path, int mode)
     return is_device_node(path) ? 0 : next_access(path, mode);
 }
 
-/* Looks up no symbols: a signal handler or the child of a vfork() may call it. */
+/* Replaces _exit(). Looks up no symbols, because a signal handler or the child of a vfork() may
+ * call it. */
 void _exit(int status)
 {
     if (rnic_preload_before_exit)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Preload of exec: replaces the exec functions of the C library, as preload.c does for _exit(). A
- * process that becomes another program runs no destructors, so the device first sends the
- * acknowledgements that it delayed. If exec fails, the program continues without loss.
+ * process that executes another program runs no destructors, so the device first sends its delayed
+ * acknowledgements. If exec fails, the program continues without loss.
  *
- * These functions look up no symbols when called. The child of a vfork() may call them, which has
- * no device (rnic_preload_before_exit checks that) and runs in its parent's memory.
+ * These functions look up no symbols when called, because the child of a vfork() may call them.
+ * Such a child has no device (rnic_preload_before_exit checks that) and runs in its parent's
+ * memory.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ EXPORT int execl(const char *path, const char *arg, ...);
 EXPORT int execlp(const char *file, const char *arg, ...);
 EXPORT int execle(const char *path, const char *arg, ...);
 
-extern void (*rnic_preload_before_exit)(void); /* preload.c */
+extern void (*rnic_preload_before_exit)(void); /* defined in preload.c */
 
 static int (*next_execve)(const char *, char *const[], char *const[]);
 static int (*next_execvpe)(const char *, char *const[], char *const[]);
@@ -38,7 +39,7 @@ __attribute__((constructor)) static void find_next_functions(void)
 
     if (next_execve)
         return;
-    /* Function pointers from dlsym()'s object pointers, as POSIX allows. */
+    /* Copies dlsym()'s object pointers to function pointers, as POSIX allows. */
     memcpy(&next_execve, &found[0], sizeof(next_execve));
     memcpy(&next_execvpe, &found[1], sizeof(next_execvpe));
     memcpy(&next_fexecve, &found[2], sizeof(next_fexecve));
@@ -46,7 +47,8 @@ __attribute__((constructor)) static void find_next_functions(void)
 
 static void before_exec(void)
 {
-    find_next_functions(); /* did run already, unless the constructor of another library calls */
+    find_next_functions(); /* has no effect, unless the constructor of another library calls exec
+                            * early */
     if (rnic_preload_before_exit)
         rnic_preload_before_exit();
 }
@@ -91,7 +93,7 @@ static size_t count_args(const char *arg, va_list args)
     return cnt;
 }
 
-/* Copies the arguments to an array of the type that execv() takes. */
+/* Copies the arguments to an array in the format of execv(). */
 static void fill_argv(char **argv, const char *arg, va_list args)
 {
     union {
@@ -112,7 +114,8 @@ int execl(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+                                         * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     va_end(args);
@@ -128,7 +131,8 @@ int execlp(const char *file, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+                                         * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     va_end(args);
@@ -145,7 +149,8 @@ int execle(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* the child of a vfork() may not call malloc() */
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+                                         * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
     envp = va_arg(args, char *const *);

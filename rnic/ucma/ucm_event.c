@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Channel events: turns events of a CM engine into those that librdmacm reads. */
+/* Channel events: converts events of a CM engine to those that librdmacm reads. */
 #include <errno.h>
 #include <string.h>
 #include "ucma/ucma.h"
@@ -54,7 +54,7 @@ static void conn_param_of_rep(struct rdma_ucm_conn_param *conn, const struct roc
     put_private_data(conn, rep->private_data, RNIC_CM_REP_PRIVATE);
 }
 
-/* Makes the id of a request for `listener`; returns NULL if the request cannot be accepted. */
+/* Creates the id of a request for `listener`. Returns NULL if the request cannot be accepted. */
 static struct uc_id *new_child_id(struct uc_id *listener, struct uc_port *port,
                                   const struct rnic_cm_event *event)
 {
@@ -135,15 +135,15 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
-    if (!id ||
-        !id->uid) /* as in Linux: the program does not know the id yet, and its accept will fail */
+    if (!id || !id->uid) /* no uid: as in Linux, the program does not know the id yet, and its
+                          * accept will fail */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
         deliver_sidr_rep(id, &event->msg.sidr_rep);
         return;
     }
     if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->disconnect_posted)
-        return; /* as core/cma.c: no event for a connection that a REJ ended */
+        return; /* as in core/cma.c, a connection that a REJ ended causes no event */
     if (event->type == RNIC_CM_DISCONNECTED) {
         if (id->disconnect_posted)
             return;
@@ -168,7 +168,8 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         if (event->msg.kind == ROCE_CM_DREQ)
             put_private_data(conn, event->msg.dreq.private_data,
                              sizeof event->msg.dreq.private_data);
-        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* core/cma.c, IB_CM_DREQ_ERROR */
+        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* the DREQ was not answered (core/cma.c,
+                                                      * IB_CM_DREQ_ERROR) */
             posted->resp.status = (uint32_t)-ETIMEDOUT;
         break;
     default: break;

@@ -17,15 +17,16 @@
 #include "ucma/ucma.h"
 
 #define PORTS_MAX 64u
-#define LINGER_NS UINT64_C(2500000000) /* time that an ending process waits for its last DREPs */
-#define FLUSH_NS  UINT64_C(200000000)  /* time that a call waits until its MAD is sent */
-#define DEAD_NS   UINT64_C(1000000000) /* interval of checks for killed peer processes */
+/* time for which an ending process waits for its last DREPs, ns */
+#define LINGER_NS UINT64_C(2500000000)
+#define FLUSH_NS  UINT64_C(200000000)  /* time for which a call waits until its MAD is sent, ns */
+#define DEAD_NS   UINT64_C(1000000000) /* interval between checks for killed peer processes, ns */
 
 static pthread_t thread;
-static pid_t runs_in; /* process that has the thread; 0: none */
+static pid_t runs_in; /* process that has the worker thread; 0: none */
 static int wake_fd = -1;
-static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the thread waits */
-static bool sending; /* uc_port_send() is sending a MAD that has left its engine */
+static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the worker thread waits */
+static bool sending; /* uc_port_send() is sending a MAD that was removed from its engine */
 
 uint32_t uc_random(void)
 {
@@ -40,7 +41,7 @@ void uc_worker_wake(void)
     rnic_event_fd_signal(wake_fd);
 }
 
-/* The thread and its state are the parent's. */
+/* Resets the state in a child of fork(), because the thread exists only in the parent. */
 void uc_worker_forked(void)
 {
     pthread_cond_init(&idle, NULL);
@@ -49,7 +50,7 @@ void uc_worker_forked(void)
     wake_fd = -1;
 }
 
-/* Executes one waiting job; returns false if there is none. May unlock meanwhile. */
+/* Executes one waiting job. Returns false if there is none. May unlock meanwhile. */
 static bool do_one_job(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
@@ -93,7 +94,7 @@ static struct uc_id *first_due_id(void)
     return id;
 }
 
-/* Builds the DREQ that the peer would send. */
+/* Builds the DREQ that the killed peer would have sent. */
 static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;
@@ -104,10 +105,10 @@ static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
     roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
 }
 
-/* Disconnects ids whose peer process was killed. For a killed process the kernel disconnects and
- * answers late requests; here no one is left to do so. If the peer is a process of the same
- * machine, it notices and sends the DREQ in its name. A peer on another machine gets no answer, as
- * after a power failure. */
+/* Disconnects ids whose peer process was killed. The kernel disconnects for a killed process and
+ * answers late requests, but a software device ends with its process. For a peer process on this
+ * machine, the worker detects its end and sends the DREQ on its behalf. A peer on another machine
+ * gets no answer, as after a power failure. */
 static void send_dreq_for_dead_peers(rnic_time now)
 {
     static rnic_time next;
@@ -125,13 +126,13 @@ static void send_dreq_for_dead_peers(rnic_time now)
         memcpy(from.remote, id->addr.local, sizeof from.remote);
         build_peer_dreq(id, mad);
         id->dreq_due = false;
-        pthread_mutex_unlock(&uc_lock); /* ids may be deleted meanwhile */
+        pthread_mutex_unlock(&uc_lock); /* another thread may delete ids meanwhile */
         uc_port_send(port, mad, &from);
         pthread_mutex_lock(&uc_lock);
     }
 }
 
-/* Waits for a MAD, for a call, or for the next timer. */
+/* Waits for a MAD, a call of the program, or the next timer. */
 static void wait_for_work(void)
 {
     struct pollfd fds[1 + 2 * PORTS_MAX] = {{.fd = wake_fd, .events = POLLIN}};
@@ -187,7 +188,7 @@ int uc_worker_start(void)
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* page_probe.h needs these signals */
+    sigdelset(&all, SIGSEGV); /* page_probe.h needs SIGSEGV and SIGBUS */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int result = pthread_create(&thread, NULL, worker_main, NULL);
@@ -217,8 +218,8 @@ void uc_worker_flush(void)
             break;
 }
 
-/* Disconnects all ids of an ending process, as the kernel does when it closes the device, and waits
- * a moment for retransmissions. */
+/* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits a
+ * moment for retransmissions. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())

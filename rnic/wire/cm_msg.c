@@ -6,7 +6,7 @@
 
 /* clang-format off */
 
-/* Each message fills the rest of the MAD (tables 106 and on). */
+/* Checks that each message fills the rest of the MAD (tables 106 and following). */
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
     _Static_assert(ROCE_CM_##ID >= ROCE_CM_MSG_CNT || ROCE_MAD_LEN + (len) == ROCE_MAD_SIZE, #id);
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -151,8 +151,8 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len)
     return NULL;
 }
 
-/* Returns the place of the RDMA-IP header in `msg`, and in *sid the service id that says whether it
- * is present. NULL if this message never has one. */
+/* Returns the address of the RDMA-IP header in `msg`, or NULL if this message never has one. Sets
+ * *sid to the service id that shows whether the header is present. */
 static const uint8_t *rdmaip_place(const struct roce_cm_msg *msg, uint64_t *sid)
 {
     switch (msg->kind) {

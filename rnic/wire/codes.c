@@ -10,18 +10,18 @@
 
 /* Wait of each RNR NAK timer code, in units of 10 us. */
 static const uint32_t rnr_10us[ROCE_RNR_CODES] = {
-    /*  0 */ 65536,     1,     2,     3,     4,     6,     8,    12,
-    /*  8 */    16,    24,    32,    48,    64,    96,   128,   192,
-    /* 16 */   256,   384,   512,   768,  1024,  1536,  2048,  3072,
-    /* 24 */  4096,  6144,  8192, 12288, 16384, 24576, 32768, 49152,
+    /* codes 0 to 7 */ 65536,     1,     2,     3,     4,     6,     8,    12,
+    /* codes 8 to 15 */    16,    24,    32,    48,    64,    96,   128,   192,
+    /* codes 16 to 23 */   256,   384,   512,   768,  1024,  1536,  2048,  3072,
+    /* codes 24 to 31 */  4096,  6144,  8192, 12288, 16384, 24576, 32768, 49152,
 };
 
-/* End-to-end credits of each code. */
+/* Number of end-to-end credits of each credit code. */
 static const uint32_t credits[ROCE_CREDIT_CODES] = {
-    /*  0 */     0,     1,     2,     3,     4,     6,     8,    12,
-    /*  8 */    16,    24,    32,    48,    64,    96,   128,   192,
-    /* 16 */   256,   384,   512,   768,  1024,  1536,  2048,  3072,
-    /* 24 */  4096,  6144,  8192, 12288, 16384, 24576, 32768, ROCE_CREDITS_UNLIMITED,
+    /* codes 0 to 7 */     0,     1,     2,     3,     4,     6,     8,    12,
+    /* codes 8 to 15 */    16,    24,    32,    48,    64,    96,   128,   192,
+    /* codes 16 to 23 */   256,   384,   512,   768,  1024,  1536,  2048,  3072,
+    /* codes 24 to 31 */  4096,  6144,  8192, 12288, 16384, 24576, 32768, ROCE_CREDITS_UNLIMITED,
 };
 
 static const char *const nak_names[] = {
@@ -37,7 +37,7 @@ struct named_value {
     const char *name;
 };
 
-/* IBTA ch. 7: link next header */
+/* Link next header (LNH) of an LRH (IBTA ch. 7). */
 static const struct named_value lnh[] = {
     {0, "raw"},
     {1, "IPv6"},
@@ -54,7 +54,7 @@ static const struct named_value ethertype[] = {
     {0x8915, "RoCEv1"},
 };
 
-/* IANA protocol numbers that may precede a BTH */
+/* IP protocol numbers (IANA) that may precede a BTH. */
 static const struct named_value ipproto[] = {
     { 0, "hop-by-hop options"},
     { 1, "ICMP"},
@@ -66,7 +66,7 @@ static const struct named_value ipproto[] = {
     {60, "destination options"},
 };
 
-/* RFC 3168 */
+/* ECN field (RFC 3168). */
 static const struct named_value ecn[] = {
     {0, "Not-ECT"},
     {1, "ECT(1)"},
@@ -74,20 +74,20 @@ static const struct named_value ecn[] = {
     {3, "CE"},
 };
 
-/* Annex A19; values as in Linux (IB_FLUSH_RANGE, IB_FLUSH_MR) */
+/* Selectivity level of a FLUSH (Annex A19), values as in Linux (IB_FLUSH_RANGE, IB_FLUSH_MR). */
 static const struct named_value flush_sel[] = {
     {0, "memory range"},
     {1, "memory region"},
 };
 
-/* Annex A19; bits as in Linux (IB_FLUSH_GLOBAL, IB_FLUSH_PERSISTENT) */
+/* Placement type of a FLUSH (Annex A19), bits as in Linux (IB_FLUSH_GLOBAL, IB_FLUSH_PERSISTENT). */
 static const struct named_value flush_plt[] = {
     {1, "global visibility"},
     {2, "persistence"},
     {3, "global visibility and persistence"},
 };
 
-/* IBTA ch. 13: management classes */
+/* Management classes (IBTA ch. 13). */
 static const struct named_value mad_class[] = {
     {0x01, "subnet management, LID routed"},
     {0x03, "subnet administration"},
@@ -99,7 +99,7 @@ static const struct named_value mad_class[] = {
     {0x81, "subnet management, directed route"},
 };
 
-/* IBTA ch. 13: common methods */
+/* Common MAD methods (IBTA ch. 13). */
 static const struct named_value mad_method[] = {
     {0x01, "Get"},
     {0x02, "Set"},
@@ -111,7 +111,7 @@ static const struct named_value mad_method[] = {
     {0x86, "ReportResp"},
 };
 
-/* IBTA ch. 12: attributes of the communication management class */
+/* Attributes of the communication management class (IBTA ch. 12). */
 static const struct named_value cm_attr[] = {
     {0x01, "ClassPortInfo"},
     {0x10, "REQ"},
@@ -127,7 +127,7 @@ static const struct named_value cm_attr[] = {
     {0x1A, "APR"},
 };
 
-/* IBTA ch. 12, REQ; for type 3 see the extended transport type (Annex A14) */
+/* Transport service type of a REQ (IBTA ch. 12); type 3 refers to the extended type (Annex A14). */
 static const struct named_value cm_transport[] = {
     {0, "RC"},
     {1, "UC"},
@@ -135,7 +135,7 @@ static const struct named_value cm_transport[] = {
     {3, "extended"},
 };
 
-/* Annex A14 */
+/* Extended transport type of a REQ (Annex A14). */
 static const struct named_value cm_ext_transport[] = {
     {1, "XRC"},
 };
@@ -152,7 +152,7 @@ static const struct named_value cm_mra_msg[] = {
     {2, "LAP"},
 };
 
-/* IBTA ch. 12, REJ; numbers as in Linux ib_cm.h */
+/* Reasons of a REJ (IBTA ch. 12), numbers as in Linux ib_cm.h. */
 static const struct named_value cm_rej_reason[] = {
     { 1, "no QP available"},
     { 2, "no EE context available"},
@@ -190,7 +190,7 @@ static const struct named_value cm_rej_reason[] = {
     {35, "vendor option not supported"},
 };
 
-/* IBTA ch. 12, SIDR_REP; numbers as in Linux ib_cm.h */
+/* Statuses of a SIDR_REP (IBTA ch. 12), numbers as in Linux ib_cm.h. */
 static const struct named_value cm_sidr_status[] = {
     {0, "QPN and Q_Key valid"},
     {1, "service ID not supported"},
@@ -200,7 +200,7 @@ static const struct named_value cm_sidr_status[] = {
     {5, "version not supported"},
 };
 
-/* IBTA ch. 12, APR; numbers as in Linux ib_cm.h */
+/* Statuses of an APR (IBTA ch. 12), numbers as in Linux ib_cm.h. */
 static const struct named_value cm_apr_status[] = {
     { 0, "alternate path loaded"},
     { 1, "invalid communication ID"},
@@ -332,7 +332,7 @@ uint64_t roce_ack_timeout_ns(uint8_t code)
     return code == 0 ? ROCE_NEVER_NS : UINT64_C(4096) << (code & 0x1F);
 }
 
-/* Writes 4.096 us * 2^code, the encoding of all timeouts of the CM. */
+/* Writes the time of a CM timeout code, 4.096 us * 2^code. */
 static void timeout_text(uint8_t code, char *buf, size_t cap)
 {
     uint64_t ns = UINT64_C(4096) << (code & 0x1F);

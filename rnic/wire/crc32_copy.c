@@ -20,21 +20,23 @@
 #include <immintrin.h>
 
 #define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
-#define VECTOR 64u  /* bytes of a vector: four blocks */
-#define LANES  4u   /* vectors folded in parallel; a single one would wait for its own result */
-#define LEAST  256u /* minimum length, bytes; below it two passes are as fast */
+#define VECTOR 64u /* size of a vector in bytes: four blocks */
+/* number of vectors folded in parallel; a single one would wait for its own result */
+#define LANES 4u
+#define LEAST 256u /* minimum length, bytes; for shorter data two passes are as fast */
 
-/* x^(D+32) and x^(D-32) modulo the polynomial, reflected and shifted by one bit. The tests check
- * them by comparing CRCs with another implementation. */
+/* Folding constants: x^(D+32) and x^(D-32) modulo the polynomial, reflected and shifted by one bit.
+ * The tests check them by comparing CRCs with another implementation. */
 static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
 static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
 static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};
-static const uint64_t to_last[8] = {/* from each of the four blocks of a vector to the last one */
+static const uint64_t to_last[8] = {/* constants to fold each of the four blocks of a vector onto
+                                     * the last one */
                                     0x03DB1ECDC, 0x174359406, 0x0F1DA05AA, 0x15A546366,
                                     0x1751997D0, 0x0CCAA009E, 0,           0};
-static const uint64_t by_64[2] = {0x163CD6124, 0}; /* 32 bits */
-static const uint64_t barrett[2] = {0x1DB710641,
-                                    0x1F7011641}; /* the polynomial, and x^64 divided by it */
+static const uint64_t by_64[2] = {0x163CD6124, 0};             /* 32 bits */
+static const uint64_t barrett[2] = {0x1DB710641, 0x1F7011641}; /* the polynomial, and x^64 divided
+                                                                * by the polynomial */
 
 FOLDS static inline __m512i fold(__m512i x, const uint64_t by[2], __m512i to)
 {
@@ -83,7 +85,7 @@ FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
     return v;
 }
 
-/* Returns the CRC of LANES vectors, which are in `x`, and `cnt` more. */
+/* Returns the CRC of LANES vectors in `x` and of `cnt` further ones. */
 FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uint8_t *to,
                                       size_t cnt)
 {
@@ -119,7 +121,7 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
 
-/* Returns the CRC of `cnt` vectors, fewer than LANES; the first two are in `x`. */
+/* Returns the CRC of `cnt` vectors, fewer than LANES. The first two are in `x`. */
 FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, size_t cnt)
 {
     __m512i sum = x[0];
@@ -132,12 +134,12 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
 }
 
 /* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. Zeros before a packet do not change the
- * CRC, so the first vector may be partly filled. The CRC so far and the mask are applied where the
- * packet begins. */
+ * CRC, so the first vector may be partly filled. The initial CRC and the mask are applied at the
+ * start of the packet. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
-    unsigned zeros = -len % VECTOR / 4; /* in words of 4 bytes, one for each mask bit */
+    unsigned zeros = -len % VECTOR / 4; /* number of 4-byte zero words; each has one mask bit */
     size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);

@@ -7,9 +7,9 @@
 #define IP6_ROUTING      43
 #define IP6_FRAGMENT     44
 #define IP6_DEST_OPTIONS 60
-#define IP6_EXT_MAX      8 /* maximum of extension headers; a longer chain is not RoCE */
+#define IP6_EXT_MAX      8 /* maximum number of extension headers; a packet with more is not RoCE */
 
-/* Moves the end of the packet to `end`. If that is before the next byte or after the known end,
+/* Moves the end of the packet to `end`. If `end` is before the next byte or after the known end,
  * records `defect` instead. */
 static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defect)
 {
@@ -19,12 +19,13 @@ static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defec
         walk->end = end;
 }
 
-/* Returns the Internet checksum over an IPv4 header (RFC 791); 0 if its checksum is right. */
+/* Returns the Internet checksum over an IPv4 header (RFC 791); 0 if the checksum in the header is
+ * right. */
 static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0;
 
-    /* A header consists of 32-bit words; most have no options. */
+    /* Adds the 32-bit words of the fixed header; most packets have no options. */
     for (unsigned i = 0; i < ROCE_IP4_LEN; i += 4)
         sum += roce_bits_get(p, i, 0, 32);
     for (unsigned i = ROCE_IP4_LEN; i < len; i += 4)
@@ -74,8 +75,8 @@ static int parse_ip4(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
-    /* MF and offset, in one read from the frame. From the two members compilers make one load that
-     * waits for both stores, which was a tenth of the time of a packet. */
+    /* Reads MF and offset from the frame at once. If both members are read instead, compilers emit
+     * one load that waits for both stores, which was a tenth of the time of a packet. */
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
@@ -146,7 +147,7 @@ static int parse_ip6(struct roce_walk *walk)
     return error ? error : parse_udp(walk);
 }
 
-/* Parses a GRH; by its length the transport part ends after the ICRC. */
+/* Parses a GRH, whose payload length ends after the ICRC. */
 static int parse_grh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -176,7 +177,7 @@ static int parse_lrh(struct roce_walk *walk)
     roce_lrh_parse(p, &pkt->lrh);
     pkt->net_off = (uint16_t)lrh_off;
     if (pkt->lrh.lnh != LNH_IBA_LOCAL && pkt->lrh.lnh != LNH_IBA_GLOBAL)
-        return ROCE_ERR_NOT_ROCE; /* a raw packet without InfiniBand transport */
+        return ROCE_ERR_NOT_ROCE; /* raw packet without InfiniBand transport */
     pkt->encap = pkt->lrh.lnh == LNH_IBA_GLOBAL ? ROCE_ENCAP_IB_GLOBAL : ROCE_ENCAP_IB_LOCAL;
     limit_end(walk, lrh_off + pkt->lrh.len * 4u, ROCE_DEFECT_LRH_LEN);
     return pkt->encap == ROCE_ENCAP_IB_GLOBAL ? parse_grh(walk) : ROCE_OK;

@@ -14,7 +14,7 @@ enum {
 #define HDRS_TO_BTH                                                                                \
     (ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP) |        \
      ROCE_HDR_BIT(ROCE_HDR_BTH))
-#define IP4_FRAGMENT 0x3FFFu /* mask of bytes 6 and 7: more fragments, or a fragment offset */
+#define IP4_FRAGMENT 0x3FFFu /* mask for bytes 6 and 7: more fragments, or a fragment offset */
 
 /* Returns whether the checksum of an IPv4 header without options is right: the ones' complement sum
  * of its words is all ones. */
@@ -24,15 +24,15 @@ static bool ip4_checksum_is_right(const uint8_t *p)
                    roce_be_get(p + 12, 4) + roce_be_get(p + 16, 4);
 
     _Static_assert(ROCE_IP4_LEN == 20, "five words");
-    sum = (sum >> 32) + (sum & UINT32_MAX); /* below 2^32 + 5 */
-    sum = (sum >> 16) + (sum & 0xFFFF);     /* below 2^17 */
+    sum = (sum >> 32) + (sum & UINT32_MAX); /* now below 2^32 + 5 */
+    sum = (sum >> 16) + (sum & 0xFFFF);     /* now below 2^17 */
     sum = (sum >> 16) + (sum & 0xFFFF);
     return sum == 0xFFFF;
 }
 
 /* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
- * correct lengths and checksum, and no trailer. It reads the frame, not parsed members: compilers
- * read two members at once, and such a load waits for both stores. */
+ * correct lengths and checksum, and no trailer. Reads the frame, not parsed members: compilers
+ * combine reads of two members, and such a load waits for both stores. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
@@ -63,7 +63,7 @@ static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
     pkt->icrc = end + ROCE_ICRC_LEN <= pkt->cap_len ? roce_le32_get(frame + end) : 0;
 }
 
-/* Parses the headers after the BTH, all of which are captured. */
+/* Parses the headers after the BTH, all of which must be captured. */
 static void parse_ext_headers(struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
@@ -111,8 +111,9 @@ bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len,
     roce_ip4_parse(frame + AT_IP4, &pkt->ip4);
     roce_udp_parse(frame + AT_UDP, &pkt->udp);
     roce_bth_parse(bth, &pkt->bth);
-    memset(&pkt->aeth, 0,
-           sizeof(pkt->aeth)); /* including padding bytes, because packets are compared as memory */
+    memset(
+        &pkt->aeth, 0,
+        sizeof(pkt->aeth)); /* copies padding bytes too, because packets are compared as memory */
     memset(&pkt->reth, 0, sizeof(pkt->reth));
     memset(pkt->off, 0, sizeof(pkt->off));
     pkt->off[ROCE_HDR_IP4] = AT_IP4;

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include "wire/codes.h"
 
-/* An array of fields for each header, then the array of headers. */
+/* Defines an array of fields for each header, then the array of headers. */
 /* clang-format off */
 #define HDR_BEGIN(id, ID, len, shrt, title, source) static const struct roce_field id##_fields[] = {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \
@@ -40,7 +40,7 @@ const struct roce_field *roce_field_find(const struct roce_hdr_info *info, const
     return NULL;
 }
 
-/* Writes `len` bytes in hex; ".." at the end means that not all fit. */
+/* Writes `len` bytes in hexadecimal; ".." at the end marks a truncated text. */
 static void raw_text(const uint8_t *p, size_t len, char *buf, size_t cap)
 {
     size_t fit = (cap - 1) / 2;

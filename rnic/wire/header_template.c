@@ -46,7 +46,8 @@ static void add16(uint8_t *p, size_t n)
     roce_bits_put(p, 0, 0, 16, roce_bits_get(p, 0, 0, 16) + n);
 }
 
-/* Updates an Internet checksum after `n` was added to the word `before` (RFC 1624, equation 3). */
+/* Updates an Internet checksum after `n` was added to the 16-bit word `before` (RFC 1624, equation
+ * 3). */
 static void update_csum(uint8_t *p, uint32_t before, uint32_t n)
 {
     uint32_t sum = (uint32_t)(~roce_bits_get(p, 0, 0, 16) & 0xFFFF) + (~before & 0xFFFF) +
@@ -67,7 +68,7 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
-    /* With constant lengths; the rest of the frame overwrites the excess bytes. */
+    /* Constant lengths are faster; the rest of the frame overwrites the excess bytes. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)
@@ -86,7 +87,7 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         add16(net + IP6_LEN_OFF, bth_len);
         add16(net + ROCE_IP6_LEN + UDP_LEN_OFF, bth_len);
         break;
-    default: add16(net + GRH_LEN_OFF, bth_len); break; /* RoCEv1 */
+    default: add16(net + GRH_LEN_OFF, bth_len); break; /* RoCEv1: the GRH has a payload length */
     }
     return env->net_off;
 }

@@ -6,18 +6,17 @@
 #include "wire/crc32.h"
 #include "wire/hdr.h"
 
-/* CRC-32 of 8 bytes FF, which stand for the LRH on Ethernet (CA17-22). A test recomputes it. */
+/* CRC-32 of 8 bytes FF, which replace the LRH on Ethernet (CA17-22). A test recomputes it. */
 #define CRC_OF_DUMMY_LRH 0x2144DF1Cu
 
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
 
 /*
  * Masked bits of each encapsulation without options, as offset and bits of each byte. They expand
- * to stores, for packets in writable memory, and to a mask of 64 bytes, which covers the longest
- * headers up to byte 4 of the BTH. With this constant length compilers apply the mask in vector
- * registers. `len` is the number of the 64 bytes that are masked in a copy, for a long packet in
- * read-only memory. Any number after the last masked byte is right; 48 is fastest with ISA-L
- * (tests/bench/bench_wire).
+ * to stores, for packets in writable memory, and to a mask of 64 bytes. The mask covers the longest
+ * headers up to byte 4 of the BTH; with its constant length compilers apply it in vector registers.
+ * `len` is the number of the 64 bytes masked in a copy, for a long packet in read-only memory. Any
+ * number after the last masked byte is right; 48 is fastest with ISA-L (tests/bench/bench_wire).
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
@@ -61,7 +60,7 @@ static const struct mask {
 
 #define BTH_MASK_LEN 5
 
-/* Returns the CRC before the packet: on Ethernet that of the bytes for the LRH. */
+/* Returns the initial CRC: on Ethernet the CRC of the bytes that replace the LRH. */
 static uint32_t crc_start(enum roce_encap encap)
 {
     bool native = encap == ROCE_ENCAP_IB_LOCAL || encap == ROCE_ENCAP_IB_GLOBAL;
@@ -69,15 +68,15 @@ static uint32_t crc_start(enum roce_encap encap)
     return native ? 0 : CRC_OF_DUMMY_LRH;
 }
 
-/* Returns whether the packet can have an ICRC. */
+/* Returns whether the offsets are valid, so that the packet can have an ICRC. */
 static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
 {
     return encap != ROCE_ENCAP_NONE && bth_off >= masks[encap].bth_off &&
            bth_off <= ROCE_ICRC_BTH_OFF_MAX && icrc_off >= bth_off + ROCE_BTH_LEN;
 }
 
-/* Applies the mask in two parts, the second of which ends in the BTH. Options or extension headers
- * may be between them. */
+/* Applies the mask in two parts; the second part ends in the BTH. Options or extension headers may
+ * be between the parts. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
     size_t split =
@@ -116,8 +115,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
     }
 }
 
-/* Returns the ICRC of a short packet by copying it, so that one CRC call is enough. A call costs as
- * much as 100 bytes of a long packet. */
+/* Returns the ICRC of a short packet. Copies the packet, so that one CRC call is enough; a call
+ * costs as much as 100 bytes of a long packet. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -155,8 +154,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Byte by byte: loading a header that was just written into vector registers would wait for the
-     * stores, which was a third of the time of roce_pkt_build(). */
+    /* Saves and sets the masked bytes one by one. Loading a header that was just written into
+     * vector registers would wait for the stores, which was a third of the time of
+     * roce_pkt_build(). */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

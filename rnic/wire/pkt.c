@@ -12,11 +12,11 @@
 
 #define FCS_LEN 4
 
-/* Headers after the BTH that struct roce_pkt has before `parsed_fast`. */
+/* Headers after the BTH whose members precede `parsed_fast` in struct roce_pkt. */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
-/* Minimum payload, bytes, for which copying and CRC are one pass. For less, one CRC call over the
- * whole packet is as fast. */
+/* Minimum payload, bytes, for copying and CRC in one pass. For shorter payloads one CRC call over
+ * the whole packet is as fast. */
 #define ONE_PASS_LEN 512
 
 const char *roce_error_text(int error)
@@ -77,7 +77,7 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_ALIGN);
     if (pkt->bth.padcnt > room) {
         roce_walk_defect(walk, ROCE_DEFECT_PAD_COUNT);
-        return; /* no length may be computed from it (R029) */
+        return; /* the defect makes the length unusable (R029) */
     }
     pkt->payload_len = (uint32_t)(room - pkt->bth.padcnt);
     pkt->payload_cap_len = (uint32_t)(captured < pkt->payload_len ? captured : pkt->payload_len);
@@ -93,7 +93,7 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
-/* Parses the headers of the opcode. If all are captured, they need no single length checks. */
+/* Parses the headers of the opcode. If all are captured, their lengths need no separate checks. */
 static void parse_exts(struct roce_walk *walk, size_t bth_off)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -113,8 +113,8 @@ static void parse_exts(struct roce_walk *walk, size_t bth_off)
     pkt->present |= op->hdrs;
 }
 
-/* Parses BTH to ICRC. Defects and a truncated capture after the BTH are not errors, because the BTH
- * was read. */
+/* Parses the transport part, from BTH to ICRC. After the BTH was read, defects and a truncated
+ * capture are not errors. */
 static int parse_transport(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -139,7 +139,7 @@ static int parse_transport(struct roce_walk *walk)
 
     walk->end = pkt->icrc_off; /* the headers end before the ICRC */
     parse_exts(walk, bth_off);
-    /* The start of the payload is known even if a header is not captured. */
+    /* The start of the payload is known even if one of the headers is not captured. */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
         walk->off = bth_off + pkt->op->len;
         parse_payload(walk);
@@ -218,7 +218,8 @@ bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_
     return true;
 }
 
-/* Returns the end of the IP packet by its lengths, or 0 if they contradict each other. */
+/* Returns the end of the IP packet according to its length fields, or 0 if they contradict each
+ * other. */
 static size_t ip_length_end(const struct roce_pkt *pkt)
 {
     size_t end = pkt->net_off;
@@ -272,14 +273,15 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     pkt->bth.opcode = opcode;
     pkt->bth.migreq = 1;
     pkt->bth.pkey = 0xFFFF;
-    if (pkt->op->kind == ROCE_KIND_CNP) { /* MigReq 0, BECN 1 (A17.9.3) */
+    if (pkt->op->kind == ROCE_KIND_CNP) { /* a CNP has MigReq 0 and BECN 1 (A17.9.3) */
         pkt->bth.migreq = 0;
         pkt->bth.becn = 1;
     }
     roce_envelope_init(pkt);
 }
 
-/* Writes a BTH with another pad count. Few models need it, so only they copy the BTH. */
+/* Writes a BTH with another pad count than the model's. Few models need it, so only they copy the
+ * BTH. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;
@@ -288,8 +290,8 @@ static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
     roce_bth_build(&bth, p);
 }
 
-/* Writes payload and pad at `p`. Returns the ICRC up to their end, or that of the model if it is
- * kept. The ICRC covers the packet from `net` on. */
+/* Writes payload and pad at `p`. Returns the ICRC of the packet from `net` to their end, or the
+ * model's ICRC if that is kept. */
 static uint32_t put_payload(const struct roce_pkt *pkt, unsigned flags, unsigned padcnt,
                             uint8_t *net, size_t bth_off, uint8_t *p)
 {

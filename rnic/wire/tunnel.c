@@ -3,8 +3,8 @@
 
 #include "wire/envelope.h"
 
-/* Ethernet types of tunnels (IEEE registry), and one more tag. */
-#define TYPE_TEB     0x6558u /* Transparent Ethernet bridging: a whole frame */
+/* Ethernet types of tunnels and of one more tag (IEEE registry). */
+#define TYPE_TEB     0x6558u /* transparent Ethernet bridging: the inner packet is a whole frame */
 #define TYPE_MPLS    0x8847u
 #define TYPE_MPLS_M  0x8848u
 #define TYPE_PPPOE   0x8864u
@@ -16,13 +16,14 @@
 #define TYPE_ETAG    0x893Fu
 #define TYPE_NSH     0x894Fu
 
-#define STEPS_MAX   16 /* maximum of headers around one inner frame */
+#define STEPS_MAX   16 /* maximum number of headers around one inner frame */
 #define IP6_EXT_MAX 8
 
 /* State of parsing the headers around one inner frame. */
 struct tunnel_walk {
     const uint8_t *frame;
-    size_t off, cap, end; /* next byte; captured bytes; end by the innermost length read */
+    size_t off, cap,
+        end; /* next byte; captured bytes; end according to the innermost length field */
     enum roce_tunnel tunnel;
     enum roce_link link; /* first header of the inner frame, if `found` */
     bool found, cut, of_port;
@@ -46,7 +47,7 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* Records the tunnel: the outermost one, or one that cannot be opened. */
+/* Records a tunnel: the outermost one, or one that cannot be decapsulated. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)
@@ -60,8 +61,8 @@ static void set_inner_link(struct tunnel_walk *walk, enum roce_tunnel tunnel, en
     walk->found = true;
 }
 
-/* Limits the end to a length that a header gives. A length beyond the frame means that a mirror
- * port truncated it. */
+/* Limits the end to the length in a header. A length beyond the frame means that a mirror port
+ * truncated the frame. */
 static void limit_end(struct tunnel_walk *walk, size_t len)
 {
     if (len < walk->end - walk->off)
@@ -71,7 +72,7 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
 /* ---- what tunnels have inside ------------------------------------------------------------------
  */
 
-/* Continues with the inner protocol of an Ethernet type. */
+/* Continues with the inner protocol that an Ethernet type names. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
 {
     set_tunnel(walk, tunnel);
@@ -86,8 +87,8 @@ static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel
     }
 }
 
-/* Continues with the inner protocol by its number in NSH (RFC 8300, 2.2) or the generic VXLAN
- * header. */
+/* Continues with the inner protocol that a number in NSH (RFC 8300, 2.2) or in the generic VXLAN
+ * header names. */
 static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint8_t next)
 {
     static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
@@ -97,7 +98,7 @@ static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tu
         inner_by_ethertype(walk, tunnel, types[next]);
 }
 
-/* Returns whether `skip` bytes on may be an Ethernet header that leads to RoCE. */
+/* Returns whether the bytes after `skip` bytes may be an Ethernet header that leads to RoCE. */
 static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 {
     uint16_t type;
@@ -109,8 +110,8 @@ static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
            roce_ethertype_is_tag(type);
 }
 
-/* Parses MPLS labels, then IP or a pseudowire: an Ethernet frame with or without a control word
- * (RFC 4448 4.6), which only the frame itself shows. */
+/* Parses MPLS labels, then IP or a pseudowire. A pseudowire is an Ethernet frame with or without a
+ * control word (RFC 4448 4.6). Only the bytes of the frame show which one. */
 static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;
@@ -142,7 +143,7 @@ static void at_pppoe(struct tunnel_walk *walk)
     uint16_t protocol;
 
     set_tunnel(walk, ROCE_TUNNEL_PPPOE);
-    if (!p || p[1] != 0) /* code 0: session data */
+    if (!p || p[1] != 0) /* only code 0, session data, contains a packet */
         return;
     limit_end(walk, roce_be_get(p + 4, 2));
     p = take_bytes(walk, 2);
@@ -164,13 +165,13 @@ static void at_nsh(struct tunnel_walk *walk)
         inner_by_next_protocol(walk, ROCE_TUNNEL_NSH, p[3]);
 }
 
-/* Parses ERSPAN. Type I has no sequence number and no header; type III has 8 more bytes if its O
+/* Parses ERSPAN. Type I has no sequence number and no header. Type III has 8 more bytes if its O
  * bit is 1. */
 static void at_erspan(struct tunnel_walk *walk, uint16_t type, bool seq)
 {
     const uint8_t *p;
 
-    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header belongs to it */
+    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of ERSPAN */
     if (type == TYPE_ERSPAN2 && !seq) {
         set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
         return;
@@ -187,11 +188,11 @@ static void at_gre(struct tunnel_walk *walk)
     bool seq;
 
     set_tunnel(walk, ROCE_TUNNEL_GRE);
-    if (!p || (p[1] & 7) != 0) /* version 1 is PPTP */
+    if (!p || (p[1] & 7) != 0) /* GRE version 1 is PPTP */
         return;
     seq = (p[0] & 0x10) != 0;
     type = (uint16_t)roce_be_get(p + 2, 2);
-    /* Checksum, key and sequence number, four bytes each. */
+    /* Skips checksum, key and sequence number, four bytes each. */
     if (!take_bytes(walk, 4u * ((unsigned)(p[0] >> 7) + (p[0] >> 5 & 1u) + seq)))
         return;
     if (type == TYPE_ERSPAN2 || type == TYPE_ERSPAN3)
@@ -208,7 +209,7 @@ static void set_overlay(struct tunnel_walk *walk, uint32_t vni)
     walk->overlay = ROCE_OVERLAY_VNI | vni;
 }
 
-/* Parses VXLAN. Without the P bit of the generic extension an Ethernet frame follows. */
+/* Parses VXLAN. If the P bit of the generic extension is 0, an Ethernet frame follows. */
 static void at_vxlan(struct tunnel_walk *walk, bool generic)
 {
     const uint8_t *p = take_bytes(walk, 8);
@@ -234,8 +235,8 @@ static void at_geneve(struct tunnel_walk *walk)
     inner_by_ethertype(walk, ROCE_TUNNEL_GENEVE, (uint16_t)roce_be_get(p + 2, 2));
 }
 
-/* Parses a GTP-U G-PDU. With any of the flags E, S, PN it has four more bytes, then extension
- * headers. */
+/* Parses a GTP-U G-PDU. If any of the flags E, S, PN is set, the header has four more bytes, then
+ * extension headers. */
 static void at_gtp(struct tunnel_walk *walk)
 {
     const uint8_t *p = take_bytes(walk, 8);
@@ -344,8 +345,8 @@ static void at_ip6(struct tunnel_walk *walk)
         at_protocol(walk, next, fragment);
 }
 
-/* Parses a tag and the type after it. IP after VLAN tags alone is not a tunnel; IP after a tag of a
- * port extender is the inner packet. */
+/* Parses a tag and the type after it. IP after VLAN tags is not a tunnel. IP after a tag of a port
+ * extender is the inner packet. */
 static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
     const uint8_t *p = take_bytes(walk, len);

@@ -15,7 +15,7 @@
 #define FIXTURE_MEM_LEN (1u << 20)
 #define FIXTURE_GUARD   4096u
 #define FIXTURE_IOVA                                                                               \
-    UINT64_C(0xFFFF800000000000) /* IOVA of the region; differs from its address in memory \ */
+    UINT64_C(0xFFFF800000000000) /* IOVA of the region; differs from its memory address */
 #define FIXTURE_QPN      0x11u
 #define FIXTURE_PEER_QPN 0x22u
 #define FIXTURE_PSN      0xFFFFF0u /* first PSN, shortly before the wrap (R062) */
@@ -29,7 +29,7 @@ struct device_fixture {
     struct rnic_qp *qp;
     struct pktgen gen;
     struct rnic_qp_attr attr; /* attributes that the QP was connected with */
-    uint8_t *block;           /* guard bytes, mem, guard bytes */
+    uint8_t *block;           /* memory block: guard bytes, mem, guard bytes */
     uint8_t *mem;
     rnic_time now;
 };
@@ -38,17 +38,17 @@ struct device_fixture {
  * SGEs, a CQ of 256. */
 void fixture_init(struct device_fixture *fixture, enum roce_encap encap);
 
-/* Creates the same device with congestion management. */
+/* Creates the device of fixture_init() with congestion management. */
 void fixture_init_ecn(struct device_fixture *fixture, enum roce_encap encap,
                       const struct rnic_ecn *ecn);
 
-/* Checks the guard bytes and frees everything. */
+/* Checks the guard bytes and frees the fixture. */
 void fixture_free(struct device_fixture *fixture);
 
 /* Returns the attributes of a device that has the addresses of `gen`. */
 struct rnic_attr fixture_device_attr(const struct pktgen *gen);
 
-/* Moves a QP from RESET to RTS with the attributes fixture.attr. */
+/* Moves a QP from RESET to RTS with the attributes in fixture.attr. */
 void fixture_connect(struct device_fixture *fixture, struct rnic_qp *qp);
 
 /* Posts a receive of one SGE: `len` bytes at offset `off` of mem. */
@@ -57,8 +57,8 @@ int fixture_post(struct device_fixture *fixture, uint64_t wr_id, uint32_t off, u
 /* Builds a packet and passes it to the device. */
 void fixture_in(struct device_fixture *fixture, const struct roce_pkt *pkt);
 
-/* Returns false if the device has no frame to send. Otherwise parses its next frame into *pkt and
- * asserts that it has no defect and a valid ICRC. The payload is valid until the next call. */
+/* Parses the device's next frame into *pkt, and asserts that it has no defect and a valid ICRC.
+ * Returns false if the device has no frame to send. The payload is valid until the next call. */
 bool fixture_out(struct device_fixture *fixture, struct roce_pkt *pkt);
 
 /* Asserts that the next frame is an ACK or NAK with this PSN, syndrome and MSN. */
@@ -70,7 +70,7 @@ void fixture_expect_nothing(struct device_fixture *fixture);
 /* Asserts the fields of the next completion. */
 void fixture_expect_wc(struct device_fixture *fixture, uint64_t wr_id, enum rnic_wc_status status);
 
-/* Asserts that the next event has this type and is for the fixture's QP. */
+/* Asserts that the next event has this type and belongs to the fixture's QP. */
 void fixture_expect_event(struct device_fixture *fixture, enum rnic_event_type type);
 void fixture_expect_no_event(struct device_fixture *fixture);
 

@@ -22,7 +22,7 @@ struct fabric_dev {
     struct rnic *rnic;
     struct rnic_pd *pd;
     struct rnic_mr *mr;
-    struct rnic_cq *cq; /* CQ of all QPs of the device, for both queues */
+    struct rnic_cq *cq; /* CQ of all QPs of the device, for sends and receives */
     uint8_t *mem;
     unsigned node;
 };

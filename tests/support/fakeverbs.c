@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* verbs.h defines these names as macros around the functions. */
+/* verbs.h defines these function names as macros. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 
@@ -17,7 +17,7 @@ static struct ibv_device *list[] = {&device, NULL};
 static unsigned live, next_number;
 static bool failing;
 
-/* completions in order; posted receives */
+/* completions in the order of polling; posted receives */
 static struct ibv_wc wc[WCS];
 static unsigned wc_cnt;
 static struct waiting {
@@ -265,7 +265,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     return qp;
 }
 
-/* Also removes the receives posted to the QP, and its completions. */
+/* Destroys a QP with its posted receives and completions. */
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
     unsigned kept = 0;

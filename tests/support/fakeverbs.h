@@ -11,10 +11,10 @@
 
 #include <stdbool.h>
 
-/* Returns how many devices, PDs, CQs, QPs and MRs exist. */
+/* Returns the number of existing devices, PDs, CQs, QPs and MRs. */
 unsigned fakeverbs_live(void);
 
-/* Makes the next call that creates or changes something fail, or cancels that. */
+/* Makes the next call that creates or changes an object fail (`next`), or cancels that. */
 void fakeverbs_fail(bool next);
 
 #endif

@@ -7,11 +7,11 @@
 
 #define VA      UINT64_C(0x7F0000001000)
 #define RKEY    0x1234u
-#define TIMEOUT UINT64_C(67108864) /* timeout code 14, ns */
+#define TIMEOUT UINT64_C(67108864) /* ACK timeout of code 14, ns */
 
 static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 
-/* Returns payload bytes for a PSN, different at each offset within a packet. */
+/* Returns payload bytes for a PSN. The bytes differ at each offset within a packet. */
 static const uint8_t *pattern(uint32_t psn)
 {
     static uint8_t bytes[8192 + 256];
@@ -380,16 +380,16 @@ void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages)
         case 1: flowgen_write(g, side, len); break;
         case 2: flowgen_read(g, side, len); break;
         case 3: flowgen_atomic(g, side); break;
-        case 4: { /* two messages, one acknowledgement */
+        case 4: { /* two messages with one acknowledgement */
             flowgen_message(g, side, ROCE_KIND_SEND, len);
             flowgen_write(g, side, rng_below(rng, 3000));
             break;
         }
-        default: { /* a receiver that is not ready */
+        default: { /* receiver that is not ready */
             uint32_t psn = flowgen_message(g, side, ROCE_KIND_SEND, 100);
             struct roce_pkt p = flowgen_resp(g, !side, ROCE_OP_RC_ACK, psn, 0);
 
-            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR timer 1.28 ms */
+            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR NAK with timer 1.28 ms */
             p.aeth.msn = (p.aeth.msn - 1) & ROCE_PSN_MASK;
             flowgen_put(g, !side, &p);
             flowgen_wait(g, roce_rnr_ns(14) + rng_below(rng, 1000000));
@@ -415,7 +415,8 @@ size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint3
 
     packets -= packets % MESSAGE_PKTS;
     while (una < packets) {
-        if (nak_coming && nak_in-- == 0) { /* the sequence NAK arrives: go back */
+        if (nak_coming &&
+            nak_in-- == 0) { /* the requester goes back when the sequence NAK arrives */
             nak_coming = false;
             flowgen_ack(g, 1, base + nak_at, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
             if (una < nak_at)

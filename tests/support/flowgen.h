@@ -24,22 +24,22 @@
 /* One pair of QPs. Side 0 is 192.0.2.1, side 1 is 192.0.2.2. */
 struct flowgen_conn {
     uint32_t qpn[2];
-    uint32_t psn[2]; /* PSN of the next request of each side */
-    uint32_t msn[2]; /* messages of each side that the peer completed */
+    uint32_t psn[2]; /* PSN of each side's next request */
+    uint32_t msn[2]; /* number of each side's messages that the peer completed */
     uint16_t sport;
 };
 
 struct flowgen_frame {
-    size_t off; /* offset into `bytes` */
+    size_t off; /* offset of the frame in `bytes` */
     uint32_t len;
     uint64_t time; /* time of the frame, ns */
-    int side;      /* side that sent it */
+    int side;      /* side that sent the frame */
 };
 
 struct flowgen {
     struct flowgen_conn conn; /* current connection; a test may replace it */
     enum roce_encap encap;
-    enum roce_svc svc; /* service of flowgen_req(); RC by default */
+    enum roce_svc svc; /* transport service of flowgen_req(); RC by default */
     uint32_t mtu;
     uint64_t now, step; /* time of the next packet and interval between packets, ns */
     uint16_t ip_id[2];
@@ -57,16 +57,17 @@ void flowgen_init(struct flowgen *g);
 void flowgen_begin(struct flowgen *g);
 void flowgen_free(struct flowgen *g);
 
-/* Returns connection `n`: QPNs, PSNs and source port differ from those of other `n`. */
+/* Returns connection `n`. Its QPNs, PSNs and source port differ from those of all other
+ * connections. */
 struct flowgen_conn flowgen_conn_of(uint32_t n, uint32_t psn0, uint32_t psn1);
 
-/* Returns the UDP source port that Linux computes from the two QPNs. It shows that two directions
- * are one connection. */
+/* Returns the UDP source port that Linux computes from the two QPNs. The port shows that two
+ * directions are one connection. */
 uint16_t flowgen_linux_sport(uint32_t qpn0, uint32_t qpn1);
 
-/* Returns the next request of a side with `len` bytes of payload, or for a READ, to read. Last and
- * Only packets request an ACK; RETH, AtomicETH and Q_Key have valid values. Advances the PSN of the
- * side. */
+/* Returns the next request of a side with `len` bytes of payload; a READ requests `len` bytes. Last
+ * and Only packets request an ACK; RETH, AtomicETH and Q_Key have valid values. Advances the PSN of
+ * the side. */
 struct roce_pkt flowgen_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len);
 
 /* Returns a response by `side` to PSN `psn` of the other side, without credits, with the current
@@ -83,7 +84,7 @@ void flowgen_wait(struct flowgen *g, uint64_t ns);
 
 /* Sends an ACK, NAK or RNR NAK by `side` for `psn`. */
 void flowgen_ack(struct flowgen *g, int side, uint32_t psn, uint8_t syndrome);
-/* Sends an ACK for everything that the other side sent. */
+/* Sends an ACK by `side` for all packets that its peer sent. */
 void flowgen_ack_all(struct flowgen *g, int side);
 
 /* Send whole messages with their acknowledgements or responses. */
@@ -98,8 +99,8 @@ uint32_t flowgen_message(struct flowgen *g, int side, enum roce_kind kind, uint3
 void flowgen_read_resp(struct flowgen *g, int side, uint32_t psn, uint32_t len, uint32_t first,
                        uint32_t last);
 
-/* CM: flowgen_mad() returns a MAD of `side`; flowgen_connect() sends REQ, REP and RTU for `conn`.
- */
+/* Functions for CM messages: flowgen_mad() returns a MAD of `side`; flowgen_connect() sends REQ,
+ * REP and RTU for `conn`. */
 struct roce_pkt flowgen_mad(struct flowgen *g, int side, const uint8_t mad[256]);
 void flowgen_cm(struct flowgen *g, int side, const struct roce_cm_msg *msg);
 struct roce_cm_msg flowgen_cm_req(struct flowgen *g);
@@ -110,16 +111,16 @@ void flowgen_disconnect(struct flowgen *g);
 /* Sends a random conversation of `messages` messages in both directions. */
 void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages);
 
-/* One go-back of flowgen_lossy(), as the requester had to notice it. */
+/* One go-back of flowgen_lossy(), from the requester's view. */
 struct flowgen_loss {
-    uint32_t psn; /* PSN from which the requester retransmits */
-    bool timeout; /* true: after a timeout; false: after a sequence NAK */
+    uint32_t psn; /* first PSN that the requester retransmits */
+    bool timeout; /* cause: true: timeout, false: sequence NAK */
 };
 
 /*
- * Sends `packets` packets of WRITEs from side 0 with go-back-N, captured at side 0. Of the
- * requests and of the responses, `permille` in a thousand are lost. Stores the first `cap` go-
- * backs in `out`, in order, and returns their number.
+ * Sends `packets` packets of WRITEs from side 0 with go-back-N, captured at side 0. Of the requests
+ * and of the responses, `permille` in a thousand are lost. Stores the first `cap` go-backs in
+ * `out`, in order, and returns their number.
  */
 size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint32_t permille,
                      struct flowgen_loss *out, size_t cap);

@@ -6,7 +6,7 @@
 #include "device/rnic.h"
 #include "simnet.h"
 
-/* Returns a node for the device. The caller owns the device and keeps it as long as the network. */
+/* Returns a node for the device. The caller owns the device, which must outlive the network. */
 struct simnet_node node_of(struct rnic *rnic, const uint8_t mac[6]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packet generator: packets of one peer on one connection. A struct pktgen holds what all of
- * them share. Each function returns the model of one packet, which a test may change before it
- * builds the frame.
+ * Packet generator: packets of one peer on one connection. A struct pktgen contains the properties
+ * that all packets share. Each function returns the model of one packet, which a test may change
+ * before it builds the frame.
  */
 #ifndef TEST_PKTGEN_H
 #define TEST_PKTGEN_H
@@ -43,8 +43,8 @@ struct roce_pkt pktgen_read(const struct pktgen *gen, uint32_t psn, uint64_t va,
 struct roce_pkt pktgen_atomic(const struct pktgen *gen, uint8_t opcode, uint32_t psn, uint64_t va,
                               uint32_t rkey, uint64_t swap_add, uint64_t compare);
 
-/* A built frame. Building ends the program if the model is invalid, which is a mistake of the test.
- */
+/* A built frame. Building ends the test program if the model is invalid, because that is a mistake
+ * of the test. */
 struct pktgen_frame {
     uint8_t bytes[ROCE_FRAME_MAX];
     size_t len;
@@ -52,11 +52,11 @@ struct pktgen_frame {
 
 void pktgen_build(const struct roce_pkt *pkt, struct pktgen_frame *frame);
 
-/* Recomputes the ICRC after a test changed bytes of the frame. Returns false if it is not a packet.
- */
+/* Recomputes the ICRC after a test changed bytes of the frame. Returns false if the frame is not a
+ * RoCE packet. */
 bool pktgen_seal(struct pktgen_frame *frame);
 
-/* Parses the frame as a receiver does. Keep the frame as long as *pkt is used. */
+/* Parses the frame as a receiver does. *pkt points into the frame, which must outlive it. */
 void pktgen_parse(const struct pktgen_frame *frame, struct roce_pkt *pkt);
 
 #endif

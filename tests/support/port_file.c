@@ -15,17 +15,17 @@ struct file_port {
     pcap_t *in;
     FILE *out;
     uint8_t buf[PCAPNG_OVERHEAD(1) + ROCE_FRAME_MAX];
-    /* The next frame, already read. */
+    /* next frame, already read from the file */
     struct rnic_frame next;
-    int end;          /* why there is none: 0 there is, -ENODATA, -EIO */
-    uint64_t started; /* `now` of the first recv(); 0: not yet */
-    uint64_t first;   /* stamp of the first frame */
+    int end;          /* reason why there is no next frame: -ENODATA, -EIO; 0: there is one */
+    uint64_t started; /* time `now` of the first recv(), ns; 0: not called yet */
+    uint64_t first;   /* time stamp of the first frame, ns */
     struct rnic_port_stats stats;
 };
 
 static const struct rnic_port_ops file_ops;
 
-/* Reads the frame after this one. */
+/* Reads the next frame of the capture file. */
 static void advance(struct file_port *file)
 {
     struct pcap_pkthdr *head;
@@ -40,12 +40,13 @@ static void advance(struct file_port *file)
         .data = data,
         .len = head->caplen,
         .flags = head->len > head->caplen ? RNIC_FRAME_CUT : 0,
-        /* The handle counts in nanoseconds. */
+        /* tv_usec contains nanoseconds, the precision set for the handle */
         .stamp = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec,
     };
 }
 
-/* When the next frame is due. One captured earlier than the first is due at once. */
+/* Returns the time at which the next frame is due. A frame captured earlier than the first one is
+ * due at once. */
 static uint64_t due(const struct file_port *file)
 {
     return file->next.stamp > file->first ? file->started + (file->next.stamp - file->first)
@@ -149,7 +150,7 @@ static void file_close(struct rnic_port *port)
 
 static void file_drop(struct rnic_port *port)
 {
-    (void)port; /* the files' descriptors end with the child */
+    (void)port; /* the child's copies of the descriptors are closed when it ends */
 }
 
 static int open_in(struct file_port *file, const char *path, struct error *why)
@@ -158,7 +159,7 @@ static int open_in(struct file_port *file, const char *path, struct error *why)
 
     file->in = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
     if (!file->in) {
-        error_set(why, "%s", text); /* names the file */
+        error_set(why, "%s", text); /* the text contains the name of the file */
         return -EINVAL;
     }
     if (pcap_datalink(file->in) != DLT_EN10MB) {

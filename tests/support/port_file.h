@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * File port: receives the frames of a capture file (pcap or pcapng, Ethernet) at the times at which
- * they were captured, the first at once, and writes what is sent to a pcapng file.
+ * File port: receives the frames of a capture file (pcap or pcapng, Ethernet) at their capture
+ * times, the first one at once. Writes sent frames to a pcapng file.
  */
 #ifndef TEST_PORT_FILE_H
 #define TEST_PORT_FILE_H
@@ -9,9 +9,9 @@
 #include "port/frameio/port.h"
 
 /*
- * `in` and `out` may be NULL: nothing is received, what is sent goes nowhere. `name` is that of the
- * interface in the file written, which is made anew. After its last frame recv() gives -ENODATA; a
- * file that is cut or damaged gives -EIO there.
+ * Opens a file port. `in` and `out_path` may be NULL: no frame is received, or sent frames are
+ * discarded. `name` is the interface name in the written file, which is created or truncated.
+ * recv() returns -ENODATA after the last frame, or -EIO where the file is cut or damaged.
  */
 int rnic_port_file_open(const char *in, const char *out_path, const char *name,
                         struct rnic_port **out, struct error *why);

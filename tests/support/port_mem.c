@@ -14,26 +14,27 @@ struct slot {
     uint8_t data[ROCE_FRAME_MAX];
 };
 
-/* One direction: a ring. */
+/* Frames in transit in one direction: a ring buffer. */
 struct lane {
     struct slot *slot;
     unsigned first;
     unsigned cnt;
-    int ready_fd; /* readable while frames wait, or a wait for room is over */
+    int ready_fd; /* descriptor that is readable while frames wait, or after the ring has room again
+                   */
 };
 
 struct wire {
     pthread_mutex_t lock;
     unsigned depth;
-    unsigned open;       /* sides, as bits */
-    struct lane lane[2]; /* [i] leads to side i */
-    bool waits[2];       /* side i found its way full */
+    unsigned open;       /* bit set of the open sides */
+    struct lane lane[2]; /* lane[i] contains the frames to side i */
+    bool waits[2];       /* waits[i]: the lane from side i was full */
 };
 
 struct side {
     struct rnic_port port;
     struct wire *wire;
-    unsigned number; /* 0, 1 */
+    unsigned number; /* number of this side, 0 or 1 */
     struct rnic_port_stats stats;
 };
 
@@ -62,7 +63,8 @@ static int mem_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, voi
         const struct slot *slot = &lane->slot[lane->first];
         struct rnic_frame frame = {.data = slot->data, .len = slot->len, .flags = RNIC_FRAME_LOCAL};
 
-        /* The slot stays this side's until it is counted off: the lock need not be held. */
+        /* The slot belongs to this side until the frame is removed from the count, so the lock is
+         * not needed. */
         pthread_mutex_unlock(&wire->lock);
         side->stats.rx_frames++;
         fn(user, &frame);
@@ -160,7 +162,7 @@ static void mem_close(struct rnic_port *port)
     wire->open &= ~(1u << side->number);
     last = wire->open == 0;
     if (!last)
-        tell(wire->lane[1 - side->number].ready_fd); /* who waits for room goes on */
+        tell(wire->lane[1 - side->number].ready_fd); /* wakes the sender that waits for room */
     pthread_mutex_unlock(&wire->lock);
     free(side);
     if (last)
@@ -169,7 +171,7 @@ static void mem_close(struct rnic_port *port)
 
 static void mem_drop(struct rnic_port *port)
 {
-    (void)port; /* the other side may be used in the child */
+    (void)port; /* the child may use the other side */
 }
 
 int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why)

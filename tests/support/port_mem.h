@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory port: two ports of one process joined by a wire in memory, without loss. Each may be
- * driven by its own thread. Frames on the way when a side closes vanish; what is sent to a closed
- * side is taken and counted as tx_link_down.
+ * Memory port: two ports of one process, connected by a lossless link in memory. Each may be driven
+ * by a separate thread. If a side closes, frames in transit are lost. Frames sent to a closed side
+ * are accepted and counted as tx_link_down.
  */
 #ifndef TEST_PORT_MEM_H
 #define TEST_PORT_MEM_H
 
 #include "port/frameio/port.h"
 
-/* `depth`: frames on the way in each direction (at least 1) before sending has to wait. 0, -ENOMEM
- * or the error of a descriptor. */
+/* Creates the two ports. `depth` is the maximum number of frames in transit in each direction, at
+ * least 1; beyond it sending has to wait. Returns 0, -ENOMEM, or the error of creating a
+ * descriptor. */
 int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why);
 
 #endif

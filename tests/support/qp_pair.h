@@ -18,13 +18,13 @@
     UINT64_C(1048576) /* ACK timeout of code 8, ns: many times the delay of the                    \
                        * network */
 
-/* Kind of the QPs. With XRC, each side has an initiator and a target of the same index, and an SRQ
+/* Kind of the QPs. With XRC, each side has an initiator and a target with one index, and an SRQ
  * whose number is the QPN of the target. */
 struct qp_pair_opts {
-    enum rnic_qp_type type; /* RC (also 0), UC or XRC_SEND */
+    enum rnic_qp_type type; /* QP type: RC (also 0), UC or XRC_SEND */
     bool srq;               /* each QP has a basic SRQ */
     bool no_credits;
-    bool mw_2a; /* memory windows of type 2 are 2A */
+    bool mw_2a; /* type 2 memory windows are 2A */
 };
 
 #define QP_PAIR_TARGET 0x10u /* difference between the QPNs of a target and its initiator */
@@ -36,11 +36,11 @@ struct qp_pair_side {
     struct rnic_cq *send_cq[QP_PAIR_QPS];
     struct rnic_cq *recv_cq[QP_PAIR_QPS];
     struct rnic_qp *qp[QP_PAIR_QPS];     /* QPs that send */
-    struct rnic_qp *target[QP_PAIR_QPS]; /* QPs that receive: the same, except with XRC */
+    struct rnic_qp *target[QP_PAIR_QPS]; /* QPs that receive: equal to `qp`, except with XRC */
     struct rnic_srq *srq[QP_PAIR_QPS];   /* SRQ of each QP, or NULL */
     struct rnic_xrcd *xrcd;              /* XRC domain, or NULL */
     struct rnic_qp_attr attr[QP_PAIR_QPS];
-    uint8_t *block; /* guard bytes, mem, guard bytes */
+    uint8_t *block; /* memory block: guard bytes, mem, guard bytes */
     uint8_t *mem;
 };
 
@@ -57,14 +57,14 @@ struct qp_pair {
 void qp_pair_init(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                   uint32_t depth);
 
-/* Creates the pair with QPs of another kind. */
+/* Creates the QP pair of qp_pair_init() with QPs of another kind. */
 void qp_pair_init_as(struct qp_pair *pair, uint64_t seed, enum roce_encap encap, unsigned qp_cnt,
                      uint32_t depth, const struct qp_pair_opts *opts);
 
-/* Checks the guard bytes and frees everything. */
+/* Checks the guard bytes and frees the QP pair. */
 void qp_pair_free(struct qp_pair *pair);
 
-/* Moves all QPs to RTS with their attributes. */
+/* Moves all QPs to RTS with their attributes in the pair. */
 void qp_pair_connect(struct qp_pair *pair);
 
 /* Returns the QPN of QP `i` of a side. */
@@ -81,7 +81,7 @@ int qp_pair_recv(struct qp_pair *pair, unsigned side, unsigned qp, uint64_t wr_i
 int qp_pair_post_recv(struct qp_pair *pair, unsigned side, unsigned qp,
                       const struct rnic_recv_wr *wr);
 
-/* Runs the network until it is idle, at most `ns`. Returns whether it became idle. */
+/* Runs the network until it is idle, at most `ns` nanoseconds. Returns whether it became idle. */
 bool qp_pair_run(struct qp_pair *pair, uint64_t ns);
 
 /* Asserts the fields of the next completion of a CQ, or that there is none. */

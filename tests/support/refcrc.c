@@ -5,8 +5,8 @@
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Follows the polynomial literally: most significant coefficient first, bits of a byte least
- * significant first. The remainder is complemented and bit-reversed. */
+/* Returns the CRC-32 by polynomial division, bit by bit: most significant coefficient first, bits
+ * of a byte least significant first. The remainder is complemented and bit-reversed. */
 uint32_t ref_crc32(const uint8_t *p, size_t len)
 {
     uint32_t reg = 0xFFFFFFFF, out = 0;
@@ -28,7 +28,7 @@ static const struct {
     enum roce_hdr hdr;
     unsigned byte, bit, width;
 } masks[] = {
-    {ROCE_HDR_LRH,  0, 0,  4}, /* VL; with a GRH, routers replace the whole LRH */
+    {ROCE_HDR_LRH,  0, 0,  4}, /* virtual lane; with a GRH, routers replace the whole LRH */
     {ROCE_HDR_GRH,  0, 4,  8}, /* traffic class */
     {ROCE_HDR_GRH,  1, 4, 20}, /* flow label */
     {ROCE_HDR_GRH,  7, 0,  8}, /* hop limit */

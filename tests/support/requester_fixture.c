@@ -10,7 +10,7 @@ static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
 {
     struct requester_fixture *fake = ctx;
 
-    CU_ASSERT(len > 0); /* the contract of rnic_transport_ops.translate */
+    CU_ASSERT(len > 0); /* rnic_transport_ops.translate requires len > 0 */
     CU_ASSERT((access & ~(unsigned)RNIC_ACCESS_LOCAL_WRITE) == 0);
     if (key != REQUESTER_KEY || fake->key_gone)
         return RNIC_MEM_KEY;
@@ -141,7 +141,7 @@ struct roce_pkt requester_out(struct requester_fixture *fake)
         pkt.bth.opcode = 0xFF;
         return pkt;
     }
-    /* Fields common to all requests: R044, R045, R057. */
+    /* Checks the fields that all requests share (R044, R045, R057). */
     EXPECT_EQ(pkt.bth.dest_qp, REQUESTER_PEER_QPN);
     EXPECT_EQ(pkt.bth.migreq, 1);
     EXPECT_EQ(pkt.bth.pkey, 0xFFFF);

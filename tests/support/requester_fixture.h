@@ -33,13 +33,13 @@ struct requester_fixture {
     uint8_t scratch[4096];
     bool key_gone;
     bool inv_gone;
-    unsigned bind_cnt;        /* requested binds; those of REQUESTER_KEY succeed */
-    struct rnic_mw_bind bind; /* the latest bind */
+    unsigned bind_cnt;        /* number of requested binds; binds of REQUESTER_KEY succeed */
+    struct rnic_mw_bind bind; /* latest requested bind */
     uint64_t now;
 
     struct rnic_wc wc[REQUESTER_LOG];
     unsigned wc_cnt;
-    unsigned wc_seen; /* completions that the test has checked */
+    unsigned wc_seen; /* number of completions that the test has checked */
     unsigned failed_cnt;
     unsigned wc_cnt_at_failure;
 };
@@ -58,20 +58,22 @@ void requester_post_flags(struct requester_fixture *fake, uint64_t wr_id,
                           enum rnic_wr_opcode opcode, uint32_t off, uint32_t len, unsigned flags);
 enum rnic_sq_post requester_post_wr(struct requester_fixture *fake, const struct rnic_send_wr *wr);
 
-/* Returns the next request packet after checking the fields common to all, or a packet of opcode
- * 0xFF if there is none. */
+/* Returns the next request packet after checking the fields that all requests share. Returns a
+ * packet of opcode 0xFF if there is none. */
 struct roce_pkt requester_out(struct requester_fixture *fake);
 
-/* Asserts that the next packets have this opcode and are `pos` PSNs after the first one. */
+/* Asserts the opcode of the next packets, and that the first of them is `pos` PSNs after the first
+ * PSN. */
 void requester_expect(struct requester_fixture *fake, uint8_t opcode, uint32_t pos);
 
-/* Asserts that the requester cannot send, for this reason. */
+/* Asserts that the requester cannot send because of this gate. */
 void requester_expect_gate(struct requester_fixture *fake, enum rnic_req_gate gate);
 
 /* Removes all pending packets and returns their number. */
 unsigned requester_out_all(struct requester_fixture *fake);
 
-/* Inputs responses `pos` PSNs after the first one. Returns the last step of the completer. */
+/* Pass a response to the requester, `pos` PSNs after the first PSN. Return the last step of the
+ * completer. */
 enum rnic_comp_step requester_aeth(struct requester_fixture *fake, uint32_t pos, uint8_t syndrome,
                                    uint32_t msn);
 enum rnic_comp_step requester_ack(struct requester_fixture *fake, uint32_t pos);
@@ -84,7 +86,7 @@ void requester_expect_wc(struct requester_fixture *fake, uint64_t wr_id,
                          enum rnic_wc_status status);
 void requester_expect_no_wc(struct requester_fixture *fake);
 
-/* Advances the time; the timer expires if it is due. */
+/* Advances the time by `ns`. The timer expires if it is due. */
 void requester_pass(struct requester_fixture *fake, uint64_t ns);
 
 #endif

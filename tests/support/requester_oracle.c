@@ -41,7 +41,8 @@ static void count(struct oracle_view *v, enum oracle_count what)
     v->cnt[what].most++;
 }
 
-/* R150: the timer expires after T at the earliest, and after 2T once it has expired. */
+/* Returns whether the timer may have expired: at the earliest T after its start, or 2T if it has
+ * already expired once (R150). */
 static bool may_have_fired(const struct requester_oracle *w, const struct oracle_view *v,
                            uint64_t now)
 {
@@ -64,7 +65,7 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges explanations that continue alike. The result may have counted what either of them did. */
+/* Merges explanations that have an equal future. The counters of the result cover both. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -85,7 +86,7 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* Adds a copy of each explanation in which the timer has expired unseen. */
+/* Adds a copy of each explanation, in which the timer has expired without a visible packet. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -102,7 +103,7 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Keeps the explanations that fit. Reports `what` if none does. */
+/* Keeps the explanations that fit. Reports the problem `what` if none fits. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
 {
@@ -130,15 +131,15 @@ static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint
     w->view_cnt = 1;
 }
 
-/* ---- what is sent ------------------------------------------------------------------------------
- */
+/* ---- packets that the requester sends
+ * ------------------------------------------------------------------------------ */
 
 static bool is_fetch(const struct roce_pkt *pkt)
 {
     return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
 }
 
-/* Records the requests at the positions from `at` on when they are sent for the first time. */
+/* Records the requests at the positions from `at` on at their first transmission. */
 static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {
@@ -151,7 +152,7 @@ static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fe
         w->end[w->max] = fetch ? at + cnt : 0;
 }
 
-/* Returns whether an explanation allows that position `at` is sent now. */
+/* Returns whether an explanation allows the transmission of position `at` at this time. */
 static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                   uint64_t now)
 {
@@ -187,11 +188,11 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
 }
 
-/* ---- what is given to it -----------------------------------------------------------------------
- */
+/* ---- packets that the requester receives
+ * ----------------------------------------------------------------------- */
 
-/* Marks everything before `at` as answered. Returns false if a READ or atomic without its data is
- * in the way. */
+/* Marks all positions before `at` as answered. Returns false if a READ or atomic before `at` lacks
+ * its data. */
 static bool answer_before(const struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     while (v->una < at && w->end[v->una] == 0)
@@ -205,7 +206,7 @@ static void go_back(struct oracle_view *v)
     v->armed = NEVER;
 }
 
-/* R161: returns whether the requester is already going back, so that a NAK causes nothing new. */
+/* Returns whether the requester is already going back, so that a NAK has no effect (R161). */
 static bool is_going_back(const struct oracle_view *v)
 {
     return v->went_back || v->nxt == v->una || v->waits;
@@ -233,7 +234,7 @@ static void take_rnr(struct requester_oracle *w, struct oracle_view *v, uint8_t 
     go_back(v);
 }
 
-/* Records progress, which ends the waits for the time without it (R151, R155). */
+/* Records progress, which restarts the timer and resets the retry counts (R151, R155). */
 static void progress(struct oracle_view *v, uint32_t was)
 {
     if (v->una == was)
@@ -257,7 +258,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         return;
     reached = answer_before(w, v, kind == ROCE_SYN_ACK ? at + 1 : at);
     progress(v, was);
-    /* A NAK may be for any packet of the oldest READ. */
+    /* A NAK may have the PSN of any packet of the oldest READ. */
     if (!reached && (kind == ROCE_SYN_ACK || w->end[v->una] <= at))
         take_lost(w, v, ORACLE_implied_nak_seq_err);
     else if (kind == ROCE_SYN_RNR)
@@ -280,7 +281,7 @@ static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_
         take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
-/* Returns whether an explanation allows this response: an answer to a packet that was sent. */
+/* Returns whether an explanation allows this response: it must answer a packet that was sent. */
 static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {

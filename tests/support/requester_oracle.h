@@ -47,24 +47,24 @@ struct oracle_range {
     uint64_t least, most;
 };
 
-/* One explanation of all packets so far. Positions count PSNs from the first one. */
+/* One explanation of all packets so far. Positions count PSNs from the first PSN. */
 struct oracle_view {
-    uint32_t una;       /* everything before it is answered */
-    uint32_t nxt;       /* position sent next */
-    bool went_back;     /* it went back for a NAK, without progress since */
-    bool waits;         /* it waits for the RNR timer */
-    uint64_t wait_over; /* earliest end of that wait, ns */
-    bool patient;       /* the ACK timer expired, without progress since: the next wait is 2T */
-    uint64_t armed;     /* start of the ACK timer, ns; UINT64_MAX: not running */
+    uint32_t una;       /* oldest unanswered position */
+    uint32_t nxt;       /* position of the next packet to send */
+    bool went_back;     /* the requester went back for a NAK, and has made no progress since */
+    bool waits;         /* the requester waits for the RNR timer */
+    uint64_t wait_over; /* earliest end of the RNR wait, ns */
+    bool patient;       /* the ACK timer expired without progress since: the next timeout is 2T */
+    uint64_t armed;     /* start time of the ACK timer, ns; UINT64_MAX: not running */
     struct oracle_range cnt[ORACLE_COUNT_CNT];
 };
 
 struct requester_oracle {
     uint32_t sq_psn;
     uint32_t mtu;
-    uint64_t timeout_ns; /* T, ns */
-    uint32_t max;        /* everything before it was sent at least once */
-    uint32_t *end;       /* by position: end of the READ or atomic that begins there, else 0 */
+    uint64_t timeout_ns; /* ACK timeout T, ns */
+    uint32_t max;        /* position after the last packet sent at least once */
+    uint32_t *end; /* end position of the READ or atomic that begins at each position, else 0 */
     uint32_t cap;
     bool over; /* the QP is in the error state: nothing is counted */
     /* the latest packet was a NAK; a completion in error may follow */
@@ -82,26 +82,26 @@ void oracle_free(struct requester_oracle *w);
 /* Records a request packet that the requester sent. */
 void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now);
 
-/* Records a response that the requester received. `behind`: packets may wait at the requester that
- * were due before. */
+/* Records a response that the requester received. `behind`: earlier packets may still wait at the
+ * requester. */
 void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now, bool behind);
 
-/* Why a QP entered the error state, by its first completion in error or by its user. */
+/* Reason why a QP entered the error state, from its first completion in error or from its user. */
 enum oracle_end {
-    ORACLE_END_RETRIES, /* RETRY_EXC_ERR */
-    ORACLE_END_RNR,     /* RNR_RETRY_EXC_ERR */
-    ORACLE_END_NAK,     /* REM_*_ERR */
-    ORACLE_END_OWN      /* any other status: not caused by the wire */
+    ORACLE_END_RETRIES, /* retries exhausted: RETRY_EXC_ERR */
+    ORACLE_END_RNR,     /* RNR retries exhausted: RNR_RETRY_EXC_ERR */
+    ORACLE_END_NAK,     /* fatal NAK: REM_*_ERR */
+    ORACLE_END_OWN      /* any other status, not caused by a packet */
 };
 void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now);
 
-/* Returns the count of the requester: one number, or a range if the wire does not show which. */
+/* Returns a counter of the requester: one number, or a range if the packets do not determine it. */
 struct oracle_range oracle_count(const struct requester_oracle *w, enum oracle_count count);
 
-/* Adds the counts of another requester, to get the counters of a device. */
+/* Adds the counters of another requester, to get the counters of a device. */
 void oracle_add(struct oracle_range sum[ORACLE_COUNT_CNT], const struct requester_oracle *w);
 
-/* Asserts that the counters of a device are within the ranges. */
+/* Asserts that the counters of a device are within the expected ranges. */
 void oracle_check(const struct oracle_range sum[ORACLE_COUNT_CNT],
                   const uint64_t counted[ORACLE_COUNT_CNT], unsigned device);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Responder fixture: a responder with a minimal device around it, for tests of rnic/transport.
- * Regions are a flat table; completions and events are stored in arrays. Time does not pass and
+ * Regions are a flat table; completions and events are stored in arrays. Time does not advance and
  * no frame is built.
  */
 #ifndef TEST_RESPONDER_FIXTURE_H
@@ -18,8 +18,8 @@
     0xCAFE03u /* key that a SEND with Invalidate may                                               \
                * invalidate */
 #define RESPONDER_KEY_HUGE                                                                         \
-    0xCAFE04u                        /* key of a region of 2^40 bytes; each maps to byte 0 of the  \
-                                      * memory */
+    0xCAFE04u /* key of a region of 2^40 bytes, in which each address maps to                      \
+               * byte 0 of the memory */
 #define RESPONDER_PSN      0x000100u /* first PSN of the connection */
 #define RESPONDER_MTU      256u
 #define RESPONDER_PEER_QPN 0x22u
@@ -33,7 +33,7 @@ struct responder_fixture {
     uint8_t mem[RESPONDER_MEM_LEN];
     bool key_gone;      /* RESPONDER_KEY was deregistered */
     bool inv_gone;      /* RESPONDER_KEY_INV was invalidated */
-    struct rnic_rq srq; /* queue of RESPONDER_SRQN: 8 WQEs of 4 SGEs, none posted */
+    struct rnic_rq srq; /* receive queue of RESPONDER_SRQN: 8 WQEs of 4 SGEs, none posted */
     bool srq_gone;
 
     struct rnic_wc wc[RESPONDER_LOG];
@@ -42,14 +42,14 @@ struct responder_fixture {
     unsigned event_cnt;
     unsigned failed_cnt;
     unsigned ready_cnt;
-    unsigned wc_cnt_at_failure; /* number of completions when `failed` was called */
+    unsigned wc_cnt_at_failure; /* number of completions at the call of `failed` */
 };
 
 /* Creates a responder as after RTR: all access rights, 4 responder resources, RNR timer code 12,
  * room for 8 receive WQEs of 4 SGEs, none posted. */
 void responder_init(struct responder_fixture *fake);
 
-/* Restarts it with another PSN or other limits. */
+/* Restarts the responder with another PSN or other limits. */
 void responder_restart(struct responder_fixture *fake, const struct rnic_responder_attr *attr);
 struct rnic_responder_attr responder_attr(void);
 

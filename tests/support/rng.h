@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random numbers of a seeded test: xorshift64*, so a seed gives the same test on every machine.
- * rng_seed() takes the seed from the environment variable ROCEDRILL_SEED, or from the system,
- * and prints it, so that a failure can be repeated.
+ * Random numbers of a seeded test, by xorshift64*: a seed yields the same test on every machine.
+ * rng_seed() reads the seed from the environment variable ROCEDRILL_SEED, or from the system, and
+ * prints it, so that a failure can be reproduced.
  */
 #ifndef TEST_RNG_H
 #define TEST_RNG_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct rng {
-    uint64_t state; /* never 0 */
+    uint64_t state; /* state of the generator, never 0 */
 };
 
 struct rng rng_of(uint64_t seed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Samples: random packets made with the builder of wire/pkt.h. Their bytes lie in blocks of
- * exactly their length, so AddressSanitizer detects a read past the end.
+ * Samples: random packets made with the builder of wire/pkt.h. Each packet is in a block of exactly
+ * its length, so AddressSanitizer detects a read past the end.
  */
 #ifndef TEST_SAMPLE_H
 #define TEST_SAMPLE_H
@@ -10,14 +10,14 @@
 #include "wire/pkt.h"
 
 /*
- * Fills a model with random values wherever the specification leaves the choice: addresses, VLAN
- * tags, all headers of the opcode. Built and parsed, the packet has no defect. The caller owns
- * `payload`. `vlan_cnt` is ignored without Ethernet.
+ * Fills a model with random values where the specification allows any: addresses, VLAN tags, all
+ * headers of the opcode. The packet has no defect when built and parsed. The caller owns `payload`.
+ * `vlan_cnt` is ignored without Ethernet.
  */
 void sample_pkt(struct roce_pkt *pkt, struct rng *rng, enum roce_encap encap, uint8_t opcode,
                 unsigned vlan_cnt, const uint8_t *payload, uint32_t payload_len);
 
-/* Returns a payload length that is legal for `opcode`: `wanted` if possible. */
+/* Returns a payload length that is legal for `opcode`, `wanted` if that is legal. */
 uint32_t sample_payload_len(uint8_t opcode, uint32_t wanted);
 
 /* Returns the link type that a frame of `encap` begins with. */

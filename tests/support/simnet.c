@@ -6,13 +6,13 @@
 #include "wire/codes.h"
 
 struct simnet_flight {
-    struct delay_entry entry; /* in simnet.flights */
+    struct delay_entry entry; /* entry in simnet.flights */
     unsigned from;
     unsigned to;
     enum simnet_class cls;
     bool bad;
     bool marked;
-    bool arrives; /* at the node; false: at the switch in front of it */
+    bool arrives; /* true: arrives at the node; false: at the switch in front of the node */
     size_t len;
     uint8_t bytes[];
 };
@@ -21,12 +21,12 @@ void simnet_init(struct simnet *net, uint64_t seed)
 {
     memset(net, 0, sizeof(*net));
     net->rng = rng_of(seed);
-    net->faults.cnt = IMPAIR_RULES_MAX; /* each place in the table has a random sequence */
+    net->faults.cnt = IMPAIR_RULES_MAX; /* each entry of the rule table has a random sequence */
     impair_init(&net->impair, &net->faults, seed);
     net->faults.cnt = 0;
 }
 
-/* Removes and returns the next flight that is due by `now`, or returns NULL. */
+/* Removes and returns the next frame in flight that is due at `now`, or returns NULL. */
 static struct simnet_flight *take_flight(struct simnet *net, uint64_t now)
 {
     struct delay_entry *entry = delay_line_take(&net->flights, now);
@@ -108,8 +108,8 @@ void simnet_part(struct simnet *net, unsigned a, unsigned b, uint64_t ns)
     net->path[a][b].down_to = net->path[b][a].down_to = net->now + ns;
 }
 
-/* ---- what packets are --------------------------------------------------------------------------
- */
+/* ---- classes of packets
+ * -------------------------------------------------------------------------- */
 
 static enum simnet_class classify_aeth(uint8_t syndrome)
 {
@@ -217,7 +217,7 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
 /* Effects of the exact rules that impair_apply() does not have. */
 struct own_faults {
     uint64_t repeat_ns; /* time between the copies of a frame, ns */
-    bool full;          /* the queue has no room */
+    bool full;          /* the queue of the path has no room */
 };
 
 static uint64_t up_to(struct simnet *net, uint64_t ns)
@@ -234,7 +234,7 @@ static bool rule_fits(const struct simnet_rule *rule, unsigned from, enum simnet
            (rule->classes == 0 || (rule->classes & 1u << cls));
 }
 
-/* Adds the rule's fault to those of the next frame. */
+/* Adds the rule's fault to the faults of the next frame. */
 static void add_fault(struct simnet *net, struct simnet_path *path, const struct simnet_rule *rule,
                       const struct roce_pkt *pkt, struct own_faults *own)
 {
@@ -336,7 +336,7 @@ static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_c
     put_flight(net, flight, due);
 }
 
-/* Returns the time at which a frame of `len` bytes has left the sender, or 0 if the queue has no
+/* Returns the time at which a frame of `len` bytes has left the sender, ns; 0 if the queue has no
  * room. */
 static uint64_t take_wire(struct simnet *net, unsigned from, struct simnet_path *path, size_t len)
 {
@@ -453,8 +453,8 @@ static void tell_switched(struct simnet *net, const struct simnet_flight *flight
         net->switched(net->ctx, flight->from, flight->to, flight->bytes, flight->len, fate);
 }
 
-/* A frame reaches the switch: queues it at the output port, marks it if the queue is long, or drops
- * it. */
+/* Handles a frame that reaches the switch: queues it at the output port, marks it if the queue is
+ * long, or drops it. */
 static void enter_queue(struct simnet *net, struct simnet_flight *flight)
 {
     struct simnet_port *port = &net->port[flight->to];
@@ -542,7 +542,8 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* Frames that a timer causes leave before another frame arrives. */
+        if (fired) /* Frames sent because of a timer are transmitted before another frame arrives.
+                    */
             drain(net);
         flight = take_flight(net, net->now);
         if (flight)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Simulated network: nodes joined by paths that lose, duplicate, delay, reorder, corrupt and
- * mark packets, on a virtual clock that jumps from event to event. The same seed and the same
- * calls give the same packets at the same times.
+ * Simulated network: nodes joined by paths that lose, duplicate, delay, reorder, corrupt and mark
+ * packets. The clock is virtual and jumps from event to event. Equal seeds and calls yield equal
+ * packets at equal times.
  *
- * The engine of rnic/impair makes the faults. A fault hits by chance (parts per million of a path)
- * or exactly: a rule names the n-th packet of a sender, QP, PSN and class. The tally is the ground
- * truth: which packets were sent, and their fates.
+ * rnic/impair makes the faults. A fault hits by chance (parts per million of a path) or exactly: a
+ * rule names the n-th packet of a sender, QP, PSN and class. The tally is the ground truth: the
+ * packets that were sent, and their fates.
  *
- * A frame goes to the node with its destination MAC address. A multicast frame goes to all other
- * nodes, each copy with its own fate. A frame to an unknown address is lost.
+ * A frame is delivered to the node with its destination MAC address. A multicast frame is delivered
+ * to all other nodes, each copy with a separate fate. A frame to an unknown address is lost.
  */
 #ifndef TEST_SIMNET_H
 #define TEST_SIMNET_H
@@ -25,7 +25,7 @@
 #define SIMNET_RULES 64u
 #define SIMNET_NEVER UINT64_MAX
 
-/* A device. Its functions are called with ascending times, ns. */
+/* A device. Its functions are called with ascending times in ns. */
 struct simnet_node {
     void *ctx;
     uint8_t mac[6];
@@ -38,7 +38,7 @@ struct simnet_node {
     void (*expire)(void *ctx, uint64_t now);
 };
 
-/* Properties of one direction between two nodes. All zero is a perfect wire. */
+/* Properties of one direction between two nodes. All members zero: no faults, no delay. */
 struct simnet_path {
     uint32_t loss_ppm;
     uint32_t dup_ppm;
@@ -48,31 +48,31 @@ struct simnet_path {
     uint64_t delay_ns;
     uint64_t jitter_ns; /* largest additional delay, ns; the order is kept */
     uint64_t reorder_ns;
-    uint64_t bps;       /* bit/s; 0: no limit */
-    uint64_t queue;     /* bytes that may wait for the wire before frames are dropped; 0: the sender
+    uint64_t bps;       /* link rate, bit/s; 0: no limit */
+    uint64_t queue;     /* queue limit in bytes, beyond which frames are dropped; 0: the sender
                          * waits */
     uint64_t down_from; /* start of an outage, ns */
     uint64_t down_to;   /* end of the outage, ns */
 
-    uint64_t busy; /* state: time until which the wire is busy, ns */
+    uint64_t busy; /* state: time until which the link is busy, ns */
     uint64_t last; /* state: arrival of the latest frame, ns */
 };
 
-/* The switch port towards a node: frames from all others share one queue. All zero: no switch,
- * paths lead to the node itself. */
+/* Switch port towards a node: frames from all other nodes share one queue. All members zero: no
+ * switch, paths end at the node. */
 struct simnet_port {
-    uint64_t bps;      /* bit/s */
-    uint64_t queue;    /* bytes that may wait before frames are dropped */
+    uint64_t bps;      /* link rate, bit/s */
+    uint64_t queue;    /* queue limit in bytes, beyond which frames are dropped */
     uint64_t mark;     /* queue length from which ECN-capable packets are marked, bytes; 0: never */
     uint64_t delay_ns; /* delay from the switch to the node, ns */
 
     uint64_t busy;      /* state: time until which the port is busy, ns */
-    uint64_t depth_max; /* state: longest queue so far, bytes */
+    uint64_t depth_max; /* state: longest queue observed, bytes */
 };
 
 /* Class of a packet. */
 #define SIMNET_CLASSES(X)                                                                          \
-    X(DATA)   /* SEND, WRITE */                                                                    \
+    X(DATA)   /* SEND or WRITE request */                                                          \
     X(READ)   /* READ request */                                                                   \
     X(ATOMIC) /* atomic request */                                                                 \
     X(READ_RESP)                                                                                   \
@@ -95,14 +95,14 @@ enum simnet_class {
 #define SIMNET_ANY       ((1u << SIMNET_CLASS_CNT) - 1)
 
 enum simnet_fate {
-    SIMNET_SENT,       /* sent by its node; counted once for all copies */
-    SIMNET_DELIVERED,  /* delivered; each copy is counted, damaged or not */
+    SIMNET_SENT,       /* sent by its node; counted once for all copies of a frame */
+    SIMNET_DELIVERED,  /* delivered; each copy is counted, whether or not damaged */
     SIMNET_BAD,        /* delivered with a flipped bit */
     SIMNET_LOST,       /* lost: by chance, by a rule, or because no node has the address */
-    SIMNET_OVERFLOWED, /* dropped: queue full */
-    SIMNET_PARTED,     /* dropped: path down */
+    SIMNET_OVERFLOWED, /* dropped because a queue was full */
+    SIMNET_PARTED,     /* dropped because the path was down */
     SIMNET_DUPLICATED,
-    SIMNET_HELD, /* delayed to change the order */
+    SIMNET_HELD, /* delayed by a fault that changes the order */
     SIMNET_CORRUPTED,
     SIMNET_MARKED, /* marked: by chance, by a rule, or by the switch */
     SIMNET_FATE_CNT
@@ -111,37 +111,38 @@ enum simnet_fate {
 enum simnet_action {
     SIMNET_DROP,
     SIMNET_REPEAT,          /* send a second copy, delay_ns later */
-    SIMNET_HOLD,            /* deliver delay_ns later than the others */
+    SIMNET_HOLD,            /* deliver delay_ns later than other packets */
     SIMNET_CORRUPT_PAYLOAD, /* flip a bit of the payload, or of the ICRC if there is none */
     SIMNET_CORRUPT_HEADER,  /* flip a bit of the PSN */
     SIMNET_CORRUPT_ICRC,
     SIMNET_MARK,
-    SIMNET_FULL, /* drop: the queue is full */
+    SIMNET_FULL, /* drop the packet, as if the queue were full */
     SIMNET_CUT,  /* take the path down for delay_ns, beginning with this packet */
     SIMNET_ACTION_CNT
 };
 
-/* An exact fault: hits the `nth` matching packet, counted from 1, or every one if nth is 0. */
+/* An exact fault: hits the `nth` matching packet, counted from 1, or each matching packet if nth is
+ * 0. */
 struct simnet_rule {
     int from;         /* sending node, or -1 for any */
     uint32_t dest_qp; /* destination QPN, or 0 for any */
     bool psn_matters;
     uint32_t psn;
-    unsigned classes; /* SIMNET_BIT() | ..., or 0 for any class */
+    unsigned classes; /* bit set of SIMNET_BIT(), or 0 for any class */
     unsigned nth;
     enum simnet_action action;
     uint64_t delay_ns;
 
-    unsigned seen; /* state: matching packets so far */
-    unsigned hits; /* state: packets hit */
+    unsigned seen; /* state: number of matching packets */
+    unsigned hits; /* state: number of packets hit */
 };
 
-/* One packet as it was sent, and its fates. */
+/* One packet at its transmission, and its fates. */
 struct simnet_event {
     unsigned from;
-    int to; /* receiving node; -1: none, or a multicast group */
+    int to; /* receiving node; -1: no node, or a multicast group */
     enum simnet_class cls;
-    unsigned fates; /* bits 1 << enum simnet_fate */
+    unsigned fates; /* bit set, 1 << enum simnet_fate */
     uint64_t now;
     const struct roce_pkt *pkt;
 };
@@ -151,15 +152,19 @@ struct simnet {
     struct rng rng;
     struct simnet_node node[SIMNET_NODES];
     unsigned node_cnt;
-    struct simnet_path path[SIMNET_NODES][SIMNET_NODES]; /* [from][to] */
-    struct simnet_port port[SIMNET_NODES];               /* by the node at the port */
-    uint64_t hold_output[SIMNET_NODES]; /* state: time until which a node waits for its wire, ns */
+    struct simnet_path path[SIMNET_NODES][SIMNET_NODES]; /* properties of each path, as
+                                                          * path[from][to] */
+    struct simnet_port port[SIMNET_NODES];               /* properties of the switch port towards
+                                                          * each node */
+    uint64_t hold_output[SIMNET_NODES]; /* state: time until which a node waits for its link, ns */
     struct simnet_rule rule[SIMNET_RULES];
     unsigned rule_cnt;
-    struct impair_rules faults; /* the chance faults of all paths, then the exact ones of a frame */
+    struct impair_rules faults; /* chance faults of all paths, followed by the exact faults of a
+                                 * frame */
     size_t chance_cnt;          /* number of chance faults */
     struct impair impair;
-    uint64_t tally[SIMNET_NODES][SIMNET_CLASS_CNT][SIMNET_FATE_CNT]; /* by sender */
+    uint64_t tally[SIMNET_NODES][SIMNET_CLASS_CNT][SIMNET_FATE_CNT]; /* number of packets by sender,
+                                                                      * class and fate */
     uint64_t arrived[SIMNET_NODES];                                  /* frames delivered to each
                                                                       * node */
     uint64_t arrived_bad[SIMNET_NODES];
@@ -168,8 +173,8 @@ struct simnet {
     uint64_t got_bytes[SIMNET_NODES]; /* bytes of all frames delivered to each node */
     uint64_t sent_bytes[SIMNET_NODES];
 
-    /* Called with `ctx` for each packet sent, with its fates; before each delivery to a node; and
-     * after each event. May be NULL. */
+    /* Callbacks with `ctx`: for each sent packet with its fates, before each delivery to a node,
+     * and after each event. May be NULL. */
     void (*observe)(void *ctx, const struct simnet_event *event);
     void (*arrive)(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
     void (*tick)(void *ctx, uint64_t now);
@@ -178,7 +183,7 @@ struct simnet {
                      enum simnet_fate fate);
     void *ctx;
 
-    struct delay_line flights; /* frames in flight */
+    struct delay_line flights; /* frames in transit */
     FILE *record;
 };
 
@@ -189,7 +194,7 @@ void simnet_free(struct simnet *net);
 /* Adds a node and returns its index. */
 unsigned simnet_add(struct simnet *net, const struct simnet_node *node);
 
-/* Sets the properties of all paths. Keeps their state. */
+/* Sets the properties of all paths and keeps their state. */
 void simnet_paths(struct simnet *net, const struct simnet_path *like);
 
 struct simnet_rule *simnet_rule(struct simnet *net, const struct simnet_rule *rule);
@@ -197,11 +202,11 @@ struct simnet_rule *simnet_rule(struct simnet *net, const struct simnet_rule *ru
 /* Takes the paths between two nodes down for `ns` from now. */
 void simnet_part(struct simnet *net, unsigned a, unsigned b, uint64_t ns);
 
-/* Records every sent frame in a pcap file. Returns false if it cannot be written. */
+/* Records every sent frame in a pcap file. Returns false if the file cannot be written. */
 bool simnet_record(struct simnet *net, const char *path);
 
-/* Runs until the network is idle and returns true, or returns false at time `until`, or before the
- * event that would pass it. */
+/* Runs the network. Returns true when it is idle; returns false at time `until`, or before an event
+ * that is later than `until`. */
 bool simnet_run(struct simnet *net, uint64_t until);
 
 enum simnet_class simnet_classify(const struct roce_pkt *pkt);

@@ -34,20 +34,21 @@ struct suite_test {
 int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, int argc,
                char **argv);
 
-/* Fails the current test with a formatted reason. The test continues. */
+/* Fails the current test with a formatted reason. The test continues afterwards. */
 void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns a number from the environment (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or `otherwise`. */
+/* Returns the number in an environment variable (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or
+ * `otherwise`. */
 uint64_t suite_env(const char *name, uint64_t otherwise);
 
-/* Asserts that two integers are equal; prints both if they are not. */
+/* Asserts that two integers are equal, and prints both if not. */
 #define EXPECT_EQ(actual, expected)                                                                \
     do {                                                                                           \
         unsigned long long a_ = (unsigned long long)(actual);                                      \
         unsigned long long e_ = (unsigned long long)(expected);                                    \
                                                                                                    \
-        if (a_ == e_) { /* CUnit's macros are bare blocks */                                       \
+        if (a_ == e_) { /* a CUnit assertion is a bare block, so it needs braces */                \
             CU_ASSERT_EQUAL(a_, e_);                                                               \
         } else {                                                                                   \
             suite_fail(__FILE__, __LINE__,                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* FLUSH and ATOMIC WRITE (annex A19, R126) of responder and requester: rights, lengths, alignment,
- * resources, duplicates, what they count as, and how they complete. */
+/* FLUSH and ATOMIC WRITE (annex A19, R126) in responder and requester: rights, lengths, alignment,
+ * resources, duplicates, limits, and completions. */
 #include <string.h>
 #include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
@@ -28,8 +28,8 @@ static struct roce_pkt atomic_write(uint32_t psn, uint64_t va, uint32_t rkey, ui
     return pktgen_write(&host.gen, ROCE_OP_RC_ATOMIC_WRITE, psn, va, rkey, dma_len, data, 8);
 }
 
-/* Expects the response of both operations: READ Response Only without data, with the MSN of the
- * request. */
+/* Expects the response to FLUSH or ATOMIC WRITE: READ Response Only without data, with the MSN of
+ * the request. */
 static void expect_done(uint32_t psn, uint32_t msn)
 {
     struct roce_pkt pkt = responder_out(&host);
@@ -66,7 +66,7 @@ static void atomic_write_is_executed(void)
     responder_free(&host);
 }
 
-/* R126, oA19-28: an ATOMIC WRITE needs exactly 8 aligned bytes. */
+/* An ATOMIC WRITE needs exactly 8 aligned bytes (R126, oA19-28). */
 static void bad_atomic_write_is_nakked(void)
 {
     static const uint8_t data[16] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -78,9 +78,10 @@ static void bad_atomic_write_is_nakked(void)
 
         responder_init(&host);
         if (row == 3)
-            attr.access &= ~(unsigned)RNIC_ACCESS_REMOTE_WRITE; /* R075 */
+            attr.access &= ~(unsigned)RNIC_ACCESS_REMOTE_WRITE; /* the QP does not allow remote
+                                                                 * write (R075) */
         if (row == 4)
-            attr.max_dest_rd_atomic = 0; /* R076 */
+            attr.max_dest_rd_atomic = 0; /* the QP has no responder resources (R076) */
         responder_restart(&host, &attr);
         pkt = atomic_write(first_psn(), RESPONDER_VA, RESPONDER_KEY, 8, data);
         switch (row) {
@@ -134,15 +135,16 @@ static void bad_flush_is_nakked(void)
         uint32_t rkey;
         uint64_t off;
         uint32_t len;
-        unsigned denied; /* right that the QP lacks */
+        unsigned denied; /* access right that the QP lacks */
         uint8_t nak;
     } rows[] = {
-        {0, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* no placement type */
-        {4, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* reserved */
+        {0, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* no placement type is set */
+        {4, 0, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ}, /* reserved placement type */
         {1, 2, RESPONDER_KEY, 0, 8, 0, ROCE_NAK_INVALID_REQ},
         {1, 0, RESPONDER_KEY, 0, 8, RNIC_ACCESS_FLUSH_GLOBAL, ROCE_NAK_INVALID_REQ},
         {3, 0, RESPONDER_KEY, 0, 8, RNIC_ACCESS_FLUSH_PERSISTENT, ROCE_NAK_INVALID_REQ},
-        {1, 0, RESPONDER_KEY, 0, (1u << 31) + 1, 0, ROCE_NAK_INVALID_REQ}, /* R081 */
+        {1, 0, RESPONDER_KEY, 0, (1u << 31) + 1, 0, ROCE_NAK_INVALID_REQ}, /* range longer than 2^31
+                                                                            * bytes (R081) */
         {1, 0, RESPONDER_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 1, RESPONDER_KEY_RO, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 0, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
@@ -169,9 +171,9 @@ static void bad_flush_is_nakked(void)
     }
 }
 
-/* R111-R116: a duplicate is answered again and not executed again, also with address 0, as Linux
- * rxe retransmits it (D17). It is dropped if the PSN belonged to another operation or is too old.
- */
+/* A duplicate is answered again and not executed again (R111-R116), even with address 0, as Linux
+ * rxe retransmits it (D17). A duplicate is dropped if its PSN belonged to another operation or is
+ * too old. */
 static void duplicate_is_answered_not_executed(void)
 {
     static const uint8_t one[8] = {1};
@@ -206,7 +208,7 @@ static void duplicate_is_answered_not_executed(void)
     responder_free(&host);
 }
 
-/* R076: they use responder resources like READs. */
+/* FLUSH and ATOMIC WRITE use responder resources like READs (R076). */
 static void r076_a19_uses_responder_resources(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -236,7 +238,7 @@ static struct rnic_send_wr flush_wr(uint64_t wr_id, unsigned type, enum rnic_flu
                                  .flush = {.len = len, .type = type, .level = level}};
 }
 
-/* Checks request packets, responses and completions. */
+/* Checks the request packets, and the completions caused by their responses. */
 static void requests_are_sent_and_completed(void)
 {
     struct rnic_send_wr wr =
@@ -261,7 +263,7 @@ static void requests_are_sent_and_completed(void)
     EXPECT_EQ(pkt.reth.va, REQUESTER_RVA);
     EXPECT_EQ(pkt.reth.rkey, REQUESTER_RKEY);
     EXPECT_EQ(pkt.reth.dma_len, 300);
-    EXPECT_EQ(pkt.bth.se, 0); /* R041 */
+    EXPECT_EQ(pkt.bth.se, 0); /* no solicited event on FLUSH (R041) */
     EXPECT_EQ(pkt.bth.ackreq, 1);
     EXPECT_EQ(pkt.payload_len, 0);
     pkt = requester_out(&fake);
@@ -279,8 +281,8 @@ static void requests_are_sent_and_completed(void)
     requester_free(&fake);
 }
 
-/* R136, R153: inline data is copied at the post and unchanged in a retransmission, independent of
- * max_inline. */
+/* Inline data is copied at the post and unchanged in a retransmission, independent of max_inline
+ * (R136, R153). */
 static void inline_data_is_kept_for_retransmission(void)
 {
     uint8_t data[8] = {9, 8, 7, 6, 5, 4, 3, 2};
@@ -307,8 +309,8 @@ static void inline_data_is_kept_for_retransmission(void)
     requester_free(&fake);
 }
 
-/* R130, R131, R139: they count for max_rd_atomic, a fence waits for them, and an ACK does not
- * complete them. */
+/* FLUSH and ATOMIC WRITE count for max_rd_atomic, a fence waits for them, and an ACK does not
+ * complete them (R130, R131, R139). */
 static void a19_counts_for_max_rd_atomic_and_fence(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -335,7 +337,7 @@ static void a19_counts_for_max_rd_atomic_and_fence(void)
     requester_free(&fake);
 }
 
-/* R141-R143: a response of another kind or with data. */
+/* A response of another kind, or one with data, fails the request (R141-R143). */
 static void bad_response_fails_the_request(void)
 {
     static const struct {

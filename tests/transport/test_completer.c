@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Processing of responses: R137-R148, R152, R155-R161, R198, R199 of rnic/rules.md. */
+/* Completer tests: processing of responses (R137-R148, R152, R155-R161, R198, R199 of
+ * rnic/rules.md). */
 #include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -14,7 +15,7 @@
 
 static struct requester_fixture fake;
 
-/* Sends three SENDs of one packet each: positions 0, 1, 2. */
+/* Sends three single-packet SENDs at positions 0, 1 and 2. */
 static void three_sends(void)
 {
     requester_init(&fake);
@@ -23,7 +24,7 @@ static void three_sends(void)
     EXPECT_EQ(requester_out_all(&fake), 3);
 }
 
-/* Sends a READ of four packets (positions 0 .. 3) and a SEND (4). */
+/* Sends a READ of four packets (positions 0 to 3) and a SEND (position 4). */
 static void read_and_send(void)
 {
     requester_init(&fake);
@@ -44,7 +45,7 @@ static void expect_end(uint64_t wr_id, enum rnic_wc_status status)
     requester_free(&fake);
 }
 
-/* R138, R064: one ACK completes all three, in order. */
+/* One ACK completes three SENDs, in order (R138, R064). */
 static void r138_coalesced_ack(void)
 {
     three_sends();
@@ -56,16 +57,16 @@ static void r138_coalesced_ack(void)
     requester_free(&fake);
 }
 
-/* R137, R144: responses to PSNs never sent, or already answered, have no effect (rxe-6.1 D12, D7).
- */
+/* Responses to PSNs that were never sent, or are already answered, have no effect (R137, R144;
+ * rxe-6.1 D12, D7). */
 static void r137_ghosts(void)
 {
     requester_init(&fake);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_GHOST);
-    EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST); /* before the connection (D7) */
+    EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST); /* PSN before the connection (D7) */
     requester_free(&fake);
     three_sends();
-    requester_post(&fake, 3, RNIC_WR_SEND, 0, 8); /* posted, not sent */
+    requester_post(&fake, 3, RNIC_WR_SEND, 0, 8); /* this SEND is posted but not sent */
     EXPECT_EQ(requester_ack(&fake, 3), RNIC_COMP_GHOST);
     EXPECT_EQ(requester_ack(&fake, 0x60), RNIC_COMP_GHOST);
     EXPECT_EQ(requester_ack(&fake, 0x7FFFFF), RNIC_COMP_GHOST);
@@ -76,7 +77,8 @@ static void r137_ghosts(void)
     requester_ack(&fake, 0);
     requester_expect_wc(&fake, 0, OK);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* R161 */
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* second NAK for one
+                                                                          * position (R161) */
     EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_DUPLICATE);
     EXPECT_EQ(requester_aeth(&fake, 0, NAK(2), 0), RNIC_COMP_DUPLICATE);
     EXPECT_EQ(requester_atomic(&fake, 0, 1), RNIC_COMP_DUPLICATE);
@@ -87,8 +89,8 @@ static void r137_ghosts(void)
     requester_free(&fake);
 }
 
-/* R063, R141, R145: a READ response acknowledges earlier requests, and its bytes are placed
- * correctly. */
+/* A READ response acknowledges earlier requests, and its bytes are written to the right place
+ * (R063, R141, R145). */
 static void r145_read_completes(void)
 {
     requester_init(&fake);
@@ -108,7 +110,7 @@ static void r145_read_completes(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xA1 + i / 256);
     EXPECT_EQ(fake.mem[4095], (uint8_t)(4095 * 5 + 4095 / 256));
     EXPECT_EQ(fake.mem[5096], (uint8_t)(5096 * 5 + 5096 / 256));
-    /* R086: a READ of length 0 is answered by one empty packet. */
+    /* An empty packet answers a READ of length 0 (R086). */
     requester_post(&fake, 3, RNIC_WR_READ, 0, 0);
     requester_out_all(&fake);
     EXPECT_EQ(requester_read(&fake, ONLY, 5, 0, 0), RNIC_COMP_PLACE_READ);
@@ -116,7 +118,7 @@ static void r145_read_completes(void)
     requester_free(&fake);
 }
 
-/* R122, R125: the original value is written once. */
+/* The original value of an atomic is written once (R122, R125). */
 static void r125_atomic_completes(void)
 {
     uint64_t value;
@@ -131,9 +133,8 @@ static void r125_atomic_completes(void)
     requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].byte_len, 8);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_FETCH_ADD);
-    requester_pass(
-        &fake,
-        REQUESTER_T); /* the response to the second is lost: the same packet is retransmitted */
+    requester_pass(&fake, REQUESTER_T); /* the response to the second atomic is lost, and an equal
+                                         * packet is retransmitted */
     requester_expect(&fake, ROCE_OP_RC_CMP_SWAP, 1);
     EXPECT_EQ(requester_atomic(&fake, 1, 5), RNIC_COMP_PLACE_ATOMIC);
     EXPECT_EQ(requester_atomic(&fake, 1, 6), RNIC_COMP_DUPLICATE);
@@ -145,7 +146,8 @@ static void r125_atomic_completes(void)
     requester_free(&fake);
 }
 
-/* R139: an ACK, a NAK or data of a later request, while a READ or atomic has no response. */
+/* Implied NAK (R139): an ACK, a NAK or data of a later request arrives while a READ or atomic has
+ * no response. */
 static void r139_implied_nak(void)
 {
     for (unsigned how = 0; how < 4; how++) {
@@ -159,7 +161,8 @@ static void r139_implied_nak(void)
         default: EXPECT_EQ(requester_atomic(&fake, 5, 1), RNIC_COMP_IMPLIED_NAK); break;
         }
         EXPECT_EQ(fake.counters.implied_nak_seq_err, 1);
-        EXPECT_EQ(requester_ack(&fake, 4), RNIC_COMP_IGNORE); /* R161: only once */
+        EXPECT_EQ(requester_ack(&fake, 4), RNIC_COMP_IGNORE); /* a second implied NAK is ignored
+                                                               * (R161) */
         requester_expect_no_wc(&fake);
         requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
         requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 4);
@@ -173,15 +176,15 @@ static void r139_implied_nak(void)
                                     : MIDDLE,
                            i, 1, i == 3 ? 232 : 256);
         requester_expect_wc(&fake, 1, OK);
-        EXPECT_EQ(fake.req.retry.retries_left, 3); /* R155 */
+        EXPECT_EQ(fake.req.retry.retries_left, 3); /* progress resets the retries (R155) */
         requester_ack(&fake, 4);
         requester_expect_wc(&fake, 2, OK);
         requester_free(&fake);
     }
 }
 
-/* R140, R112: after a gap in READ responses the READ is retransmitted from the first missing
- * packet. */
+/* After a gap in READ responses the READ is retransmitted from the first missing packet (R140,
+ * R112). */
 static void r140_read_gap(void)
 {
     struct roce_pkt pkt;
@@ -206,7 +209,8 @@ static void r140_read_gap(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xB1 + i / 256);
     requester_free(&fake);
 
-    /* The first response may continue later, and rxe continues with Middle (rxe-6.1 D4). */
+    /* The earlier response may continue after the retransmission, and rxe continues with Middle
+     * (rxe-6.1 D4). */
     read_and_send();
     requester_read(&fake, FIRST, 0, 1, 256);
     EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
@@ -218,7 +222,7 @@ static void r140_read_gap(void)
     requester_expect_wc(&fake, 1, OK);
     requester_free(&fake);
 
-    /* The tail in one packet. */
+    /* The retransmitted tail of the READ is one packet. */
     read_and_send();
     for (uint32_t i = 0; i < 3; i++)
         requester_read(&fake, i ? MIDDLE : FIRST, i, 1, 256);
@@ -229,11 +233,12 @@ static void r140_read_gap(void)
     requester_free(&fake);
 }
 
-/* R141: Middle and Last without First; First or Only in the middle. */
+/* Wrong order of READ responses (R141): Middle or Last without First; First or Only in the middle.
+ */
 static void r141_read_order(void)
 {
     static const struct {
-        unsigned before; /* good responses before the bad one */
+        unsigned before; /* number of valid responses before the invalid one */
         uint8_t opcode;
         uint32_t len;
     } rows[] = {{0, MIDDLE, 256}, {0, LAST, 232}, {1, FIRST, 256}, {3, ONLY, 232}};
@@ -249,7 +254,7 @@ static void r141_read_order(void)
     }
 }
 
-/* R142: READ responses that are too short, too long, end too early, or do not end. */
+/* READ responses of wrong length (R142): too short, too long, too early an end, or no end. */
 static void r142_read_length(void)
 {
     static const struct {
@@ -269,7 +274,7 @@ static void r142_read_length(void)
     }
 }
 
-/* R143: data for a request without data, or of another kind. */
+/* Responses of the wrong kind (R143): data for a request without data, or data of another kind. */
 static void r143_wrong_kind(void)
 {
     three_sends();
@@ -289,7 +294,8 @@ static void r143_wrong_kind(void)
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
 }
 
-/* R146: a fatal NAK fails the WR with its PSN; earlier ones succeed, later ones are flushed. */
+/* A fatal NAK fails the request with its PSN; earlier ones succeed, later ones are flushed (R146).
+ */
 static void r146_fatal_naks(void)
 {
     static const enum rnic_wc_status status[] = {OK, RNIC_WC_REM_INV_REQ_ERR,
@@ -300,7 +306,7 @@ static void r146_fatal_naks(void)
         EXPECT_EQ(requester_aeth(&fake, 1, NAK(code), 1), RNIC_COMP_NAK_FATAL);
         requester_expect_wc(&fake, 0, OK);
         expect_end(1, status[code]);
-        /* For a READ in progress the NAK may name any of its packets. */
+        /* A NAK may have the PSN of any packet of a READ in progress. */
         read_and_send();
         requester_read(&fake, FIRST, 0, 1, 256);
         EXPECT_EQ(requester_aeth(&fake, 2, NAK(code), 1), RNIC_COMP_NAK_FATAL);
@@ -309,7 +315,7 @@ static void r146_fatal_naks(void)
     EXPECT_EQ(fake.counters.req_remote_operational_errors, 1);
 }
 
-/* R147, R108: reserved syndromes are ignored, also as ACK; so is a NAK in a READ response. */
+/* Reserved syndromes are ignored, also in an ACK; so is a NAK in a READ response (R147, R108). */
 static void r147_reserved(void)
 {
     for (unsigned syndrome = 0; syndrome < 256; syndrome++) {
@@ -325,7 +331,7 @@ static void r147_reserved(void)
     }
 }
 
-/* R148. */
+/* A local buffer that may not be written fails the request (R148). */
 static void r148_bad_local_buffer(void)
 {
     read_and_send();
@@ -339,8 +345,8 @@ static void r148_bad_local_buffer(void)
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
 }
 
-/* R154: retry_cnt also limits retries for sequence and implied NAKs, if the timer expires in
- * between. */
+/* retry_cnt limits retries after sequence NAKs and implied NAKs, if the timer expires in between
+ * (R154). */
 static void r154_nak_retries(void)
 {
     three_sends();
@@ -350,16 +356,18 @@ static void r154_nak_retries(void)
         EXPECT_EQ(requester_out_all(&fake), i ? 0 : 3);
     }
     requester_pass(&fake, REQUESTER_T);
-    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE); /* will be sent anyway */
+    /* ignored, because the retransmission is already pending */
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_IGNORE);
     EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
     EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(fake.req.retry.retries_left, 0);
-    requester_pass(&fake, 2 * REQUESTER_T); /* it expired once without progress */
+    requester_pass(&fake,
+                   2 * REQUESTER_T); /* 2T, because the timer expired once without progress */
     expect_end(0, RNIC_WC_RETRY_EXC_ERR);
 }
 
-/* R155: progress resets the retry counters. */
+/* Progress resets the retry counters (R155). */
 static void r155_progress_reloads(void)
 {
     requester_init(&fake);
@@ -373,8 +381,8 @@ static void r155_progress_reloads(void)
     requester_free(&fake);
 }
 
-/* R156-R159: nothing is sent until the RNR wait ends, then from that PSN. After rnr_retry waits the
- * request fails. Same for a READ. */
+/* The requester sends nothing until the RNR wait ends, then retransmits from the NAK's PSN. After
+ * rnr_retry waits the request fails, also a READ (R156-R159). */
 static void r156_rnr_nak(void)
 {
     three_sends();
@@ -383,7 +391,8 @@ static void r156_rnr_nak(void)
         EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
         requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
         EXPECT_EQ(requester_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_IGNORE);
-        EXPECT_EQ(requester_aeth(&fake, 1, NAK(0), 1), RNIC_COMP_IGNORE); /* rxe-6.1 D8 */
+        /* rxe sends a sequence NAK with the RNR NAK (rxe-6.1 D8) */
+        EXPECT_EQ(requester_aeth(&fake, 1, NAK(0), 1), RNIC_COMP_IGNORE);
         requester_pass(&fake, roce_rnr_ns(8) - 1);
         requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
         requester_pass(&fake, 1);
@@ -391,21 +400,21 @@ static void r156_rnr_nak(void)
         requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 2);
     }
     requester_expect_wc(&fake, 0, OK);
-    EXPECT_EQ(fake.req.retry.retries_left, 3); /* R158 */
+    EXPECT_EQ(fake.req.retry.retries_left, 3); /* the other retry counter is unchanged (R158) */
     EXPECT_EQ(fake.counters.packet_seq_err, 0);
     requester_aeth(&fake, 1, RNR(8), 1);
     EXPECT_EQ(fake.counters.rnr_nak_retry_err, 3);
     EXPECT_EQ(fake.counters.rnr_retry_exceeded_err, 1);
     expect_end(1, RNIC_WC_RNR_RETRY_EXC_ERR);
-    read_and_send(); /* R159 */
+    read_and_send(); /* RNR NAK for a READ (R159) */
     EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
     requester_pass(&fake, roce_rnr_ns(1));
     requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
     requester_free(&fake);
 }
 
-/* R156: also when nothing was retransmitted since the timer expired (low rate), and when the NAK
- * ends another wait. */
+/* An RNR NAK starts a wait even if nothing was retransmitted since the timer expired (low rate),
+ * and if it follows another wait (R156). */
 static void r156_before_it_goes_again(void)
 {
     three_sends();
@@ -424,7 +433,7 @@ static void r156_before_it_goes_again(void)
     requester_free(&fake);
 }
 
-/* R157: rnr_retry 7 has no limit. */
+/* rnr_retry 7 has no limit (R157). */
 static void r157_rnr_for_ever(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -444,7 +453,7 @@ static void r157_rnr_for_ever(void)
     requester_free(&fake);
 }
 
-/* The request of the RNR NAK was answered after all: the wait ends. */
+/* The request of the RNR NAK is answered, which ends the wait. */
 static void rnr_wait_ends_with_progress(void)
 {
     three_sends();

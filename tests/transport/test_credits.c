@@ -31,28 +31,29 @@ static void expect_ack(uint32_t psn, uint32_t credits, uint32_t msn)
                           msn);
 }
 
-/* R105, R107: the ACK carries the receive WQEs posted when it is sent, beyond the messages that its
- * MSN counts. */
+/* An ACK carries the number of receive WQEs posted at its transmission, in addition to the messages
+ * that its MSN counts (R105, R107). */
 static void ack_carries_free_receive_wqes(void)
 {
     init(ROCE_SVC_RC);
     for (unsigned i = 0; i < 8; i++)
         responder_post(&fake, i, 0, 64);
     send_only(0);
-    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* there is no code for 7 */
+    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* 7 credits have no code, so the next lower
+                                                      * one is sent */
     expect_ack(0, 7, 1);
     send_only(1);
     send_only(2);
     expect_ack(2, 5, 3);
     send_only(3);
-    responder_post(&fake, 8, 0, 64); /* before the ACK was sent */
+    responder_post(&fake, 8, 0, 64); /* WQE posted before the ACK was sent */
     expect_ack(3, 5, 4);
     responder_expect_nothing(&fake);
     responder_free(&fake);
 }
 
-/* R107 with a late READ response: its MSN is older than the last message, so it reports fewer
- * credits. */
+/* A late READ response has an MSN older than the last message, so it reports fewer credits (R107).
+ */
 static void late_read_response_has_fewer_credits(void)
 {
     struct roce_pkt pkt;
@@ -70,8 +71,8 @@ static void late_read_response_has_fewer_credits(void)
     responder_free(&fake);
 }
 
-/* R134: after zero credits, the next posted WQE causes one unsolicited ACK; otherwise there is
- * none. */
+/* After an ACK with zero credits, the next posted WQE causes one unsolicited ACK. Otherwise there
+ * is none (R134). */
 static void r134_post_after_zero_credits_sends_ack(void)
 {
     init(ROCE_SVC_RC);
@@ -91,7 +92,7 @@ static void r134_post_after_zero_credits_sends_ack(void)
     responder_post(&fake, 3, 0, 64);
     rnic_responder_posted(&fake.resp);
     responder_expect_nothing(&fake);
-    /* Not from a QP in the error state. */
+    /* A QP in the error state sends no unsolicited ACK. */
     for (unsigned i = 1; i < 4; i++)
         send_only(i);
     expect_ack(3, 0, 4);
@@ -101,7 +102,7 @@ static void r134_post_after_zero_credits_sends_ack(void)
     responder_free(&fake);
 }
 
-/* R106: a NAK carries no credits, and an RNR NAK reserves none. */
+/* A NAK carries no credits, and an RNR NAK reserves none (R106). */
 static void naks_carry_no_credits(void)
 {
     init(ROCE_SVC_RC);
@@ -115,7 +116,7 @@ static void naks_carry_no_credits(void)
     responder_free(&fake);
 }
 
-/* R106: ACKs of a shared queue carry no credits. */
+/* ACKs of a QP with a shared receive queue carry no credits (R106). */
 static void srq_acks_carry_no_credits(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -153,7 +154,8 @@ static void expect_xrc(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t 
     EXPECT_EQ(pkt.aeth.msn, msn);
 }
 
-/* R179, R181: WQEs of the named SRQ, responses of the XRC service, credit code 31. */
+/* XRC requests use WQEs of the named SRQ; responses have the XRC service and credit code 31 (R179,
+ * R181). */
 static void xrc_send_uses_named_srq(void)
 {
     struct roce_pkt pkt;
@@ -180,7 +182,7 @@ static void xrc_send_uses_named_srq(void)
     responder_free(&fake);
 }
 
-/* R180: an unknown SRQ number, and one that changes within a message. */
+/* An unknown SRQ number, or one that changes within a message, causes a NAK (R180). */
 static void wrong_xrc_srq_is_nakked(void)
 {
     init(ROCE_SVC_XRC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Compares DCQCN with a second implementation: the formulas of Zhu et al., SIGCOMM 2015, section
- * 5.1 (equations 1 to 4), in floating point and step by step. R218 of rnic/rules.md. */
+ * 5.1 (equations 1 to 4), in floating point and step by step (R218 of rnic/rules.md). */
 #include "transport/dcqcn.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #define US   UINT64_C(1000)
 #define GBPS 1e9
 
-/* The parameters of the paper (section 5.2 and table of section 6): F 5, B 10 MB, T 55 us, g 1/256,
- * R_AI 40 Mb/s, alpha from 1, updates 55 us apart. */
+/* Returns the parameters of the paper (section 5.2 and table of section 6): F 5, B 10 MB, T 55 us,
+ * g 1/256, R_AI 40 Mb/s, alpha from 1, updates 55 us apart. */
 static struct rnic_dcqcn_attr paper(void)
 {
     struct rnic_dcqcn_attr attr;
@@ -32,10 +32,10 @@ static struct rnic_dcqcn_attr paper(void)
     return attr;
 }
 
-/* Returns bits per second at `now`. */
+/* Returns the rate at time `now`, bits per second. */
 static uint64_t rate_at(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
-    (void)rnic_dcqcn_next(dc, attr, now); /* applies the timer events until then */
+    (void)rnic_dcqcn_next(dc, attr, now); /* applies the timer events up to `now` */
     return dc->limited ? dc->rate : attr->rpg_max_rate * UINT64_C(1000000);
 }
 
@@ -67,7 +67,7 @@ static void cnp_cuts_rate_by_alpha(void)
     double alpha = 1023.0 / 1024;
 
     rnic_dcqcn_init(&dc);
-    attr.rpg_time_reset = 131071; /* no increase in between */
+    attr.rpg_time_reset = 131071; /* prevents an increase between the cuts */
     for (unsigned i = 0; i < 12; i++) {
         rnic_dcqcn_cnp(&dc, &attr, i * 55 * US);
         EXPECT_EQ(dc.target, rate + 0.5);
@@ -98,18 +98,20 @@ static void alpha_decays_without_cnps(void)
         rnic_dcqcn_cnp(&dc, &attr, 0);
         before = (double)rate_at(&dc, &attr, now);
         rnic_dcqcn_cnp(&dc, &attr, now);
-        if (before >= 40 * GBPS) { /* the rate was back at the maximum, so alpha starts again */
+        if (before >= 40 * GBPS) { /* the rate had returned to the maximum, so alpha starts at 1
+                                    * again */
             alpha = 1023.0 / 1024;
         } else {
             alpha *= pow(255.0 / 256, waits[i] - 1);
-            if (alpha * 256 * 1024 < 64) /* below what integers of 2^-20 show */
+            if (alpha * 256 * 1024 < 64) /* below the resolution of alpha, 2^-20 */
                 alpha = 0;
         }
         expect_near((double)dc.rate, before * (1 - alpha / 2), 2e-3, "rate");
     }
 }
 
-/* Equation 3: F - 1 events half the way to R_T; equation 4: then R_T += R_AI each. */
+/* The first F - 1 events raise the rate halfway to R_T (equation 3). Each later event adds R_AI to
+ * R_T (equation 4). */
 static void recovery_precedes_additive_increase(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -180,9 +182,10 @@ static void bytes_and_timer_lead_to_hyper_increase(void)
     rnic_dcqcn_sent(&dc, &attr, 1, 0);
     EXPECT_EQ(dc.byte_increases, 1);
     EXPECT_EQ(dc.target, target);
-    rnic_dcqcn_sent(&dc, &attr, 2000, 0); /* BC 2 and 3: max is F: additive */
+    rnic_dcqcn_sent(&dc, &attr, 2000, 0); /* BC is 2 and 3: max(T, BC) is F, so the increase is
+                                           * additive */
     EXPECT_EQ(dc.target, target + 80000000);
-    rate_at(&dc, &attr, 3 * 55 * US); /* T 1, 2: additive; T 3: min is above F */
+    rate_at(&dc, &attr, 3 * 55 * US); /* T is 1 and 2: additive; T is 3: min(T, BC) is above F */
     EXPECT_EQ(dc.target, target + 80000000 + 80000000 + 400000000);
     EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), RNIC_DCQCN_HYPER);
 }
@@ -203,8 +206,8 @@ static void returns_to_full_rate(void)
     CU_ASSERT(rnic_dcqcn_next(&dc, &attr, now + 10 * UINT64_C(1000000000)) == 0);
 }
 
-/* rpg_min_rate, rpg_min_dec_fac, rate_to_set_on_first_cnp, rate_reduce_monitor_period,
- * clamp_tgt_rate*. */
+/* Vendor parameters: rpg_min_rate, rpg_min_dec_fac, rate_to_set_on_first_cnp,
+ * rate_reduce_monitor_period, clamp_tgt_rate*. */
 static void vendor_parameters_change_cuts(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -240,17 +243,20 @@ static void vendor_parameters_change_cuts(void)
     EXPECT_EQ(rate_at(&dc, &attr, 20 * US), 20480000000);
 
     attr.rate_reduce_monitor_period = 0;
-    attr.clamp_tgt_rate = 0; /* no increase since the cut before: the target stays */
+    attr.clamp_tgt_rate = 0; /* without an increase since the previous cut the target does not
+                              * change */
     rnic_dcqcn_init(&dc);
     rnic_dcqcn_cnp(&dc, &attr, 0);
     rnic_dcqcn_cnp(&dc, &attr, 1);
     EXPECT_EQ(dc.target, 40000000000);
-    rnic_dcqcn_sent(&dc, &attr, 10000000, 2); /* an increase by bytes: it goes to the rate */
+    rnic_dcqcn_sent(&dc, &attr, 10000000, 2); /* after an increase by bytes the target is set to the
+                                               * rate */
     rnic_dcqcn_cnp(&dc, &attr, 3);
     CU_ASSERT(dc.target < 40000000000);
 }
 
-/* Packets are sent at the rate; after a pause at most max_burst_sz bytes are sent at once. */
+/* Packets are spaced by the rate. After an idle time at most max_burst_sz bytes are sent at once.
+ */
 static void packets_are_spaced_by_rate(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -275,7 +281,7 @@ static void packets_are_spaced_by_rate(void)
     CU_ASSERT(burst == 3 || burst == 4);
 }
 
-/* For any sequence of calls the rate stays between the limits, and time never lowers it. */
+/* For any sequence of calls the rate remains within its limits, and time never lowers the rate. */
 static void rate_stays_between_minimum_and_maximum(void)
 {
     struct rng rng = rng_of(9);

@@ -3,7 +3,7 @@
 #include "support/suite.h"
 #include "transport/message.h"
 
-/* Every length at every alignment: all bytes are written, and none around them. */
+/* For each length and alignment, all bytes of the payload are written and no byte around them. */
 static void write_puts_every_byte(void)
 {
     _Alignas(16) uint8_t to[96];

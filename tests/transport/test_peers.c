@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Peers that are odd and within the rules: a responder that acknowledges next to nothing or each
- * packet, gives no credit ever, or says everything twice and late; a requester that never asks for
- * an acknowledgement, or repeats itself. Rules of rnic/rules.md.
+ * Unusual peers that obey the rules. Responders: acknowledge very rarely or every packet, never
+ * grant a credit, or repeat every response late. Requesters: never request an acknowledgement, or
+ * retransmit without need. Rules of rnic/rules.md.
  */
 #include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
@@ -23,8 +23,8 @@ static const uint8_t data[RESPONDER_MTU];
 
 /* ---- responders ------------------------------------------------------------------------------ */
 
-/* R064, R099: the peer acknowledges every packet, with or without AckReq, and sends each ACK twice.
- */
+/* The peer acknowledges every packet, with or without AckReq, and sends each ACK twice (R064,
+ * R099). */
 static void ack_for_each_packet_is_accepted(void)
 {
     requester_init(&req);
@@ -44,9 +44,9 @@ static void ack_for_each_packet_is_accepted(void)
 }
 
 /*
- * R060, R064, R137: as much unanswered as there may be, half the circle: a READ of all but one of
- * those PSNs behind a SEND. The last response tells of what is before it; one PSN further is a
- * ghost.
+ * The maximum number of unanswered PSNs, half of the PSN space: a SEND, followed by a READ of all
+ * but one of those PSNs. The last response also acknowledges all earlier requests. A response one
+ * PSN later is a ghost (R060, R064, R137).
  */
 static void half_the_circle_unanswered(void)
 {
@@ -59,21 +59,22 @@ static void half_the_circle_unanswered(void)
     requester_expect(&req, ROCE_OP_RC_SEND_ONLY, 0);
     requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
     requester_expect_gate(&req, RNIC_REQ_WINDOW);
-    EXPECT_EQ(requester_ack(&req, span), RNIC_COMP_GHOST); /* is behind, from the other side */
-    EXPECT_EQ(requester_ack(&req, span - 1), RNIC_COMP_IMPLIED_NAK); /* the farthest there is */
+    EXPECT_EQ(requester_ack(&req, span), RNIC_COMP_GHOST); /* half of the PSN space away, so it
+                                                            * counts as earlier */
+    EXPECT_EQ(requester_ack(&req, span - 1), RNIC_COMP_IMPLIED_NAK); /* the farthest valid PSN */
     requester_expect_wc(&req, 1, OK);
     requester_expect_no_wc(&req);
-    /* Asked for again, and nothing before it. */
+    /* The READ is retransmitted, and nothing before it. */
     requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
     requester_expect(&req, ROCE_OP_RC_SEND_ONLY,
-                     span); /* room for one more since the SEND is done */
+                     span); /* room for one more packet, because the SEND is complete */
     EXPECT_EQ(req.counters.implied_nak_seq_err, 1);
     EXPECT_EQ(req.failed_cnt, 0);
     requester_free(&req);
 }
 
-/* R134, R135: a responder that never has a credit: each SEND asks with its first packet, goes on
- * when that is acknowledged, and all get through; a WRITE between them waits for nothing. */
+/* A responder never grants a credit: each SEND requests an ACK with its first packet, continues
+ * after that ACK, and all complete. A WRITE between them does not wait (R134, R135). */
 static void sends_complete_without_any_credit(void)
 {
     uint32_t answered = 0;
@@ -90,7 +91,7 @@ static void sends_complete_without_any_credit(void)
             newest = ((pkt.bth.psn - REQUESTER_PSN) & ROCE_PSN_MASK) + 1;
             msn += roce_opcode_ends(pkt.op);
         }
-        CU_ASSERT(newest > answered); /* there is always progress */
+        CU_ASSERT(newest > answered); /* each iteration makes progress */
         answered = newest;
         requester_aeth(&req, answered - 1, ROCE_SYNDROME_ACK | 0, msn);
     }
@@ -101,8 +102,8 @@ static void sends_complete_without_any_credit(void)
     requester_free(&req);
 }
 
-/* R152, R161: ten copies of one NAK make the requester go back once. After progress the next NAK
- * counts again. */
+/* Ten copies of one NAK cause one go-back. After progress the next NAK causes another (R152, R161).
+ */
 static void repeated_nak_goes_back_once(void)
 {
     requester_init(&req);
@@ -110,10 +111,11 @@ static void repeated_nak_goes_back_once(void)
         requester_post(&req, i, RNIC_WR_WRITE, 0, 8);
     EXPECT_EQ(requester_out_all(&req), 4);
     EXPECT_EQ(requester_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_NAK_PSN_SEQ);
-    requester_expect_wc(&req, 0, OK); /* R069 */
+    requester_expect_wc(&req, 0, OK); /* the NAK acknowledges the earlier request (R069) */
     for (unsigned i = 0; i < 10; i++) {
         if (i == 5)
-            EXPECT_EQ(requester_out_all(&req), 3); /* once, however many come before and after */
+            EXPECT_EQ(requester_out_all(&req), 3); /* one retransmission, however many NAKs arrive
+                                                    * before and after */
         EXPECT_EQ(requester_aeth(&req, 1, NAK(ROCE_NAK_PSN_SEQ), 1), RNIC_COMP_IGNORE);
     }
     requester_expect_gate(&req, RNIC_REQ_EMPTY);
@@ -125,7 +127,7 @@ static void repeated_nak_goes_back_once(void)
     requester_free(&req);
 }
 
-/* R097, R156, R157: the longest RNR timer, and a responder that is never ready. */
+/* The longest RNR timer, with a responder that is never ready (R097, R156, R157). */
 static void endless_rnr_ends_after_rnr_retry(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -142,7 +144,8 @@ static void endless_rnr_ends_after_rnr_retry(void)
         requester_expect_gate(&req, RNIC_REQ_RNR_WAIT);
         requester_pass(&req, 1);
     }
-    EXPECT_EQ(req.req.retry.retries_left, attr.retry_cnt); /* R158 */
+    EXPECT_EQ(req.req.retry.retries_left, attr.retry_cnt); /* the other retry counter is unchanged
+                                                            * (R158) */
     EXPECT_EQ(requester_out_all(&req), 1);
     requester_ack(&req, 0);
     requester_expect_wc(&req, 1, OK);
@@ -150,9 +153,9 @@ static void endless_rnr_ends_after_rnr_retry(void)
     requester_free(&req);
 }
 
-/* R139-R141, R144: the responses of READs and their copies, in any order and as often as one likes,
- * with the requests that the requester repeats answered in between: every byte once, each READ
- * once, and never an error. */
+/* READ responses and their copies arrive in any order and number, and the responder answers the
+ * retransmitted requests in between. Every byte is written once, each READ completes once, without
+ * an error (R139-R141, R144). */
 static void read_responses_shuffled(void)
 {
     enum { READS = 3, PACKETS = 4 };
@@ -160,7 +163,7 @@ static void read_responses_shuffled(void)
 
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct rng rng = rng_of(seed);
-        uint32_t asked[READS * PACKETS]; /* start of each response that was requested */
+        uint32_t asked[READS * PACKETS]; /* start position of each requested response */
         unsigned cnt = 0;
         struct rnic_requester_attr attr = requester_attr();
 
@@ -183,7 +186,7 @@ static void read_responses_shuffled(void)
                 if (known == cnt)
                     asked[cnt++] = pos;
             }
-            /* A packet of any response that may have been sent. */
+            /* Choose a packet of any response that may have been sent. */
             start = asked[rng_below(&rng, cnt)];
             end = (start / PACKETS + 1) * PACKETS;
             at = start + rng_below(&rng, end - start);
@@ -194,7 +197,7 @@ static void read_responses_shuffled(void)
                            at, (uint8_t)(0x10 + at), REQUESTER_MTU);
             if (rng_below(&rng, 40) == 0)
                 requester_pass(&req, rng_below(&rng, 3) * REQUESTER_T);
-            if (req.failed_cnt) /* only the retries may be exhausted */
+            if (req.failed_cnt) /* only exhausted retries may fail the request */
                 break;
         }
         if (req.failed_cnt) {
@@ -237,8 +240,8 @@ static void restart_at(uint32_t psn)
     responder_restart(&resp, &attr);
 }
 
-/* R099, R109, R110: without AckReq there is no ACK; then one ACK covers all. Of duplicates without
- * AckReq only the newest is acknowledged. */
+/* Without AckReq there is no ACK; a later ACK covers all requests. Of duplicates without AckReq
+ * only the newest is acknowledged (R099, R109, R110). */
 static void no_ack_without_ackreq(void)
 {
     restart_at(RESPONDER_PSN);
@@ -258,8 +261,8 @@ static void no_ack_without_ackreq(void)
     responder_free(&resp);
 }
 
-/* R061, R062, R252: the whole circle seen from an expected PSN on either side of the wrap, when
- * next to nothing was received yet: what is behind the first PSN was never there. */
+/* Every PSN relative to the expected PSN, before and after the wrap, when few packets were
+ * received. PSNs before the first PSN never existed on this connection (R061, R062, R252). */
 static void r061_every_psn_is_sorted_right(void)
 {
     static const uint32_t starts[] = {0, 0x7FFFFF, 0x800000, 0xFFFFFF};
@@ -270,9 +273,11 @@ static void r061_every_psn_is_sorted_right(void)
         restart_at(first);
         write_at(first, true);
         responder_expect_aeth(&resp, first, ACK, 1);
-        EXPECT_EQ(write_at(first + 1 + 0x7FFFFF, true), RNIC_RESP_NAK_PSN_SEQ); /* the farthest */
+        EXPECT_EQ(write_at(first + 1 + 0x7FFFFF, true), RNIC_RESP_NAK_PSN_SEQ); /* the farthest PSN
+                                                                                 * ahead */
         responder_expect_aeth(&resp, (first + 1) & ROCE_PSN_MASK, NAK(ROCE_NAK_PSN_SEQ), 1);
-        EXPECT_EQ(write_at(first + 1 - 0x800000, true), RNIC_RESP_DROP); /* is behind: R252 */
+        EXPECT_EQ(write_at(first + 1 - 0x800000, true), RNIC_RESP_DROP); /* counts as earlier than
+                                                                          * the first PSN (R252) */
         EXPECT_EQ(write_at(first - 1, true), RNIC_RESP_DROP);
         responder_expect_nothing(&resp);
         EXPECT_EQ(write_at(first, true), RNIC_RESP_DUPLICATE_ACK);
@@ -285,8 +290,8 @@ static void r061_every_psn_is_sorted_right(void)
     }
 }
 
-/* R070, R093: an RNR NAK that stands behind what is still to be sent, and in the meantime the SEND
- * comes again and finds a receive WQE: it is done, and acknowledged. */
+/* An RNR NAK waits in the queue. Meanwhile the SEND is retransmitted and finds a receive WQE: it is
+ * executed and acknowledged (R070, R093). */
 static void ready_before_the_rnr_left(void)
 {
     struct roce_pkt send;
@@ -300,7 +305,7 @@ static void ready_before_the_rnr_left(void)
     EXPECT_EQ(responder_in(&resp, send), RNIC_RESP_ACKNOWLEDGE);
     responder_expect_aeth(&resp, RESPONDER_PSN, ACK, 1);
     responder_expect_nothing(&resp);
-    EXPECT_EQ(resp.counters.resp_rnr_nak, 0); /* it was not sent */
+    EXPECT_EQ(resp.counters.resp_rnr_nak, 0); /* the RNR NAK was never sent */
     EXPECT_EQ(resp.counters.out_of_buffer, 1);
     responder_free(&resp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What a requester sends, and when it waits: R041, R057-R060, R127-R136, R149-R154, R188-R191, R198
- * of rnic/rules.md. */
+/* Requester tests: packets sent, and reasons to wait (R041, R057-R060, R127-R136, R149-R154,
+ * R188-R191, R198 of rnic/rules.md). */
 #include "support/requester_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -9,8 +9,8 @@
 
 static struct requester_fixture fake;
 
-/* R127, R057: Only, or First Middle* Last, with suffixes at the end, PSNs in a row over the wrap.
- */
+/* Opcodes of a message: Only, or First Middle* Last, with suffixes at the end. PSNs are consecutive
+ * across the wrap (R127, R057). */
 static void r127_opcode_sequence(void)
 {
     static const struct {
@@ -50,7 +50,8 @@ static void r127_opcode_sequence(void)
     }
 }
 
-/* R128: the RETH says what the whole message is. R041: SE at the end only. R034, R035: suffixes. */
+/* The RETH describes the whole message (R128). SE is set in the last packet only (R041). Immediate
+ * and invalidate suffixes (R034, R035). */
 static void r128_headers(void)
 {
     struct roce_pkt pkt;
@@ -84,13 +85,14 @@ static void r128_headers(void)
     pkt = requester_out(&fake);
     EXPECT_EQ(pkt.atomiceth.compare, 11);
     EXPECT_EQ(pkt.atomiceth.swap_add, 22);
-    requester_post(&fake, 6, RNIC_WR_FETCH_ADD, 0, 8); /* R037: the addend is in swap/add */
+    requester_post(&fake, 6, RNIC_WR_FETCH_ADD, 0, 8); /* FETCH_ADD: the addend is in the swap/add
+                                                        * field (R037) */
     pkt = requester_out(&fake);
     EXPECT_EQ(pkt.atomiceth.swap_add, 11);
     requester_free(&fake);
 }
 
-/* R058, R059: what follows a READ has the PSN behind all its responses. */
+/* The request after a READ has the PSN after all of the READ's responses (R058, R059). */
 static void r058_psn_after_read(void)
 {
     requester_init(&fake);
@@ -105,7 +107,8 @@ static void r058_psn_after_read(void)
     requester_free(&fake);
 }
 
-/* R133: each Last and Only asks, and a long message often enough; and always the same packets. */
+/* AckReq is set in each Last and Only, and often enough within a long message; a retransmission has
+ * it in the same packets (R133). */
 static void r133_ackreq(void)
 {
     unsigned since = 0;
@@ -114,16 +117,16 @@ static void r133_ackreq(void)
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(requester_out(&fake).bth.ackreq, 1);
-    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* positions 1 .. 64 */
+    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* this WRITE has positions 1 to 64 */
     for (unsigned i = 0; i < 64; i++) {
         struct roce_pkt pkt = requester_out(&fake);
 
         asked += pkt.bth.ackreq;
-        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th position, and the Last */
+        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th position and the Last packet */
     }
     EXPECT_EQ(asked, 2);
     requester_ack(&fake, 64);
-    /* A message of many windows: whenever the window is shut, an AckReq lies in it. */
+    /* Messages of many windows: whenever the window is full, it contains a packet with AckReq. */
     for (unsigned i = 0; i < 40; i++)
         requester_post(&fake, 10 + i, RNIC_WR_WRITE, 0, 16384);
     for (unsigned i = 0; i < RNIC_WINDOW; i++) {
@@ -136,7 +139,7 @@ static void r133_ackreq(void)
     requester_free(&fake);
 }
 
-/* R060: the window of packets, and half the circle for READs. */
+/* The window limits packets; half of the PSN space limits READs (R060). */
 static void r060_window(void)
 {
     struct rnic_sge sge = {REQUESTER_VA, 1u << 31, REQUESTER_KEY};
@@ -149,7 +152,7 @@ static void r060_window(void)
     requester_expect_gate(&fake, RNIC_REQ_WINDOW);
     requester_ack(&fake, 0);
     EXPECT_EQ(requester_out_all(&fake), 1);
-    /* The PSNs of a READ take no room in the window of packets. */
+    /* The PSNs of a READ do not count in the window of packets. */
     requester_ack(&fake, RNIC_WINDOW);
     requester_post(&fake, 0, RNIC_WR_READ, 0, 2);
     requester_post(&fake, 0, RNIC_WR_READ, 0, 16384);
@@ -158,14 +161,14 @@ static void r060_window(void)
         requester_post(&fake, 0, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(requester_out_all(&fake), 203);
     requester_free(&fake);
-    /* A wider one, for who stands in for another. */
+    /* A larger window, to replay a peer with more packets in flight. */
     requester_init(&fake);
     fake.req.window = 280;
     for (unsigned i = 0; i < 290; i++)
         requester_post(&fake, i, RNIC_WR_WRITE, 0, 1);
     EXPECT_EQ(requester_out_all(&fake), 280);
     requester_free(&fake);
-    /* 2^23 PSNs: alone they may be outstanding, a packet more may not. */
+    /* A READ of 2^23 PSNs may be outstanding alone, but not with another packet. */
     requester_init(&fake);
     EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     requester_post(&fake, 2, RNIC_WR_SEND, 0, 1);
@@ -177,7 +180,7 @@ static void r060_window(void)
     requester_free(&fake);
 }
 
-/* R130: max_rd_atomic, and none at all. */
+/* max_rd_atomic limits outstanding READs and atomics; 0 allows none (R130). */
 static void r130_max_rd_atomic(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -207,7 +210,8 @@ static void r130_max_rd_atomic(void)
     requester_free(&fake);
 }
 
-/* R131: a fence waits for READs and atomics, not for WRITEs; others pass. */
+/* A fence waits for READs and atomics, not for WRITEs; requests without a fence do not wait (R131).
+ */
 static void r131_fence(void)
 {
     requester_init(&fake);
@@ -223,11 +227,12 @@ static void r131_fence(void)
     requester_free(&fake);
 }
 
-/* R132: local invalidate waits for everything before it, and holds everything behind it. */
+/* A local invalidate waits for all earlier requests, and all later requests wait for it (R132). */
 static void r132_local_invalidate(void)
 {
     requester_init(&fake);
-    requester_post(&fake, 1, RNIC_WR_LOCAL_INV, 0, 0); /* nothing before it: at once */
+    requester_post(&fake, 1, RNIC_WR_LOCAL_INV, 0, 0); /* executed at once, because no request
+                                                        * precedes it */
     requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_LOCAL_INV);
     CU_ASSERT(fake.inv_gone);
@@ -243,8 +248,8 @@ static void r132_local_invalidate(void)
     requester_ack(&fake, 2);
     requester_expect_wc(&fake, 2, OK);
     requester_expect_wc(&fake, 3, OK);
-    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 3);  /* it took no PSN */
-    requester_post(&fake, 5, RNIC_WR_LOCAL_INV, 0, 0); /* gone already */
+    requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 3);  /* the local operation used no PSN */
+    requester_post(&fake, 5, RNIC_WR_LOCAL_INV, 0, 0); /* the key was already invalidated */
     requester_ack(&fake, 3);
     requester_expect_wc(&fake, 4, OK);
     requester_expect_wc(&fake, 5, RNIC_WC_MW_BIND_ERR);
@@ -252,7 +257,8 @@ static void r132_local_invalidate(void)
     requester_free(&fake);
 }
 
-/* R134, R135: LSN = MSN + credits; one packet beyond it asks; WRITE and READ are free. */
+/* LSN = MSN + credits. One packet beyond the LSN may be sent as a probe. WRITE and READ need no
+ * credit (R134, R135). */
 static void r134_credits(void)
 {
     requester_init(&fake);
@@ -263,29 +269,30 @@ static void r134_credits(void)
               RNIC_COMP_ACKNOWLEDGE); /* LSN 1 */
     requester_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_LAST, 2);
-    EXPECT_EQ(requester_out(&fake).bth.ackreq, 1); /* First of the second: the probe */
+    EXPECT_EQ(requester_out(&fake).bth.ackreq,
+              1); /* First packet of the second message: the probe */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* LSN 1 still */
+    requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* LSN is still 1 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     requester_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0,
-                   1); /* the probe was taken: its message goes on */
+                   1); /* the probe was acknowledged: its message continues */
     EXPECT_EQ(requester_out_all(&fake), 2);
-    requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond */
+    requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond the LSN */
     requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* LSN 4 */
     EXPECT_EQ(requester_out_all(&fake), 6);
     requester_aeth(&fake, 11, ROCE_SYNDROME_ACK | 0, 4);
-    requester_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSN 5 .. 7: no credit needed */
+    requester_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSN 5 to 7: no credit needed */
     requester_post(&fake, 6, RNIC_WR_READ, 0, 600);
     requester_post(&fake, 7, RNIC_WR_FETCH_ADD, 0, 8);
     EXPECT_EQ(requester_out_all(&fake), 5);
     requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* SSN 8, LSN 4 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5); /* no limit any more */
+    requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5); /* no limit from now on */
     EXPECT_EQ(requester_out_all(&fake), 1);
     requester_free(&fake);
 }
 
-/* R135: credits never sink, also over the wrap of the MSN; a repeated ACK may raise them. */
+/* The LSN never decreases, also across the wrap of the MSN. A repeated ACK may raise it (R135). */
 static void r135_credits_monotonic(void)
 {
     requester_init(&fake);
@@ -293,7 +300,8 @@ static void r135_credits_monotonic(void)
     for (unsigned i = 0; i < 8; i++)
         requester_post(&fake, i, RNIC_WR_SEND, 0, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN 2: three more, and a probe */
+    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN 2: three more messages, and a
+                                                                * probe */
     EXPECT_EQ(requester_out_all(&fake), 4);
     requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
@@ -303,7 +311,7 @@ static void r135_credits_monotonic(void)
     requester_free(&fake);
 }
 
-/* R152, R153: from any packet of a message the same packets again, to the bit. */
+/* A retransmission from any packet of a message repeats equal packets, bit by bit (R152, R153). */
 static void r153_retransmission_repeats_same_packets(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_WRITE_IMM,
@@ -320,7 +328,7 @@ static void r153_retransmission_repeats_same_packets(void)
             first[i] = requester_out(&fake);
         EXPECT_EQ(requester_aeth(&fake, from, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0),
                   RNIC_COMP_NAK_PSN_SEQ);
-        EXPECT_EQ(fake.wc_cnt, from / 3); /* R069: all before it is acknowledged */
+        EXPECT_EQ(fake.wc_cnt, from / 3); /* all earlier messages are acknowledged (R069) */
         for (unsigned i = from; i < CNT; i++) {
             struct roce_pkt again = requester_out(&fake);
 
@@ -336,18 +344,20 @@ static void r153_retransmission_repeats_same_packets(void)
     }
 }
 
-/* R149-R151, R154, R160: the timer of a lost tail; retry_cnt tries more, then the error. */
+/* The timer retransmits a lost tail. After retry_cnt retransmissions the request fails (R149-R151,
+ * R154, R160). */
 static void r154_timeout_and_retries(void)
 {
     requester_init(&fake);
     EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER);
     requester_post(&fake, 1, RNIC_WR_SEND, 0, 600);
     requester_post(&fake, 2, RNIC_WR_WRITE, 0, 1);
-    EXPECT_EQ(fake.req.retry.deadline, RNIC_RETRY_NEVER); /* nothing was sent yet */
+    EXPECT_EQ(fake.req.retry.deadline,
+              RNIC_RETRY_NEVER); /* no timer, because nothing was sent yet */
     EXPECT_EQ(requester_out_all(&fake), 4);
     EXPECT_EQ(fake.req.retry.deadline, fake.now + REQUESTER_T);
     requester_pass(&fake, 1000);
-    requester_ack(&fake, 0); /* progress: it starts anew */
+    requester_ack(&fake, 0); /* progress restarts the timer */
     EXPECT_EQ(fake.req.retry.deadline, fake.now + REQUESTER_T);
     requester_pass(&fake, REQUESTER_T - 1);
     requester_expect_gate(&fake, RNIC_REQ_EMPTY);
@@ -369,7 +379,7 @@ static void r154_timeout_and_retries(void)
     requester_free(&fake);
 }
 
-/* R151: nothing outstanding, no timer; R149: code 0 is no timer at all. */
+/* Without outstanding requests no timer runs (R151). Timeout code 0 means no timer (R149). */
 static void r151_timer_stops(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -387,7 +397,7 @@ static void r151_timer_stops(void)
     requester_free(&fake);
 }
 
-/* An answer that comes after the timer, before anything was sent again, is as good as any. */
+/* A response that arrives after the timer expired, but before the retransmission, is accepted. */
 static void late_ack_after_timeout(void)
 {
     requester_init(&fake);
@@ -401,7 +411,7 @@ static void late_ack_after_timeout(void)
     requester_expect_wc(&fake, 1, OK);
     EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, 3, 7, REQUESTER_MTU),
               RNIC_COMP_PLACE_READ);
-    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 4); /* only what is missing */
+    requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 4); /* retransmits only the missing part */
     requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 6);
     EXPECT_EQ(requester_read(&fake, ROCE_OP_RC_READ_RESP_MIDDLE, 4, 7, REQUESTER_MTU),
               RNIC_COMP_PLACE_READ);
@@ -414,8 +424,8 @@ static void late_ack_after_timeout(void)
     requester_free(&fake);
 }
 
-/* R198, R090 of the sending side: a bad local key stops the queue there; what was sent before still
- * completes, then the error, then the flush. */
+/* An invalid local key stops the send queue at that request (R198, R090). Earlier requests
+ * complete, then the request fails, and later ones are flushed. */
 static void r198_local_fault_in_its_turn(void)
 {
     struct rnic_sge bad = {REQUESTER_VA, 700, REQUESTER_BAD_KEY};
@@ -425,7 +435,7 @@ static void r198_local_fault_in_its_turn(void)
     requester_post_flags(&fake, 1, RNIC_WR_SEND, 0, 300, RNIC_SEND_SIGNALED);
     EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     requester_post_flags(&fake, 3, RNIC_WR_SEND, 0, 1,
-                         0); /* unsignaled: flushed aloud all the same */
+                         0); /* an unsignaled request is flushed with a completion */
     EXPECT_EQ(requester_out_all(&fake), 2);
     requester_expect_gate(&fake, RNIC_REQ_FAULT);
     requester_expect_no_wc(&fake);
@@ -436,7 +446,7 @@ static void r198_local_fault_in_its_turn(void)
     requester_expect_wc(&fake, 3, RNIC_WC_WR_FLUSH_ERR);
     requester_free(&fake);
 
-    /* The same when it is met in the middle of its message, and when nothing is before it. */
+    /* The key error occurs in the middle of a message, and with no earlier request. */
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_SEND, 0, 700);
     requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
@@ -447,7 +457,7 @@ static void r198_local_fault_in_its_turn(void)
     requester_free(&fake);
 }
 
-/* R198: unsignaled ones complete in silence. */
+/* Unsignaled requests complete without a completion (R198). */
 static void r198_selective_signalling(void)
 {
     requester_init(&fake);
@@ -463,7 +473,8 @@ static void r198_selective_signalling(void)
     requester_free(&fake);
 }
 
-/* R191: a message begun is finished, retries included; no new one is begun. */
+/* While draining, a message already begun is finished, retransmissions included; no new one begins
+ * (R191). */
 static void r191_drain(void)
 {
     requester_init(&fake);
@@ -486,8 +497,9 @@ static void r191_drain(void)
     requester_free(&fake);
 }
 
-/* R191, R132: a local operation waits in SQD as every other request that was not begun, and is done
- * when the queue goes on, though nothing else happens; so is what can never be sent (R130). */
+/* In SQD a local operation waits like every request that was not begun (R191, R132). It is executed
+ * when the queue resumes, even without another event. So is a request that can never be sent
+ * (R130). */
 static void r191_drain_before_local(void)
 {
     requester_init(&fake);
@@ -500,7 +512,7 @@ static void r191_drain_before_local(void)
     requester_expect_wc(&fake, 1, OK);
     requester_expect_no_wc(&fake);
     CU_ASSERT(rnic_requester_drained(&fake.req));
-    fake.req.attr.max_rd_atomic = 0; /* the user may say otherwise before it goes on */
+    fake.req.attr.max_rd_atomic = 0; /* the user may change the limit before the queue resumes */
     rnic_requester_drain(&fake.req, true);
     fake.req.attr.max_rd_atomic = 4;
     rnic_requester_drain(&fake.req, false);
@@ -517,7 +529,7 @@ static void r191_drain_before_local(void)
     requester_free(&fake);
 }
 
-/* R189, R190: ERR flushes in order, RESET forgets and begins anew. */
+/* ERR flushes requests in order; RESET drops them and starts a new connection (R189, R190). */
 static void r189_flush_and_reset(void)
 {
     struct rnic_requester_attr attr = requester_attr();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The responder's checks in their order, and every NAK: rules R030-R031, R061-R085, R089-R108,
- * R120, R121, R126 of rnic/rules.md. */
+/* Responder tests: the checks in their order, and every NAK (rules R030-R031, R061-R085, R089-R108,
+ * R120, R121, R126 of rnic/rules.md). */
 #include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -36,7 +36,8 @@ static enum rnic_resp_step read_req(uint32_t psn, uint64_t off, uint32_t key, ui
     return responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA + off, key, len));
 }
 
-/* A request ended the connection: this NAK for this PSN, and after it nothing is answered. */
+/* Expects that a request ended the connection: a NAK with this code and PSN, and no response after
+ * it. */
 static void expect_fatal(uint32_t psn, uint8_t code, uint32_t msn)
 {
     EXPECT_EQ(fake.failed_cnt, 1);
@@ -53,7 +54,8 @@ static void expect_event(enum rnic_event_type type)
     EXPECT_EQ(fake.event[0], type);
 }
 
-/* A receive WQE in use: its completion is the only one before the flush, and there is no event. */
+/* Expects an error completion of the receive WQE in use. It is the only completion before the
+ * flush, without an event. */
 static void expect_wqe_error(uint64_t wr_id, enum rnic_wc_status status)
 {
     EXPECT_EQ(fake.event_cnt, 0);
@@ -64,7 +66,8 @@ static void expect_wqe_error(uint64_t wr_id, enum rnic_wc_status status)
         EXPECT_EQ(fake.wc[i].status, RNIC_WC_WR_FLUSH_ERR);
 }
 
-/* R067, R068, R069: one NAK for a gap, with the expected PSN; a new one after that PSN came. */
+/* One NAK for a gap, with the expected PSN. After that PSN arrives, the next gap causes a new NAK
+ * (R067, R068, R069). */
 static void r067_one_nak_per_gap(void)
 {
     responder_init(&fake);
@@ -86,8 +89,9 @@ static void r067_one_nak_per_gap(void)
     responder_free(&fake);
 }
 
-/* R067: a NAK that is still here when what it asks for comes is for the PSN expected then, and
- * still the only one (R068): what came behind the gap was dropped, and its sender should know. */
+/* A queued NAK is updated when the missing request arrives: it then has the new expected PSN, and
+ * remains the only NAK (R067, R068). Packets after the gap were dropped, so the requester must
+ * retransmit them. */
 static void r067_queued_nak_is_updated(void)
 {
     responder_init(&fake);
@@ -104,7 +108,8 @@ static void r067_queued_nak_is_updated(void)
     responder_free(&fake);
 }
 
-/* R067, R069: nothing is missing any more: what is left of the NAK is the ACK of all before it. */
+/* The gap is filled before the NAK is sent: the NAK becomes an ACK of all earlier requests (R067,
+ * R069). */
 static void r067_gap_filled_in_time(void)
 {
     responder_init(&fake);
@@ -115,14 +120,15 @@ static void r067_gap_filled_in_time(void)
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, RESPONDER_MTU);
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
     responder_expect_nothing(&fake);
-    /* From a gap that closed before, nothing is left. */
+    /* An earlier gap that was filled has no further effect. */
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 4, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
     EXPECT_EQ(fake.counters.packet_seq_nak, 1);
     responder_free(&fake);
 }
 
-/* R061: the furthest PSN ahead is a gap, the next one is behind and no part of this connection. */
+/* The farthest PSN ahead is a gap; the next PSN counts as earlier and is not part of this
+ * connection (R061). */
 static void r061_half_circle(void)
 {
     responder_init(&fake);
@@ -132,7 +138,8 @@ static void r061_half_circle(void)
     responder_free(&fake);
 }
 
-/* R070: after an RNR NAK the packets behind it are dropped in silence until it is retried. */
+/* After an RNR NAK the later packets are dropped without a response until the NAKed request is
+ * retransmitted (R070). */
 static void r070_silence_after_rnr(void)
 {
     responder_init(&fake);
@@ -151,7 +158,8 @@ static void r070_silence_after_rnr(void)
     responder_free(&fake);
 }
 
-/* R093, R096, R097: SEND First; the timer code is the attribute; nothing else changes. */
+/* A SEND First without a receive WQE causes an RNR NAK with the configured timer code, and no other
+ * change (R093, R096, R097). */
 static void r093_rnr_send_first(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -168,7 +176,7 @@ static void r093_rnr_send_first(void)
     responder_free(&fake);
 }
 
-/* R094: a WRITE with immediate needs its receive WQE at the last packet only. */
+/* A WRITE with immediate needs its receive WQE only at the last packet (R094). */
 static void r094_rnr_write_last_imm(void)
 {
     responder_init(&fake);
@@ -181,11 +189,12 @@ static void r094_rnr_write_last_imm(void)
     EXPECT_EQ(send(ROCE_OP_RC_WRITE_LAST_IMM, PSN + 1, 4, true), RNIC_RESP_ACKNOWLEDGE);
     responder_expect_aeth(&fake, PSN + 1, ACK, 1);
     EXPECT_EQ(fake.wc_cnt, 1);
-    EXPECT_EQ(fake.wc[0].byte_len, RESPONDER_MTU + 4); /* R202 */
+    EXPECT_EQ(fake.wc[0].byte_len, RESPONDER_MTU + 4); /* length of the whole WRITE (R202) */
     responder_free(&fake);
 }
 
-/* R094 for a WRITE Only; R095: without immediate none is needed, nor for READ and atomics. */
+/* A WRITE Only with immediate needs a receive WQE (R094). WRITEs without immediate, READ and
+ * atomics need none (R095). */
 static void r095_no_wqe_needed(void)
 {
     responder_init(&fake);
@@ -200,7 +209,7 @@ static void r095_no_wqe_needed(void)
     responder_free(&fake);
 }
 
-/* R072: Middle or Last without First, for each such opcode. */
+/* Middle or Last without First, for each such opcode, is refused (R072). */
 static void r072_no_first(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_SEND_MIDDLE,   ROCE_OP_RC_SEND_LAST,
@@ -212,7 +221,7 @@ static void r072_no_first(void)
         responder_init(&fake);
         responder_post(&fake, 1, 0, 1024);
         EXPECT_EQ(send(opcodes[i], PSN, RESPONDER_MTU, true), RNIC_RESP_NAK_INVALID_REQ);
-        expect_event(RNIC_EVENT_QP_REQ_ERR); /* the WQE was not in use yet: it is flushed */
+        expect_event(RNIC_EVENT_QP_REQ_ERR); /* the WQE was not in use yet, so it is flushed */
         EXPECT_EQ(fake.wc_cnt, 1);
         EXPECT_EQ(fake.wc[0].status, RNIC_WC_WR_FLUSH_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
@@ -220,7 +229,7 @@ static void r072_no_first(void)
     }
 }
 
-/* R073: anything that begins a message while one is open. */
+/* A First or Only packet while a message is open is refused (R073). */
 static void r073_no_last(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_SEND_FIRST,     ROCE_OP_RC_SEND_ONLY,
@@ -255,7 +264,7 @@ static void r073_no_last(void)
     }
 }
 
-/* R074: the other operation's Middle or Last. */
+/* A Middle or Last of the other operation is refused (R074). */
 static void r074_other_operation(void)
 {
     responder_init(&fake);
@@ -275,7 +284,7 @@ static void r074_other_operation(void)
     responder_free(&fake);
 }
 
-/* R075, R121: operations that the QP does not allow. */
+/* Operations that the QP does not allow are refused (R075, R121). */
 static void r075_qp_access(void)
 {
     static const struct {
@@ -308,7 +317,7 @@ static void r075_qp_access(void)
     }
 }
 
-/* R031, R126: reserved opcodes and those of Annex A19. */
+/* Reserved opcodes and opcodes of Annex A19 are refused (R031, R126). */
 static void r031_opcodes_not_had(void)
 {
     static const uint8_t opcodes[] = {
@@ -321,7 +330,7 @@ static void r031_opcodes_not_had(void)
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
         responder_free(&fake);
-        /* R117: as a duplicate it is dropped */
+        /* a duplicate with such an opcode is dropped (R117) */
         responder_init(&fake);
         responder_post(&fake, 1, 0, 64);
         EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);
@@ -331,7 +340,7 @@ static void r031_opcodes_not_had(void)
     }
 }
 
-/* R076: READs and atomics beyond the limit, whose answers were not sent yet. */
+/* READs and atomics beyond the limit, while earlier responses are unsent, are refused (R076). */
 static void r076_read_limit(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -350,20 +359,20 @@ static void r076_read_limit(void)
             else
                 EXPECT_EQ(read_req(psn++, 0, RESPONDER_KEY, 16), RNIC_RESP_ADVANCE);
         }
-        if (max) { /* one answer sent, one place free */
+        if (max) { /* one response sent, so one resource is free */
             responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_ONLY, PSN, 0, 16);
             EXPECT_EQ(read_req(psn++, 16, RESPONDER_KEY, 16), RNIC_RESP_ADVANCE);
         }
         EXPECT_EQ(read_req(psn, 0, RESPONDER_KEY, 16), RNIC_RESP_NAK_INVALID_REQ);
         expect_event(RNIC_EVENT_QP_REQ_ERR);
-        for (uint8_t i = 0; i < max; i++) /* R077: the answers owed come before the NAK */
+        for (uint8_t i = 0; i < max; i++) /* the queued responses are sent before the NAK (R077) */
             CU_ASSERT(responder_out(&fake).bth.opcode != ROCE_OP_RC_ACK);
         expect_fatal(psn, ROCE_NAK_INVALID_REQ, max ? max + 1u : 0);
         responder_free(&fake);
     }
 }
 
-/* R079: the payload that each place in a message allows; SEND. */
+/* Payload lengths of SEND packets by position in the message (R079). */
 static void r079_send_payload(void)
 {
     static const struct {
@@ -411,7 +420,7 @@ static void r079_send_payload(void)
     }
 }
 
-/* R079, R080, R081: WRITE; the sum of the payloads is DMALen. */
+/* Payload lengths of WRITE packets; their sum must be DMALen (R079, R080, R081). */
 static void r080_write_length(void)
 {
     static const struct {
@@ -459,7 +468,8 @@ static void r080_write_length(void)
     }
 }
 
-/* R081: READ of more than 2^31 bytes. 2^31 itself fails only for want of such a region. */
+/* A READ of more than 2^31 bytes is refused (R081). One of 2^31 fails only because no region is
+ * that large. */
 static void r081_read_length(void)
 {
     responder_init(&fake);
@@ -473,7 +483,8 @@ static void r081_read_length(void)
     responder_free(&fake);
 }
 
-/* R082: SEND Only, and the packet of a longer SEND that does not fit any more. */
+/* A SEND longer than its receive WQE is refused, at a SEND Only or at the first packet that does
+ * not fit (R082). */
 static void r082_send_too_long(void)
 {
     responder_init(&fake);
@@ -497,7 +508,7 @@ static void r082_send_too_long(void)
     responder_free(&fake);
 }
 
-/* R083, R084, R088: unknown key, right missing, range; WRITE, READ, atomic. */
+/* Unknown key, missing right and invalid range, for WRITE, READ and atomic (R083, R084, R088). */
 static void r083_access(void)
 {
     static const struct {
@@ -511,8 +522,10 @@ static void r083_access(void)
         {RESPONDER_MEM_LEN - 16, RESPONDER_KEY, 16, true, true},
         {RESPONDER_MEM_LEN - 15, RESPONDER_KEY, 16, false, false},
         {RESPONDER_MEM_LEN, RESPONDER_KEY, 1, false, false},
-        {UINT64_MAX, RESPONDER_KEY, 16, false, false},                    /* one byte before */
-        {UINT64_MAX - RESPONDER_VA - 7, RESPONDER_KEY, 16, false, false}, /* va + len passes 2^64 */
+        {UINT64_MAX, RESPONDER_KEY, 16, false, false}, /* range begins one byte
+                                                        * before the region */
+        {UINT64_MAX - RESPONDER_VA - 7, RESPONDER_KEY, 16, false,
+         false}, /* va + len exceeds 2^64 */
         {0, RESPONDER_KEY + 0x100, 16, false, false},
         {0, RESPONDER_KEY_RO, 16, false, true},
     };
@@ -541,7 +554,8 @@ static void r083_access(void)
     }
 }
 
-/* R084: a WRITE First whose later part lies outside is refused at once, nothing is written. */
+/* A WRITE First with a range partly outside the region is refused at once, and nothing is written
+ * (R084). */
 static void r084_whole_range_at_first(void)
 {
     uint8_t before;
@@ -556,7 +570,8 @@ static void r084_whole_range_at_first(void)
     responder_free(&fake);
 }
 
-/* R088, R089: a WRITE with immediate has a receive WQE, so that tells instead of an event. */
+/* A WRITE with immediate has a receive WQE, whose completion reports the error instead of an event
+ * (R088, R089). */
 static void r089_access_with_wqe(void)
 {
     struct roce_pkt pkt;
@@ -570,7 +585,7 @@ static void r089_access_with_wqe(void)
     responder_free(&fake);
 }
 
-/* R090: the receive WQE names memory that is not there. */
+/* The receive WQE refers to memory that does not exist (R090). */
 static void r090_bad_receive_buffer(void)
 {
     struct rnic_sge sge[2] = {{RESPONDER_VA, 8, RESPONDER_KEY}, {RESPONDER_VA + 8, 8, 0xBAD}};
@@ -586,7 +601,7 @@ static void r090_bad_receive_buffer(void)
     EXPECT_EQ(fake.counters.resp_operational_errors, 1);
     responder_free(&fake);
 
-    /* Only SGEs that receive bytes are looked at. */
+    /* SGEs that receive no bytes are not checked. */
     responder_init(&fake);
     EXPECT_EQ(rnic_rq_post(&fake.resp.rq, &wr), RNIC_RQ_POSTED);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 8, true), RNIC_RESP_ACKNOWLEDGE);
@@ -594,7 +609,7 @@ static void r090_bad_receive_buffer(void)
     responder_free(&fake);
 }
 
-/* R120: alignment before the key; R121: the region's right. */
+/* Alignment of an atomic is checked before its key (R120); the region must allow atomics (R121). */
 static void r120_atomic_refused(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_CMP_SWAP, ROCE_OP_RC_FETCH_ADD};
@@ -625,7 +640,7 @@ static void r120_atomic_refused(void)
     }
 }
 
-/* R071: a packet with every fault at once shows which check comes first. */
+/* Packets with several faults show the order of the checks (R071). */
 static void r071_order(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -634,18 +649,21 @@ static void r071_order(void)
     responder_init(&fake);
     attr.access = 0;
     responder_restart(&fake, &attr);
-    /* PSN before anything */
+    /* PSN before all other checks */
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_MIDDLE, PSN + 1, 1, 0xBAD, 3, data, 4);
     EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
-    /* sequence before resources: SEND Last without First and without receive WQE is no RNR */
+    /* opcode sequence before resources: SEND Last without First and without receive WQE causes no
+     * RNR NAK */
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN, 0, true), RNIC_RESP_NAK_INVALID_REQ);
 
-    /* resources before length: SEND First of the wrong length without a receive WQE is RNR */
+    /* resources before length: SEND First of the wrong length without a receive WQE causes an RNR
+     * NAK */
     responder_restart(&fake, &attr);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, 4, true), RNIC_RESP_NAK_RNR);
 
-    /* validity before resources: a WRITE with immediate that the QP does not allow is no RNR */
+    /* validity before resources: a WRITE with immediate that the QP does not allow causes no RNR
+     * NAK */
     responder_restart(&fake, &attr);
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY_IMM, PSN, 1, 0xBAD, 3, data, 4);
     EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
@@ -661,7 +679,7 @@ static void r071_order(void)
     responder_free(&fake);
 }
 
-/* R204: a key that is unknown or not to be invalidated; the class J completion. */
+/* Invalidation of an unknown or protected key is refused, with the completion of class J (R204). */
 static void r204_invalidate_refused(void)
 {
     static const uint32_t keys[] = {RESPONDER_KEY, 0xBAD};
@@ -679,7 +697,8 @@ static void r204_invalidate_refused(void)
     }
 }
 
-/* R099, R064: ACK only when asked; ACKs not sent yet become one. R105, R106: credit code 31. */
+/* An ACK is sent only for AckReq; unsent ACKs are coalesced into one (R099, R064). Credit code is
+ * 31 (R105, R106). */
 static void r099_acknowledge(void)
 {
     responder_init(&fake);
@@ -700,7 +719,7 @@ static void r099_acknowledge(void)
     responder_free(&fake);
 }
 
-/* R102, R104: MSN counts messages, wraps at 2^24, and starts where replay says. */
+/* The MSN counts messages, wraps at 2^24, and starts at the configured value (R102, R104). */
 static void r102_msn(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -720,7 +739,7 @@ static void r102_msn(void)
     responder_free(&fake);
 }
 
-/* Stop: what is owed is dropped; flush: the WQE in use first (R189). */
+/* Stop drops pending responses; flush completes the WQE in use first (R189). */
 static void stop_drops_responses_and_flush_completes(void)
 {
     responder_init(&fake);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Duplicates: rules R109-R119 and R252 of rnic/rules.md, and the order of answers (R077). */
+/* Duplicate requests (rules R109-R119 and R252 of rnic/rules.md), and the order of responses
+ * (R077). */
 #include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -67,7 +68,8 @@ static uint64_t value(void)
     return v;
 }
 
-/* R109, R110, R104: SEND and WRITE, acknowledged with the newest PSN, or not at all. */
+/* A duplicate SEND or WRITE is acknowledged with the newest PSN, or not at all (R109, R110, R104).
+ */
 static void r109_send_write(void)
 {
     responder_init(&fake);
@@ -90,8 +92,8 @@ static void r109_send_write(void)
     responder_free(&fake);
 }
 
-/* R109: the newest packet again is acknowledged unasked. Its sender may go back for ever through a
- * queue that never has room for what would ask. */
+/* A duplicate of the newest packet is acknowledged without AckReq (R109). Otherwise its sender may
+ * go back forever, if a full queue drops each packet with AckReq. */
 static void r109_newest_unasked(void)
 {
     responder_init(&fake);
@@ -105,7 +107,8 @@ static void r109_newest_unasked(void)
     responder_free(&fake);
 }
 
-/* R109 after READs only: the ACK has the READ's last PSN, not one from nowhere (rxe's D7). */
+/* After READs only, the ACK of a duplicate has the READ's last PSN, not an arbitrary one (R109;
+ * rxe's D7). */
 static void r109_after_read(void)
 {
     responder_init(&fake);
@@ -117,7 +120,8 @@ static void r109_after_read(void)
     responder_free(&fake);
 }
 
-/* R252: PSNs from before the connection are no duplicates of it: nothing, not even an ACK. */
+/* PSNs from before the connection are not duplicates and get no response, not even an ACK (R252).
+ */
 static void r252_before_the_connection(void)
 {
     responder_init(&fake);
@@ -131,7 +135,7 @@ static void r252_before_the_connection(void)
     responder_free(&fake);
 }
 
-/* R117: what is wrong with a duplicate is not answered: length, key, operation. */
+/* An invalid length, key or operation in a duplicate causes no response (R117). */
 static void r117_faulty_duplicate(void)
 {
     responder_init(&fake);
@@ -148,7 +152,7 @@ static void r117_faulty_duplicate(void)
     responder_free(&fake);
 }
 
-/* R118: a duplicate in the middle of a later message. */
+/* A duplicate in the middle of a later message does not affect it (R118). */
 static void r118_message_undisturbed(void)
 {
     responder_init(&fake);
@@ -173,7 +177,8 @@ static void r118_message_undisturbed(void)
     responder_free(&fake);
 }
 
-/* R111, R112: whole, from each packet on, and back again (rxe's D4 and D5). */
+/* A duplicate READ is answered completely, or from each of its packets on (R111, R112; rxe's D4 and
+ * D5). */
 static void r112_read_restart(void)
 {
     responder_init(&fake);
@@ -196,14 +201,14 @@ static void r112_read_restart(void)
         }
         responder_expect_nothing(&fake);
     }
-    /* R111: a part of it */
+    /* duplicate of a part of the READ (R111) */
     EXPECT_EQ(read_req(PSN + 1, 100 + RESPONDER_MTU, 20), RNIC_RESP_DUPLICATE_READ);
     responder_expect_read(&fake, ONLY, PSN + 1, 100 + RESPONDER_MTU, 20);
     EXPECT_EQ(fake.resp.msn, 1);
     responder_free(&fake);
 }
 
-/* R111: another key, another address, more than the original, or nothing of it. */
+/* A duplicate READ with another key, another address or a longer range is dropped (R111). */
 static void r111_not_that_read(void)
 {
     responder_init(&fake);
@@ -226,7 +231,7 @@ static void r111_not_that_read(void)
     responder_free(&fake);
 }
 
-/* A READ of nothing again (R086). */
+/* Duplicate of a READ of length 0 (R086). */
 static void r111_empty_read(void)
 {
     responder_init(&fake);
@@ -239,20 +244,20 @@ static void r111_empty_read(void)
     responder_free(&fake);
 }
 
-/* A duplicate READ while the first answer is on its way: it goes on from where the peer asks, and
- * no packet the peer never saw is skipped. */
+/* A duplicate READ arrives while the first response is being sent. The response restarts at the
+ * requested packet, and no packet that the peer lacks is skipped. */
 static void duplicate_read_restarts_running_response(void)
 {
     responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     responder_expect_read(&fake, MIDDLE, PSN + 1, RESPONDER_MTU, RESPONDER_MTU);
-    /* ahead of what was sent: the answer under way will come there */
+    /* starts after the packets already sent: the running response will include it */
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DROP);
-    /* less than what is owed: likewise */
+    /* requests less than the running response has left: the running response continues */
     EXPECT_EQ(read_req(PSN + 1, RESPONDER_MTU, RESPONDER_MTU), RNIC_RESP_DROP);
     responder_expect_read(&fake, MIDDLE, PSN + 2, 2 * RESPONDER_MTU, RESPONDER_MTU);
-    /* exactly where it stands, then back */
+    /* restarts at the current packet, then at an earlier one */
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
     responder_expect_read(&fake, FIRST, PSN + 3, 3 * RESPONDER_MTU, RESPONDER_MTU);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
@@ -265,7 +270,8 @@ static void duplicate_read_restarts_running_response(void)
     responder_free(&fake);
 }
 
-/* R113, R208: a key withdrawn after the READ was answered: no data, no NAK. */
+/* The key is deregistered after the READ was answered: a replay sends neither data nor a NAK (R113,
+ * R208). */
 static void r113_replay_without_key(void)
 {
     responder_init(&fake);
@@ -284,8 +290,8 @@ static void r113_replay_without_key(void)
     responder_free(&fake);
 }
 
-/* R208: a key withdrawn in the middle of a first answer: a NAK in place of the packet, and nothing
- * of what came after; a receive WQE in use has nothing to do with it. */
+/* The key is deregistered during the first response: a NAK replaces the next packet, and later
+ * requests get no response. A receive WQE in use is not affected (R208). */
 static void r208_answer_without_key(void)
 {
     responder_init(&fake);
@@ -304,7 +310,8 @@ static void r208_answer_without_key(void)
     responder_free(&fake);
 }
 
-/* The same when another request has ended the connection already: one NAK, the earlier. */
+/* The key is deregistered after another request ended the connection: only the earlier NAK is sent.
+ */
 static void r208_after_failure(void)
 {
     responder_init(&fake);
@@ -318,7 +325,7 @@ static void r208_after_failure(void)
     responder_free(&fake);
 }
 
-/* R208: a key withdrawn in the middle of a WRITE. */
+/* The key is deregistered in the middle of a WRITE (R208). */
 static void r208_write_without_key(void)
 {
     struct roce_pkt pkt;
@@ -334,19 +341,19 @@ static void r208_write_without_key(void)
     responder_free(&fake);
 }
 
-/* R114, R122: the old value again, the memory as it is. */
+/* A duplicate atomic gets the stored value, and the memory does not change (R114, R122). */
 static void r114_atomic(void)
 {
     responder_init(&fake);
     put_value(UINT64_MAX - 1);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN, 5, 0), RNIC_RESP_ADVANCE);
-    EXPECT_EQ(value(), 3); /* modulo 2^64 */
+    EXPECT_EQ(value(), 3); /* addition is modulo 2^64 */
     expect_atomic(PSN, UINT64_MAX - 1, 1);
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN + 1, 77, 3), RNIC_RESP_ADVANCE);
     expect_atomic(PSN + 1, 3, 2);
     EXPECT_EQ(value(), 77);
     EXPECT_EQ(atomic(ROCE_OP_RC_CMP_SWAP, PSN + 2, 88, 3), RNIC_RESP_ADVANCE);
-    expect_atomic(PSN + 2, 77, 3); /* not equal: not written */
+    expect_atomic(PSN + 2, 77, 3); /* compare value differs: nothing is written */
     EXPECT_EQ(value(), 77);
     EXPECT_EQ(atomic(ROCE_OP_RC_FETCH_ADD, PSN, 5, 0), RNIC_RESP_DUPLICATE_ATOMIC);
     expect_atomic(PSN, UINT64_MAX - 1, 3);
@@ -359,7 +366,7 @@ static void r114_atomic(void)
     responder_free(&fake);
 }
 
-/* R115: PSN and operation must be those of an atomic (rxe's D6). */
+/* A duplicate must have the PSN and operation of the stored atomic (R115; rxe's D6). */
 static void r115_not_that_atomic(void)
 {
     responder_init(&fake);
@@ -374,7 +381,7 @@ static void r115_not_that_atomic(void)
     responder_free(&fake);
 }
 
-/* R116, R119: as many as max_dest_rd_atomic are remembered, the oldest are not. */
+/* The latest max_dest_rd_atomic operations are stored, older ones are not (R116, R119). */
 static void r116_too_old(void)
 {
     responder_init(&fake);
@@ -396,8 +403,8 @@ static void r116_too_old(void)
     responder_free(&fake);
 }
 
-/* R119 and the limit: a new READ may need the resource of an old one that a late duplicate asked
- * for again; that is no violation, the replay is not wanted any more. */
+/* A new READ may use the resource of an old one for which a replay is queued. The request is
+ * accepted and the replay dropped (R119). */
 static void new_read_replaces_queued_replay(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -415,7 +422,8 @@ static void new_read_replaces_queued_replay(void)
     responder_free(&fake);
 }
 
-/* R077: answers in the order of the requests, replays before what is later. */
+/* Responses are sent in the order of the requests, replays before responses to later requests
+ * (R077). */
 static void r077_order(void)
 {
     responder_init(&fake);
@@ -428,7 +436,7 @@ static void r077_order(void)
     responder_expect_aeth(&fake, PSN, ACK, 1);
     responder_expect_read(&fake, FIRST, PSN + 1, 0, RESPONDER_MTU);
     responder_expect_read(&fake, LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
-    responder_expect_aeth(&fake, PSN + 4, ACK, 4); /* both WRITEs in one */
+    responder_expect_aeth(&fake, PSN + 4, ACK, 4); /* one ACK for both WRITEs */
     EXPECT_EQ(responder_out(&fake).bth.opcode, ROCE_OP_RC_ATOMIC_ACK);
     responder_expect_aeth(&fake, PSN + 6, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 5);
     responder_expect_nothing(&fake);
@@ -445,8 +453,8 @@ static void r077_order(void)
     responder_free(&fake);
 }
 
-/* The NAK that ended a connection is not undone by the ACK of a duplicate; R070 with a duplicate.
- */
+/* The ACK of a duplicate does not replace the NAK that ended the connection. Also R070 with a
+ * duplicate. */
 static void duplicate_does_not_undo_fatal_nak(void)
 {
     responder_init(&fake);
@@ -461,7 +469,8 @@ static void duplicate_does_not_undo_fatal_nak(void)
     responder_free(&fake);
 }
 
-/* What is owed stays bounded however many duplicates arrive while nothing can be sent. */
+/* The queue of pending responses is bounded, however many duplicates arrive while nothing can be
+ * sent. */
 static void response_queue_stays_bounded(void)
 {
     struct rnic_responder_attr attr = responder_attr();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Messages that are good: where their bytes go, what their completions say, and the PSN wrap: rules
- * R038-R039, R058-R063, R085-R087, R101-R103, R122, R202-R203 of rnic/rules.md. */
+/* Valid messages: placement of their bytes, their completions, and the PSN wrap (rules R038-R039,
+ * R058-R063, R085-R087, R101-R103, R122, R202-R203 of rnic/rules.md). */
 #include "support/responder_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
@@ -23,8 +23,8 @@ static void init_at(uint32_t psn, uint32_t mtu)
     responder_restart(&fake, &attr);
 }
 
-/* Sends `len` bytes of data as one message of the opcodes given; the last packet asks for an ACK
- * and a solicited event. Returns the PSN after it. */
+/* Sends `len` bytes of data as one message with these opcodes. The last packet requests an ACK and
+ * a solicited event. Returns the PSN after the message. */
 static uint32_t message(uint8_t first, uint8_t middle, uint8_t last, uint8_t only, uint32_t psn,
                         uint32_t off, uint32_t len, uint32_t mtu)
 {
@@ -46,8 +46,8 @@ static uint32_t message(uint8_t first, uint8_t middle, uint8_t last, uint8_t onl
     return (psn + cnt) & ROCE_PSN_MASK;
 }
 
-/* All lengths around packet boundaries, all path MTUs, across the PSN wrap (R062), scattered over
- * SGEs of odd sizes, one of them empty. */
+/* SENDs of all lengths around packet boundaries, with all path MTUs, across the PSN wrap (R062).
+ * The data is scattered over SGEs of odd sizes, one of them empty. */
 static void send_of_any_length_is_scattered(void)
 {
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
@@ -92,7 +92,7 @@ static void send_of_any_length_is_scattered(void)
     }
 }
 
-/* Immediate data and invalidation, Last and Only (R203). */
+/* Immediate data and invalidation in Last and Only packets (R203). */
 static void send_with_immediate_and_invalidate_completes(void)
 {
     for (uint32_t len = 16; len <= 600; len += 584) {
@@ -117,7 +117,7 @@ static void send_with_immediate_and_invalidate_completes(void)
     }
 }
 
-/* WRITE of all lengths across the wrap; the bytes around it stay (R085, R086). */
+/* WRITEs of all lengths across the PSN wrap; the bytes around them do not change (R085, R086). */
 static void write_of_any_length_is_placed(void)
 {
     static const uint32_t lens[] = {0, 1, 255, 256, 257, 511, 512, 513, 1000, 4096};
@@ -140,7 +140,7 @@ static void write_of_any_length_is_placed(void)
     }
 }
 
-/* R202: the completion of a WRITE with immediate; its WQE's buffers are not touched. */
+/* Completion of a WRITE with immediate; the buffers of its WQE are not written (R202). */
 static void r202_write_imm(void)
 {
     static const uint32_t lens[] = {0, 10, 256, 700};
@@ -166,7 +166,7 @@ static void r202_write_imm(void)
     }
 }
 
-/* R085: nothing is looked at where nothing is touched: no key, address out of this world. */
+/* A request of length 0 needs neither a valid key nor a valid address (R085). */
 static void r085_empty(void)
 {
     init_at(9, 256);
@@ -181,7 +181,7 @@ static void r085_empty(void)
     responder_free(&fake);
 }
 
-/* R039, R058, R063, R101, R103: READ of all lengths across the wrap, with no AckReq. */
+/* READs of all lengths across the PSN wrap, without AckReq (R039, R058, R063, R101, R103). */
 static void read_of_any_length_is_answered(void)
 {
     static const uint32_t lens[] = {1, 255, 256, 257, 512, 513, 1000, 4096};
@@ -212,8 +212,8 @@ static void read_of_any_length_is_answered(void)
     }
 }
 
-/* R061, R081: the largest READ takes 2^23 PSNs: all of them are duplicates then, the first just on
- * the edge of the half circle. */
+/* The largest READ has 2^23 PSNs, which are then all duplicates; the first is exactly half of the
+ * PSN space old (R061, R081). */
 static void r061_largest_read_is_duplicate_afterwards(void)
 {
     uint32_t psn = 0x923456;
@@ -249,7 +249,7 @@ static void r061_largest_read_is_duplicate_afterwards(void)
     responder_free(&fake);
 }
 
-/* R062: a connection that goes round the whole circle remembers nothing of a PSN's earlier use. */
+/* After the PSNs have wrapped completely, the earlier use of a PSN has no effect (R062). */
 static void r062_psn_reuse_after_wrap_is_new(void)
 {
     init_at(0, 256);
@@ -264,7 +264,7 @@ static void r062_psn_reuse_after_wrap_is_new(void)
     responder_free(&fake);
 }
 
-/* SENDs one after the other take the WQEs in the order of posting; a ring that goes round. */
+/* Consecutive SENDs use the WQEs in the order of posting, also when the ring wraps. */
 static void receive_wqes_are_used_in_order(void)
 {
     init_at(0, 256);

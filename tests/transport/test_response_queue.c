@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Response queue: order (R077), coalescing (R064, R069), limits. */
+/* Response queue tests: order (R077), coalescing of ACKs (R064, R069), limits. */
 #include <string.h>
 #include "support/rng.h"
 #include "support/suite.h"
@@ -26,16 +26,18 @@ static void later_ack_replaces_queued_ack(void)
     EXPECT_EQ(queue.cnt, 1);
     CU_ASSERT(rnic_response_queue_is_ack(&queue));
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
-    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* R069: a NAK acknowledges it, too */
+    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* a NAK acknowledges the earlier request, too
+                                                       * (R069) */
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
     expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
     rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* an older ACK changes nothing */
     expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
-    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet arrived */
+    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet arrived: an ACK replaces
+                                                       * the NAK */
     EXPECT_EQ(queue.cnt, 1);
     expect(0, 8, RNIC_RESPONSE_AETH, 0x1F);
     rnic_response_queue_put_resource(&queue, 0, 9, 4);
-    rnic_response_queue_put_aeth(&queue, 12, 0x1F, 5); /* not across a READ */
+    rnic_response_queue_put_aeth(&queue, 12, 0x1F, 5); /* ACKs are not coalesced across a READ */
     EXPECT_EQ(queue.cnt, 3);
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
     rnic_response_queue_pop(&queue);
@@ -43,7 +45,7 @@ static void later_ack_replaces_queued_ack(void)
     expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* An obsolete NAK becomes the ACK that it contains, if there is one. */
+/* An obsolete NAK becomes an ACK of the requests before it, if there are any. */
 static void obsolete_nak_becomes_ack(void)
 {
     memset(&queue, 0, sizeof(queue));
@@ -63,13 +65,14 @@ static void responses_keep_request_order(void)
     rnic_response_queue_put_resource(&queue, 2, 20, 0);
     rnic_response_queue_put_aeth(&queue, 30, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 3, 31, 0);
-    rnic_response_queue_put_resource(&queue, 1, 10, 0); /* a replay: first */
+    rnic_response_queue_put_resource(&queue, 1, 10, 0); /* replay of an older READ: sent first */
     expect(0, 10, 1, 0);
-    rnic_response_queue_put_resource(&queue, 0, 30, 0); /* of the PSN the ACK carries: before it */
+    rnic_response_queue_put_resource(&queue, 0, 30, 0); /* resource with the PSN of the ACK: sent
+                                                         * before the ACK */
     expect(2, 30, 0, 0);
     expect(3, 30, RNIC_RESPONSE_AETH, 0x1F);
     EXPECT_EQ(queue.cnt, 5);
-    rnic_response_queue_put_resource(&queue, 3, 32, 0); /* once only */
+    rnic_response_queue_put_resource(&queue, 3, 32, 0); /* queued a second time: one entry */
     EXPECT_EQ(queue.cnt, 5);
     expect(4, 32, 3, 0);
 }
@@ -81,7 +84,7 @@ static void same_resource_is_queued_once(void)
     rnic_response_queue_put_resource(&queue, 0, 2, 0);
     rnic_response_queue_put_aeth(&queue, 5, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 0, 6, 0);
-    EXPECT_EQ(queue.cnt, 2); /* the later ACK covers both */
+    EXPECT_EQ(queue.cnt, 2); /* the later ACK covers both requests */
     expect(0, 5, RNIC_RESPONSE_AETH, 0x1F);
     expect(1, 6, 0, 0);
 }

@@ -38,7 +38,7 @@ static void r076_limit(void)
         first->response_queued = false;
         first->response_sent = true;
         CU_ASSERT(rnic_respres_next(&ring) == first);
-        first->response_queued = true; /* a replay */
+        first->response_queued = true; /* the queued response is a replay */
         CU_ASSERT(rnic_respres_next(&ring) == first);
     }
 }
@@ -49,7 +49,7 @@ static void r111_lookup(void)
 
     rnic_respres_init(&ring, 4);
     use_read(100, 0x1000, 10);
-    res = use_read(200, UINT64_MAX - 600, 600); /* an address as high as can be */
+    res = use_read(200, UINT64_MAX - 600, 600); /* READ at the end of the address space */
     CU_ASSERT(rnic_respres_read(&ring, 200, UINT64_MAX - 600, 600, 5, 256) == res);
     CU_ASSERT(rnic_respres_read(&ring, 201, UINT64_MAX - 344, 344, 5, 256) == res);
     CU_ASSERT(rnic_respres_read(&ring, 202, UINT64_MAX - 88, 88, 5, 256) == res);
@@ -94,7 +94,7 @@ static void restart_checks_running_response(void)
     CU_ASSERT(rnic_respres_restart(res, 13, 768, 256));
     CU_ASSERT(rnic_respres_restart(res, 10, 0, 16));
     CU_ASSERT(res->response_queued);
-    EXPECT_EQ(res->va, 0); /* the original stays what it was */
+    EXPECT_EQ(res->va, 0); /* the parameters of the original request do not change */
     EXPECT_EQ(res->len, 1024);
 }
 

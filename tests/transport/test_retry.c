@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Timers and retry counters: R149-R151, R154-R158 of rnic/rules.md. */
+/* Timers and retry counters (R149-R151, R154-R158 of rnic/rules.md). */
 #include "transport/retry.h"
 
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* R149: 4.096 us * 2^code; code 0 means never. */
+/* Local ACK timeouts are 4.096 us * 2^code; code 0 is infinite (R149). */
 static void r149_timeout_codes(void)
 {
     struct rnic_retry retry;
@@ -21,7 +21,7 @@ static void r149_timeout_codes(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R150: the timer expires at T, not before, and once. */
+/* The timer expires at T, not earlier, and once (R150). */
 static void r150_expires_at_t(void)
 {
     struct rnic_retry retry;
@@ -35,8 +35,8 @@ static void r150_expires_at_t(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R150: the timeout is 2T after an expiry, until there is progress, and never exceeds the largest
- * code. */
+/* After an expiry the timeout is 2T until there is progress, and never exceeds that of the largest
+ * code (R150). */
 static void r150_timeout_doubles_after_expiry(void)
 {
     struct rnic_retry retry;
@@ -60,7 +60,7 @@ static void r150_timeout_doubles_after_expiry(void)
         EXPECT_EQ(retry.wait_code, code);
         EXPECT_EQ(retry.deadline, 5000 + t);
     }
-    /* An RNR wait is separate. */
+    /* The RNR wait does not change the ACK timeout. */
     rnic_retry_init(&retry, 1, 7, 7);
     CU_ASSERT(rnic_retry_rnr(&retry, 1, 0));
     EXPECT_EQ(rnic_retry_expire(&retry, retry.deadline), RNIC_RETRY_RNR);
@@ -68,7 +68,7 @@ static void r150_timeout_doubles_after_expiry(void)
     EXPECT_EQ(retry.wait_code, 1);
 }
 
-/* R151. */
+/* The ACK timer restarts with progress and stops without outstanding requests (R151). */
 static void r151_restarts_and_stops(void)
 {
     struct rnic_retry retry;
@@ -81,7 +81,7 @@ static void r151_restarts_and_stops(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* R154, R155: retry_cnt retries (7 means seven); progress resets them. */
+/* retry_cnt is the number of retries (7 means seven); progress resets the counter (R154, R155). */
 static void r154_retry_cnt(void)
 {
     struct rnic_retry retry;
@@ -97,7 +97,7 @@ static void r154_retry_cnt(void)
     }
 }
 
-/* R097, R156: the wait is at least the time of the code, for all 32. */
+/* The RNR wait is at least the time of the code, for all 32 codes (R097, R156). */
 static void r156_rnr_wait(void)
 {
     struct rnic_retry retry;
@@ -106,14 +106,14 @@ static void r156_rnr_wait(void)
         rnic_retry_init(&retry, 14, 7, 7);
         CU_ASSERT(rnic_retry_rnr(&retry, code, 1000));
         EXPECT_EQ(retry.wait, RNIC_RETRY_RNR);
-        rnic_retry_disarm(&retry); /* this stops only the ACK timer */
+        rnic_retry_disarm(&retry); /* stops only the ACK timer, not the RNR wait */
         EXPECT_EQ(retry.deadline, 1000 + roce_rnr_ns(code));
         EXPECT_EQ(rnic_retry_expire(&retry, 999 + roce_rnr_ns(code)), RNIC_RETRY_IDLE);
         EXPECT_EQ(rnic_retry_expire(&retry, 1000 + roce_rnr_ns(code)), RNIC_RETRY_RNR);
     }
 }
 
-/* R157, R158: rnr_retry 7 has no limit; the two counters are independent. */
+/* rnr_retry 7 has no limit, and the two retry counters are independent (R157, R158). */
 static void r157_rnr_retry_seven_is_unlimited(void)
 {
     struct rnic_retry retry;
@@ -124,7 +124,7 @@ static void r157_rnr_retry_seven_is_unlimited(void)
     CU_ASSERT(!rnic_retry_rnr(&retry, 1, 0));
     EXPECT_EQ(retry.retries_left, 2);
     rnic_retry_progress(&retry);
-    EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* the request was answered */
+    EXPECT_EQ(retry.wait, RNIC_RETRY_IDLE); /* the request was answered, so no timer runs */
     CU_ASSERT(rnic_retry_use_one(&retry));
     EXPECT_EQ(retry.rnr_left, 3);
     rnic_retry_init(&retry, 14, 0, RNIC_RNR_RETRY_FOREVER);

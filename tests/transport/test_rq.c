@@ -29,7 +29,7 @@ static void full_queue_refuses_post(void)
     wqe = rnic_rq_take(&rq);
     EXPECT_EQ(wqe->wr_id, 1);
     EXPECT_EQ(wqe->len, 0);
-    EXPECT_EQ(post(&rq, 4, 0), RNIC_RQ_FULL); /* taken is not free */
+    EXPECT_EQ(post(&rq, 4, 0), RNIC_RQ_FULL); /* a taken WQE is not free */
     rnic_rq_return(&rq, wqe);
     EXPECT_EQ(post(&rq, 4, 0), RNIC_RQ_POSTED);
     wqe = rnic_rq_take(&rq);
@@ -37,7 +37,7 @@ static void full_queue_refuses_post(void)
     EXPECT_EQ(wqe->sge[1].addr, 2);
     rnic_rq_return(&rq, wqe);
     wqe = rnic_rq_take(&rq);
-    EXPECT_EQ(wqe->len, UINT32_MAX); /* more than any message */
+    EXPECT_EQ(wqe->len, UINT32_MAX); /* the sum of the SGEs exceeds the longest message */
     rnic_rq_return(&rq, wqe);
     EXPECT_EQ(rnic_rq_take(&rq)->wr_id, 4);
     rnic_rq_clear(&rq);
@@ -47,7 +47,7 @@ static void full_queue_refuses_post(void)
     rnic_rq_free(&rq);
 }
 
-/* As an SRQ will use it: given back in another order than taken. */
+/* WQEs of an SRQ may be returned in another order than they were taken. */
 static void wqes_return_in_any_order(void)
 {
     struct rnic_rq rq;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The send queue: PSNs, limits, gathering and scattering: R058, R059, R124, R129, R136. */
+/* Send queue tests: PSNs, limits, gathering and scattering (R058, R059, R124, R129, R136). */
 #include "support/requester_fixture.h"
 #include "support/suite.h"
 
@@ -11,7 +11,8 @@ static struct rnic_send_wr send_wr(enum rnic_wr_opcode opcode, const struct rnic
     return (struct rnic_send_wr){.opcode = opcode, .sge = sge, .sge_cnt = cnt};
 }
 
-/* R057-R059, R129: PSNs in the order of posting, a READ as many as its answer, 2 GiB at 256. */
+/* PSNs are assigned in the order of posting. A READ has as many PSNs as response packets; one of 2
+ * GiB at path MTU 256 has 2^23 (R057-R059, R129). */
 static void r058_psn_ranges(void)
 {
     static const struct {
@@ -64,7 +65,7 @@ static void invalid_requests_are_refused(void)
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_INVALID);
     wr = send_wr(RNIC_WR_SEND, sge, 5);
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_INVALID);
-    wr = send_wr(RNIC_WR_SEND, sge + 1, 2); /* 2 GiB and 8 */
+    wr = send_wr(RNIC_WR_SEND, sge + 1, 2); /* 2 GiB and 8 bytes */
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_INVALID);
     wr = send_wr(RNIC_WR_LOCAL_INV, sge, 1);
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_INVALID);
@@ -78,7 +79,7 @@ static void invalid_requests_are_refused(void)
     wr = send_wr(RNIC_WR_WRITE, sge, 1);
     wr.flags = RNIC_SEND_INLINE;
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_INVALID);
-    /* R124 */
+    /* an atomic needs exactly 8 bytes (R124) */
     for (uint32_t len = 0; len < 17; len++) {
         sge[0].len = len;
         wr = send_wr(RNIC_WR_FETCH_ADD, sge, 1);
@@ -97,7 +98,7 @@ static void full_queue_refuses_and_ring_wraps(void)
     struct rnic_send_wr wr = send_wr(RNIC_WR_SEND, NULL, 0);
     struct rnic_sq sq;
 
-    CU_ASSERT(rnic_sq_init(&sq, 3, 1, 0)); /* not a power of two */
+    CU_ASSERT(rnic_sq_init(&sq, 3, 1, 0)); /* queue size that is not a power of two */
     for (uint64_t i = 0; i < 1000; i++) {
         wr.wr_id = i;
         EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_POSTED);
@@ -111,10 +112,10 @@ static void full_queue_refuses_and_ring_wraps(void)
     CU_ASSERT(rnic_sq_init(&sq, 0, 1, 0));
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL);
     rnic_sq_free(&sq);
-    rnic_sq_free(&sq); /* zeroed is fine */
+    rnic_sq_free(&sq); /* a zeroed queue may be freed */
 }
 
-/* Every split of a message over SGEs, empty ones among them, gives the same bytes. */
+/* Every split of a message over SGEs, including empty ones, yields equal bytes. */
 static void any_sge_split_gives_same_bytes(void)
 {
     struct rnic_sge sge[4] = {{REQUESTER_VA + 10, 100, REQUESTER_KEY},
@@ -152,7 +153,7 @@ static void any_sge_split_gives_same_bytes(void)
     requester_free(&fake);
 }
 
-/* R136: inline data is copied when it is posted. */
+/* Inline data is copied when the request is posted (R136). */
 static void r136_inline(void)
 {
     uint8_t mine[20] = "inline data, really";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* UC, the receiving half: R042, R065, R075, R079-R084, R162-R166, R208 of rnic/rules.md. */
+/* UC responder tests (R042, R065, R075, R079-R084, R162-R166, R208 of rnic/rules.md). */
 #include "support/responder_fixture.h"
 #include "support/suite.h"
 
@@ -14,12 +14,13 @@ static void init(void)
         data[i] = (uint8_t)(0x80 | (i * 3 + i / 256));
     responder_init(&fake);
     attr.svc = ROCE_SVC_UC;
-    attr.credits = true; /* never told to anyone */
+    attr.credits = true; /* has no effect, because UC sends no ACKs */
     attr.rq_psn = roce_psn_of(0xFFFFFE);
     responder_restart(&fake, &attr);
 }
 
-/* A packet `pos` PSNs from the first, 256 bytes of data from `off` on, or `len`. */
+/* Returns a packet `pos` PSNs after the first PSN, with `len` bytes of data from offset `off` on.
+ */
 static struct roce_pkt packet(uint8_t opcode, uint32_t pos, uint32_t off, uint32_t len,
                               uint32_t dma_len)
 {
@@ -44,7 +45,7 @@ static void expect_wc(unsigned idx, uint64_t wr_id, uint32_t len)
     EXPECT_EQ(fake.wc[idx].byte_len, len);
 }
 
-/* Expects no response, no event, and a working QP (R162, R165). */
+/* Expects that there is no response and no event, and that the QP still works (R162, R165). */
 static void finish(void)
 {
     responder_expect_nothing(&fake);
@@ -54,7 +55,7 @@ static void finish(void)
     responder_free(&fake);
 }
 
-/* SEND and WRITE, with and without immediate, across the PSN wrap; AckReq means nothing (R042). */
+/* SEND and WRITE, with and without immediate, across the PSN wrap; AckReq has no effect (R042). */
 static void uc_messages_are_delivered(void)
 {
     struct roce_pkt pkt;
@@ -93,8 +94,8 @@ static void uc_messages_are_delivered(void)
     finish();
 }
 
-/* R065, R163, R166: each packet of a message lost, SEND and WRITE: that message is gone, its WQE
- * serves the next one from its first byte on, and the next one arrives. */
+/* The loss of any packet of a SEND or WRITE drops that message only. Its WQE serves the next
+ * message, which is received completely (R065, R163, R166). */
 static void loss_costs_one_message(void)
 {
     static const uint8_t send[3] = {ROCE_OP_UC_SEND_FIRST, ROCE_OP_UC_SEND_MIDDLE,
@@ -124,8 +125,8 @@ static void loss_costs_one_message(void)
     }
 }
 
-/* R163: the WQE that a broken SEND leaves is not completed by a WRITE without immediate, and serves
- * one with. */
+/* The WQE that an incomplete SEND leaves is not completed by a WRITE without immediate, but by one
+ * with immediate (R163). */
 static void broken_send_leaves_wqe_for_next(void)
 {
     init();
@@ -139,7 +140,8 @@ static void broken_send_leaves_wqe_for_next(void)
     finish();
 }
 
-/* R189, R190: it is flushed with the queue, first, or dropped with it. */
+/* The WQE of an incomplete SEND is flushed first, or dropped with the queue at RESET (R189, R190).
+ */
 static void kept_wqe_is_flushed_first(void)
 {
     for (unsigned reset = 0; reset < 2; reset++) {
@@ -164,8 +166,8 @@ static void kept_wqe_is_flushed_first(void)
     }
 }
 
-/* R164: First and Only begin a message after a gap, behind the expected PSN, and in the middle of
- * another message, which is then broken without a gap. */
+/* First and Only begin a message after a gap, before the expected PSN, and in the middle of another
+ * message, which is then dropped (R164). */
 static void first_packet_begins_message_anywhere(void)
 {
     static const uint32_t jumps[] = {0, 5, 0x7FFFFF, 0x800000, 0xFFFFFF};
@@ -186,7 +188,8 @@ static void first_packet_begins_message_anywhere(void)
     }
 }
 
-/* Middle and Last without a message, or of another operation, are dropped with the open message. */
+/* Middle and Last without a message, or of another operation, are dropped, and so is the open
+ * message. */
 static void wrong_middle_or_last_is_dropped(void)
 {
     init();
@@ -212,7 +215,7 @@ static void send_without_wqe_is_dropped(void)
     EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, 1, 256, 10), RNIC_UC_DROP);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_ONLY, 2, 0, 10), RNIC_UC_COMPLETE);
     expect_wc(0, 1, 10);
-    /* The packet with immediate wants it; the data is there (R166). */
+    /* The packet with immediate needs the WQE; the data was already written (R166). */
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_FIRST, 3, 0, 256), RNIC_UC_ADVANCE);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_MIDDLE, 4, 256, 256), RNIC_UC_ADVANCE);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST_IMM, 5, 512, 88), RNIC_UC_DROP);
@@ -222,7 +225,8 @@ static void send_without_wqe_is_dropped(void)
     finish();
 }
 
-/* R079-R082, R165: lengths. The WQE of a SEND that is too long is kept. */
+/* Packets of wrong length are dropped (R079-R082, R165). The WQE of a SEND that is too long serves
+ * the next message. */
 static void wrong_length_is_dropped(void)
 {
     static const struct {
@@ -231,7 +235,7 @@ static void wrong_length_is_dropped(void)
     } rows[] = {
         {ROCE_OP_UC_SEND_FIRST, 255, 0},
         {ROCE_OP_UC_SEND_ONLY, 257, 0},
-        {ROCE_OP_UC_SEND_ONLY, 101, 0}, /* the WQE has 100 */
+        {ROCE_OP_UC_SEND_ONLY, 101, 0}, /* the WQE has room for 100 bytes */
         {ROCE_OP_UC_WRITE_FIRST, 100, 600},
         {ROCE_OP_UC_WRITE_ONLY, 100, 101},
         {ROCE_OP_UC_WRITE_ONLY, 100, 99},
@@ -249,7 +253,7 @@ static void wrong_length_is_dropped(void)
         EXPECT_EQ(fake.counters.rx_uc_dropped, 1);
         finish();
     }
-    init(); /* too few at the Last, no byte in the Last */
+    init(); /* message too short at the Last packet; Last packet without payload */
     in(ROCE_OP_UC_WRITE_FIRST, 0, 0, 256);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST, 1, 0, 256), RNIC_UC_DROP);
     responder_post(&fake, 1, 0, 1024);
@@ -258,7 +262,8 @@ static void wrong_length_is_dropped(void)
     finish();
 }
 
-/* R083, R084, R075, R208, R085: keys, rights and range; the memory stays as it was. */
+/* WRITEs with an invalid key, right or range are dropped, and the memory does not change (R083,
+ * R084, R075, R208, R085). */
 static void write_without_access_is_dropped(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -293,7 +298,7 @@ static void write_without_access_is_dropped(void)
     finish();
 }
 
-/* A receive WQE whose memory may not be written: a local error. */
+/* A receive WQE whose memory may not be written is a local error and fails the QP. */
 static void unwritable_buffer_fails_the_qp(void)
 {
     const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The datagram services on their queues: R038, R041, R042, R066, R168-R174, R178, R189, R192, R198
- * of rnic/rules.md. */
+/* UD and GSI datagrams on the queues of a QP (R038, R041, R042, R066, R168-R174, R178, R189, R192,
+ * R198 of rnic/rules.md). */
 #include "transport/ud.h"
 
 #include "support/responder_fixture.h"
@@ -61,7 +61,8 @@ static void post_ok(uint64_t wr_id, enum rnic_wr_opcode opcode, unsigned flags, 
     EXPECT_EQ(post(wr_id, opcode, flags, len, REQUESTER_KEY, &to), RNIC_SQ_POSTED);
 }
 
-/* One packet each, of every length there is, PSNs in a row over the wrap; done when sent. */
+/* Datagrams of every length, one packet each, with consecutive PSNs across the wrap. Each completes
+ * when sent (R168). */
 static void r168_one_packet_each(void)
 {
     struct roce_pkt pkt;
@@ -93,12 +94,13 @@ static void r168_one_packet_each(void)
         EXPECT_EQ(req.wc[(req.wc_cnt - 1) % REQUESTER_LOG].opcode, RNIC_WC_SEND);
         CU_ASSERT(!rnic_ud_output(&req.req, &pkt, req.scratch));
     }
-    EXPECT_EQ(req.req.retry.deadline, UINT64_MAX); /* nothing is waited for */
+    EXPECT_EQ(req.req.retry.deadline, UINT64_MAX); /* no timer, because datagrams are not
+                                                    * acknowledged */
     requester_free(&req);
 }
 
-/* C10-93.1.1: one that is too long sends nothing, is no error, and takes no PSN; the order of
- * completions stays (R198). */
+/* A datagram that is too long is not sent, completes without error, and uses no PSN. Completions
+ * stay in order (C10-93.1.1, R198). */
 static void r168_too_long(void)
 {
     struct roce_pkt pkt;
@@ -124,7 +126,7 @@ static void r168_too_long(void)
     requester_free(&req);
 }
 
-/* R169: with bit 31 the QP's own Q_Key is sent. */
+/* If bit 31 of the Q_Key is set, the QP's own Q_Key is sent (R169). */
 static void r169_qkey(void)
 {
     static const struct {
@@ -150,7 +152,7 @@ static void r169_qkey(void)
     requester_free(&req);
 }
 
-/* Only SENDs exist; other operations, and posts to a full queue, are refused. */
+/* Operations other than SEND, and posts to a full queue, are refused. */
 static void only_sends_are_accepted(void)
 {
     static const enum rnic_wr_opcode no[] = {
@@ -169,7 +171,7 @@ static void only_sends_are_accepted(void)
     requester_free(&req);
 }
 
-/* R136: inline data is that of the post; several SGEs are gathered. */
+/* Inline data is copied at the post (R136); several SGEs are gathered. */
 static void inline_and_gathered_data_is_sent(void)
 {
     uint8_t bytes[64];
@@ -178,7 +180,7 @@ static void inline_and_gathered_data_is_sent(void)
         .opcode = RNIC_WR_SEND, .flags = RNIC_SEND_INLINE, .sge = &sge, .sge_cnt = 1};
     struct rnic_sge parts[3] = {
         {REQUESTER_VA + 9, 5, REQUESTER_KEY},
-        {REQUESTER_VA + 100, 0, REQUESTER_BAD_KEY}, /* R085: nothing is touched */
+        {REQUESTER_VA + 100, 0, REQUESTER_BAD_KEY}, /* an SGE of length 0 is not checked (R085) */
         {REQUESTER_VA + 1000, 100, REQUESTER_KEY}};
     struct rnic_dest to;
     struct roce_pkt pkt;
@@ -202,8 +204,8 @@ static void inline_and_gathered_data_is_sent(void)
     requester_free(&req);
 }
 
-/* R192: memory that may not be read ends the send queue with the WQE at fault; those behind it are
- * flushed. It can go on afterwards, with the next PSN. */
+/* Memory that may not be read stops the send queue at that WQE, and later WQEs are flushed. The
+ * queue can resume with the next PSN (R192). */
 static void r192_protection(void)
 {
     struct rnic_dest to;
@@ -228,7 +230,7 @@ static void r192_protection(void)
     requester_free(&req);
 }
 
-/* R191: what was not sent waits while the queue drains, and it is drained at once. */
+/* While draining, unsent datagrams wait, and the queue is drained at once (R191). */
 static void r191_drain(void)
 {
     struct roce_pkt pkt;
@@ -279,13 +281,14 @@ static enum rnic_ud_fate feed(const struct roce_pkt *model, struct pktgen_frame 
     return rnic_ud_input(&host.resp, &pkt, 3);
 }
 
-/* R172, R173, A17.4.5.2: 40 bytes of header, the payload, and a completion that says whence. */
+/* Layout of a received datagram (R172, R173, A17.4.5.2): 40 bytes of network header, the payload,
+ * and a completion with the source. */
 static void r172_layout(void)
 {
     static const struct {
         enum roce_encap encap;
         enum rnic_network_type type;
-        uint32_t zero, header; /* bytes */
+        uint32_t zero, header; /* number of zero bytes, length of the header */
     } rows[] = {
         {ROCE_ENCAP_V1, RNIC_NETWORK_V1, 0, 40},
         {ROCE_ENCAP_V2_IP4, RNIC_NETWORK_IP4, 20, 20},
@@ -317,7 +320,8 @@ static void r172_layout(void)
             if (tags)
                 pkt.eth.type = ROCE_ETHERTYPE_VLAN;
             pkt.vlan_cnt = (uint8_t)tags;
-            responder_post(&host, 42, 8, RNIC_UD_HEADER_AREA + len); /* not a byte too many */
+            responder_post(&host, 42, 8, RNIC_UD_HEADER_AREA + len); /* exactly the length of header
+                                                                      * and payload */
             EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
             pktgen_parse(&frame, &pkt);
             EXPECT_EQ(host.wc_cnt, 1);
@@ -340,7 +344,7 @@ static void r172_layout(void)
             EXPECT_EQ(host.mem[7], 0xEE);
             EXPECT_EQ(host.mem[48 + len], 0xEE);
             EXPECT_EQ(host.counters.rx_datagrams, 1);
-            EXPECT_EQ(host.ready_cnt, 0); /* R178: nothing answers */
+            EXPECT_EQ(host.ready_cnt, 0); /* no response is sent (R178) */
             responder_expect_nothing(&host);
             responder_free(&host);
         }
@@ -375,7 +379,8 @@ static void datagram_is_scattered_over_sges(void)
     }
 }
 
-/* R170, R174: a drop uses no receive WQE: the posted one takes the next datagram that fits. */
+/* A dropped datagram uses no receive WQE: the WQE serves the next datagram that fits (R170, R174).
+ */
 static void r174_drops(void)
 {
     uint8_t payload[RESPONDER_MTU + 1] = {0};
@@ -410,7 +415,7 @@ static void r174_drops(void)
     responder_free(&host);
 }
 
-/* A buffer with no room for the header takes nothing, whatever its SGEs. */
+/* A buffer too small for the network header receives no bytes, whatever its SGEs. */
 static void r174_no_room_for_header(void)
 {
     struct rnic_recv_wr none = {.wr_id = 5};
@@ -421,7 +426,7 @@ static void r174_no_room_for_header(void)
     EXPECT_EQ(rnic_rq_post(&host.resp.rq, &none), RNIC_RQ_POSTED);
     pkt = datagram(ROCE_OP_UD_SEND_ONLY, NULL, 0);
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_BUFFER);
-    /* R189: the WQE that was too short is flushed first, once. */
+    /* The WQE that was too short is flushed first, and once (R189). */
     responder_post(&host, 6, 0, 39);
     rnic_responder_flush(&host.resp);
     EXPECT_EQ(host.wc_cnt, 2);
@@ -430,7 +435,7 @@ static void r174_no_room_for_header(void)
     responder_free(&host);
 }
 
-/* R066: any PSN is accepted, also a repeated one. */
+/* Any PSN is accepted, also a repeated one (R066). */
 static void r066_any_psn(void)
 {
     static const uint32_t psns[] = {0, 0, 5, 4, 0xFFFFFF, 0x800000};
@@ -450,7 +455,7 @@ static void r066_any_psn(void)
     responder_free(&host);
 }
 
-/* R171: a MAD has 256 bytes at any MTU. */
+/* A MAD has 256 bytes at any MTU (R171). */
 static void r171_mad_length(void)
 {
     const struct rnic_responder_attr attr = {.path_mtu = 4096, .pkey = 0xFFFF, .qkey = QKEY};
@@ -467,13 +472,14 @@ static void r171_mad_length(void)
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_LENGTH);
     pkt.payload_len = ROCE_MAD_SIZE;
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
-    pkt.bth.dest_qp = 0x11; /* another QP takes it */
+    pkt.bth.dest_qp = 0x11; /* a QP other than QP 1 accepts the length */
     pkt.payload_len = ROCE_MAD_SIZE + 1;
     EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
     responder_free(&host);
 }
 
-/* A receive buffer that may not be written: in the header or in the payload. */
+/* A receive buffer that may not be written, in the header part or in the payload part, fails the
+ * QP. */
 static void unwritable_buffer_fails_the_qp(void)
 {
     static const uint8_t payload[20] = {0};

@@ -149,7 +149,7 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *id = find_id(cm, msg->mra.remote_comm_id, msg->mra.local_comm_id, addr);
     uint64_t wait =
         id ? cm_code_ns(msg->mra.service_timeout) + cm_code_ns(id->req.primary_ack_timeout)
-           : 0; /* R236 */
+           : 0; /* rule R236 of rnic/rules.md */
 
     if (!id)
         return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);

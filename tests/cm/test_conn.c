@@ -20,7 +20,7 @@ static void ack_timeout_is_delay_plus_two_lifetimes(void)
     EXPECT_EQ(rnic_cm_ack_timeout(31, 31), 31);
 }
 
-/* R241, R242. */
+/* rules R241, R242 of rnic/rules.md */
 static void rdmaip_header_carries_addresses(void)
 {
     struct rnic_cm_param param = {.type = RNIC_QPT_RC, .qpn = 0x1234, .retry_count = 7};
@@ -48,7 +48,7 @@ static void rdmaip_header_carries_addresses(void)
     EXPECT_EQ(rnic_cm_make_req(&msg.req, &param, &path, &ip4, &addr, 5), RNIC_ERR_INVALID);
     param.type = RNIC_QPT_XRC_SEND;
     EXPECT_EQ(rnic_cm_make_req(&msg.req, &param, &path, &ip4, &addr, 5), RNIC_OK);
-    EXPECT_EQ(msg.req.transport, ROCE_CM_TRANSPORT_EXTENDED); /* R245 */
+    EXPECT_EQ(msg.req.transport, ROCE_CM_TRANSPORT_EXTENDED); /* rule R245 of rnic/rules.md */
     EXPECT_EQ(msg.req.ext_transport, ROCE_CM_EXT_TRANSPORT_XRC);
 }
 

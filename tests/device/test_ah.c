@@ -89,7 +89,7 @@ static void envelope(void)
         switch (encaps[i / 2]) {
         case ROCE_ENCAP_V2_IP4:
             EXPECT_EQ(pkt.ip4.dscp, 0xB7 >> 2);
-            EXPECT_EQ(pkt.ip4.ecn, 2); /* R005 */
+            EXPECT_EQ(pkt.ip4.ecn, 2); /* rule R005 of rnic/rules.md */
             EXPECT_EQ(pkt.ip4.ttl, 64);
             break;
         case ROCE_ENCAP_V2_IP6:

@@ -101,7 +101,7 @@ static void r175_delivery(void)
         post(1, 10);
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 0);
-        fixture_expect_nothing(&fixture); /* R178 */
+        fixture_expect_nothing(&fixture); /* rule R178 of rnic/rules.md */
         fixture_free(&fixture);
     }
 }
@@ -226,7 +226,7 @@ static void attach_and_detach(void)
     pkt = datagram(group4, 10);
     fixture_in(&fixture, &pkt);
     EXPECT_EQ(arrived(&qps), 1);
-    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* R177 */
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* rule R177 of rnic/rules.md */
     EXPECT_EQ(rnic_mcast_detach(ud[1], group4), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);

@@ -181,7 +181,7 @@ static void r208_dereg(void)
     pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 64, FIXTURE_KEY, 8);
     fixture_in(&fixture, &pkt);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
-    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, fixture.mem, 8) == 0); /* R209 */
+    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, fixture.mem, 8) == 0); /* rule R209 */
     pkt = pktgen_read(&fixture.gen, FIXTURE_PSN + 1, FIXTURE_IOVA, FIXTURE_KEY, 8);
     fixture_in(&fixture, &pkt);
     fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);

@@ -198,7 +198,7 @@ static void type_1_rebind(void)
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
     CU_ASSERT(rnic_mw_rkey(mw) != first);
-    EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* R212 */
+    EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* rule R212 of rnic/rules.md */
     qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
     CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
     qp_pair_expect_wc(pair.side[1].send_cq[0], 1, RNIC_WC_SUCCESS);

@@ -252,7 +252,7 @@ static void r189_flush_order(void)
     fixture_expect_no_event(&fixture);
     pkt = send(FIXTURE_PSN);
     fixture_in(&fixture, &pkt);
-    fixture_expect_nothing(&fixture); /* R054 */
+    fixture_expect_nothing(&fixture); /* rule R054 of rnic/rules.md */
     fixture_free(&fixture);
 }
 

@@ -249,7 +249,7 @@ static void take_response(const struct roce_pkt *pkt)
     item = &items[una];
     if (una == item_cnt || una == nxt ||
         pkt->bth.psn != ((item->pkt.bth.psn + read_next) & ROCE_PSN_MASK))
-        return; /* R137, R144 */
+        return; /* rules R137, R144 of rnic/rules.md */
     if (pkt->op->kind == ROCE_KIND_READ_RESP && item->pkt.bth.opcode == ROCE_OP_RC_READ_REQUEST) {
         take_read(pkt);
     } else if (pkt->op->kind == ROCE_KIND_ATOMIC_ACK && item->fence) {
@@ -392,22 +392,22 @@ static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_
     const struct verdict good = {pkt->bth.ackreq || read || atomic ? (int)ACK : -1, false};
 
     if (!roce_opcode_starts(pkt->op) || (access & needed) != needed)
-        return invalid; /* R072, R075 */
+        return invalid; /* rules R072, R075 of rnic/rules.md */
     if (roce_opcode_uses_rq(pkt->op) && wqes == 0)
-        return (struct verdict){ROCE_SYNDROME_RNR | 12, false}; /* R093, R094 */
+        return (struct verdict){ROCE_SYNDROME_RNR | 12, false}; /* rules R093, R094 */
     if (pkt->payload_len > MTU)
-        return invalid; /* R079 */
+        return invalid; /* rule R079 of rnic/rules.md */
     if (pkt->op->kind == ROCE_KIND_SEND)
-        return pkt->payload_len > 256 ? invalid : good; /* R082 */
+        return pkt->payload_len > 256 ? invalid : good; /* rule R082 of rnic/rules.md */
     if (atomic) {
         if (pkt->atomiceth.va % 8)
-            return invalid; /* R120 */
+            return invalid; /* rule R120 of rnic/rules.md */
         return range_good(pkt->atomiceth.rkey, pkt->atomiceth.va, 8, true) ? good : no_access;
     }
     if (pkt->reth.dma_len > RNIC_MESSAGE_MAX || (!read && pkt->payload_len != pkt->reth.dma_len))
-        return invalid; /* R080, R081 */
+        return invalid; /* rules R080, R081 of rnic/rules.md */
     if (pkt->reth.dma_len && !range_good(pkt->reth.rkey, pkt->reth.va, pkt->reth.dma_len, !read))
-        return no_access; /* R083, R084 */
+        return no_access; /* rules R083, R084 of rnic/rules.md */
     if (!read)
         memcpy(model + (pkt->reth.dma_len ? pkt->reth.va - FIXTURE_IOVA : 0), pkt->payload,
                pkt->payload_len);

@@ -103,10 +103,10 @@ static void response_envelope(void)
         EXPECT_EQ(pkt.encap, encaps[e]);
         switch (encaps[e]) {
         case ROCE_ENCAP_V2_IP4:
-            EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2); /* R004 */
+            EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2); /* rule R004 of rnic/rules.md */
             EXPECT_EQ(pkt.ip4.ecn, 0);
-            EXPECT_EQ(pkt.ip4.ttl, 17); /* R008 */
-            EXPECT_EQ(pkt.ip4.df, 1);   /* R007 */
+            EXPECT_EQ(pkt.ip4.ttl, 17); /* rule R008 of rnic/rules.md */
+            EXPECT_EQ(pkt.ip4.df, 1);   /* rule R007 of rnic/rules.md */
             CU_ASSERT(memcmp(pkt.ip4.src, fixture.gen.dgid + 12, 4) == 0);
             CU_ASSERT(memcmp(pkt.ip4.dst, fixture.gen.sgid + 12, 4) == 0);
             break;
@@ -124,9 +124,9 @@ static void response_envelope(void)
             break;
         }
         if (encaps[e] != ROCE_ENCAP_V1) {
-            EXPECT_EQ(pkt.udp.sport, 0xD00D);        /* R012 */
-            EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* R011 */
-            EXPECT_EQ(pkt.udp.csum, 0);              /* R015 */
+            EXPECT_EQ(pkt.udp.sport, 0xD00D);        /* rule R012 of rnic/rules.md */
+            EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* rule R011 of rnic/rules.md */
+            EXPECT_EQ(pkt.udp.csum, 0);              /* rule R015 of rnic/rules.md */
         }
         EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.se, 0);
@@ -229,7 +229,7 @@ static void r018_path_changes(void)
     pkt.bth.becn = 1;
     pkt.bth.resv6 = 0x3F;
     pkt.bth.migreq = 0; /* R044: tolerated */
-    pkt.udp.sport = 1;  /* R053 */
+    pkt.udp.sport = 1;  /* rule R053 of rnic/rules.md */
     pkt.udp.csum = 0x1234;
     memset(pkt.eth.src, 0x33, 6);
     pktgen_build(&pkt, &frame);
@@ -288,20 +288,20 @@ static void inbound_validation(void)
         fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
         pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
         switch (what) {
-        case QP0: pkt.bth.dest_qp = 0; break; /* R046 */
+        case QP0: pkt.bth.dest_qp = 0; break; /* rule R046 of rnic/rules.md */
         case QP1: pkt.bth.dest_qp = 1; break;
-        case QP_NONE: pkt.bth.dest_qp = 0x12; break;            /* R047 */
-        case QP_MULTICAST: pkt.bth.dest_qp = 0xFFFFFF; break;   /* R048 */
-        case UC: pkt.bth.opcode = ROCE_OP_UC_WRITE_ONLY; break; /* R030 */
+        case QP_NONE: pkt.bth.dest_qp = 0x12; break;            /* rule R047 of rnic/rules.md */
+        case QP_MULTICAST: pkt.bth.dest_qp = 0xFFFFFF; break;   /* rule R048 of rnic/rules.md */
+        case UC: pkt.bth.opcode = ROCE_OP_UC_WRITE_ONLY; break; /* rule R030 of rnic/rules.md */
         case UD: pkt.bth.opcode = ROCE_OP_UD_SEND_ONLY; break;
         case XRC: pkt.bth.opcode = ROCE_OP_XRC_WRITE_ONLY; break;
-        case CNP: pkt.bth.opcode = ROCE_OP_CNP_ROCE; break; /* R216 */
-        case SRC_IP: pkt.ip4.src[3] ^= 4; break;            /* R051 */
-        case DST_IP: pkt.ip4.dst[3] ^= 4; break;            /* R052 */
+        case CNP: pkt.bth.opcode = ROCE_OP_CNP_ROCE; break; /* rule R216 of rnic/rules.md */
+        case SRC_IP: pkt.ip4.src[3] ^= 4; break;            /* rule R051 of rnic/rules.md */
+        case DST_IP: pkt.ip4.dst[3] ^= 4; break;            /* rule R052 of rnic/rules.md */
         case DST_MAC: pkt.eth.dst[5] ^= 4; break;
-        case PKEY: pkt.bth.pkey = 0xFFFE; break; /* R049 */
+        case PKEY: pkt.bth.pkey = 0xFFFE; break; /* rule R049 of rnic/rules.md */
         case PKEY0: pkt.bth.pkey = 0x8000; break;
-        case TVER: pkt.bth.tver = 1; break; /* R025 */
+        case TVER: pkt.bth.tver = 1; break; /* rule R025 of rnic/rules.md */
         case ENCAP:
             pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN);
             roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_WRITE_ONLY);
@@ -328,7 +328,7 @@ static void inbound_validation(void)
         EXPECT_EQ(counters.rx_no_qp, (what <= DST_IP && what != CNP) || what == ENCAP);
         EXPECT_EQ(counters.rp_cnp_ignored, what == CNP);
         EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
-        EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS); /* R056 */
+        EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS); /* rule R056 of rnic/rules.md */
         pkt = write_only(FIXTURE_PSN, 0, NULL, 0);        /* a valid packet is still accepted */
         fixture_in(&fixture, &pkt);
         fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
@@ -364,7 +364,7 @@ static void r049_pkey(void)
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(fixture_out(&fixture, &pkt), rows[i].good);
         if (rows[i].good)
-            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* R045 */
+            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* rule R045 of rnic/rules.md */
         EXPECT_EQ(fixture_counters(&fixture).rx_bad_pkey, !rows[i].good);
         fixture_free(&fixture);
     }

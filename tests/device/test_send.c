@@ -135,7 +135,7 @@ static void creation_limits(void)
     init.max_inline = 1024;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
     rnic_qp_del(other);
-    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* R205 */
+    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* rule R205 of rnic/rules.md */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(send_cq), RNIC_OK);
     fixture_free(&fixture);
@@ -147,7 +147,7 @@ static void errors_of_a_post(void)
     begin(16);
     EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_ERR_STATE);
     fixture_connect(&fixture, qp);
-    EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* R124 */
+    EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* rule R124 of rnic/rules.md */
     EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
     EXPECT_EQ(check(RNIC_WR_SEND, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
@@ -181,9 +181,9 @@ static void one_request(void)
         EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.ackreq, 1);
         EXPECT_EQ(pkt.reth.va, 0x1000);
-        EXPECT_EQ(pkt.ip4.ttl, 17);          /* R008 */
-        EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* R004 */
-        EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* R012 */
+        EXPECT_EQ(pkt.ip4.ttl, 17);          /* rule R008 of rnic/rules.md */
+        EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* rule R004 of rnic/rules.md */
+        EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* rule R012 of rnic/rules.md */
         EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT);
         CU_ASSERT(memcmp(pkt.payload, fixture.mem, 100) == 0);
         fixture_expect_nothing(&fixture);

@@ -81,7 +81,7 @@ static void creation(void)
     qp.srq = srq;
     EXPECT_EQ(rnic_qp_new(s->pd, &qp, &out), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->qp[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_srq_del(s->srq[0]), RNIC_ERR_BUSY); /* R205 */
+    EXPECT_EQ(rnic_srq_del(s->srq[0]), RNIC_ERR_BUSY); /* rule R205 of rnic/rules.md */
     EXPECT_EQ(rnic_srq_del(srq), RNIC_OK);
     EXPECT_EQ(rnic_srq_del(NULL), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(xrcd), RNIC_OK);
@@ -306,7 +306,7 @@ static void unreliable(void)
         CU_ASSERT(memcmp(pair.side[1].mem + 0x80000 + 4096 * i, pair.side[0].mem + 4096 * (i + 1),
                          3000) == 0);
     }
-    EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_ANY, SIMNET_SENT), 0); /* R162 */
+    EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_ANY, SIMNET_SENT), 0); /* rule R162 */
     EXPECT_EQ(qp_pair_counters(&pair, 1).out_of_buffer, 1);
     qp_pair_free(&pair);
 }

@@ -155,7 +155,7 @@ static void from_anybody(void)
         CU_ASSERT(memcmp(fixture.mem + 8192 * i + 40, pkt.payload, 100) == 0);
     }
     EXPECT_EQ(fixture_counters(&fixture).rx_datagrams, 8);
-    fixture_expect_nothing(&fixture); /* R178 */
+    fixture_expect_nothing(&fixture); /* rule R178 of rnic/rules.md */
     fixture_expect_no_event(&fixture);
     fixture_free(&fixture);
 }
@@ -588,7 +588,7 @@ static void r171_gsi(void)
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.dest_qp, 1);
-    EXPECT_EQ(pkt.bth.ackreq, 0); /* R042 */
+    EXPECT_EQ(pkt.bth.ackreq, 0); /* rule R042 of rnic/rules.md */
     EXPECT_EQ(pkt.deth.src_qp, 1);
     EXPECT_EQ(pkt.deth.qkey, ROCE_QKEY_GSI);
     EXPECT_EQ(pkt.payload_len, 256);

@@ -158,7 +158,7 @@ static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint3
 {
     if (v->waits) {
         v->waits = false;
-        return at == v->nxt && now >= v->wait_over; /* R156 */
+        return at == v->nxt && now >= v->wait_over; /* rule R156 of rnic/rules.md */
     }
     if (at == v->nxt)
         return true;
@@ -183,7 +183,7 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
 
         fits[i] = sends(w, v, at, now);
         v->nxt = at + cnt;
-        v->armed = now; /* R151 */
+        v->armed = now; /* rule R151 of rnic/rules.md */
     }
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
 }
@@ -302,7 +302,7 @@ static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct
     else
         take_data(w, v, at);
     if (v->una != was && !v->waits)
-        v->armed = v->una < v->nxt ? now : NEVER; /* R151 */
+        v->armed = v->una < v->nxt ? now : NEVER; /* rule R151 of rnic/rules.md */
     return true;
 }
 

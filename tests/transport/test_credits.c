@@ -128,7 +128,7 @@ static void srq_acks_carry_no_credits(void)
     responder_post_to(&fake.srq, 1, 0, 64);
     send_only(0);
     responder_expect_aeth(&fake, RESPONDER_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
-    send_only(1); /* R098 */
+    send_only(1); /* rule R098 of rnic/rules.md */
     responder_expect_aeth(&fake, RESPONDER_PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
     fake.resp.recv_queue = &fake.resp.rq;
     responder_free(&fake);

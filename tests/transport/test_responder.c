@@ -247,7 +247,7 @@ static void r073_no_last(void)
         EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, false), RNIC_RESP_ACKNOWLEDGE);
         EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? RESPONDER_MTU : 0, true),
                   RNIC_RESP_NAK_INVALID_REQ);
-        expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR); /* R089 */
+        expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR); /* rule R089 of rnic/rules.md */
         EXPECT_EQ(fake.wc_cnt, 2);
         expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
         responder_free(&fake);

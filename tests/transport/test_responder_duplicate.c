@@ -85,7 +85,7 @@ static void r109_send_write(void)
     EXPECT_EQ(write_only(PSN + 1, 512, 4, true), RNIC_RESP_DUPLICATE_ACK);
     responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     for (unsigned i = 0; i < 1024; i++)
-        EXPECT_EQ(fake.mem[i], 0xEE); /* R078 */
+        EXPECT_EQ(fake.mem[i], 0xEE); /* rule R078 of rnic/rules.md */
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(rnic_rq_cnt(&fake.resp.rq), 1);
     EXPECT_EQ(fake.counters.duplicate_request, 3);
@@ -101,7 +101,7 @@ static void r109_newest_unasked(void)
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
     responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
-    responder_expect_nothing(&fake); /* R110 */
+    responder_expect_nothing(&fake); /* rule R110 of rnic/rules.md */
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
     responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     responder_free(&fake);

@@ -76,7 +76,7 @@ static void send_of_any_length_is_scattered(void)
             EXPECT_EQ(fake.wc[0].status, RNIC_WC_SUCCESS);
             EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
             EXPECT_EQ(fake.wc[0].wr_id, 42);
-            EXPECT_EQ(fake.wc[0].byte_len, len); /* R087 */
+            EXPECT_EQ(fake.wc[0].byte_len, len); /* rule R087 of rnic/rules.md */
             EXPECT_EQ(fake.wc[0].flags, 0);
             CU_ASSERT(fake.wc[0].solicited);
             CU_ASSERT(memcmp(fake.mem + 10000, data, len < 7 ? len : 7) == 0);

@@ -22,7 +22,7 @@ static void later_ack_replaces_queued_ack(void)
     CU_ASSERT(rnic_response_queue_first(&queue) == NULL);
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
     rnic_response_queue_put_aeth(&queue, 5, 0x1F, 1);
-    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* R064 */
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* rule R064 of rnic/rules.md */
     EXPECT_EQ(queue.cnt, 1);
     CU_ASSERT(rnic_response_queue_is_ack(&queue));
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);

@@ -80,11 +80,11 @@ static void r168_one_packet_each(void)
         EXPECT_EQ(pkt.bth.opcode, imm ? ROCE_OP_UD_SEND_ONLY_IMM : ROCE_OP_UD_SEND_ONLY);
         EXPECT_EQ(pkt.bth.psn, psn);
         EXPECT_EQ(pkt.bth.dest_qp, PEER_QPN);
-        EXPECT_EQ(pkt.bth.ackreq, 0); /* R042 */
-        EXPECT_EQ(pkt.bth.se, se);    /* R041 */
+        EXPECT_EQ(pkt.bth.ackreq, 0); /* rule R042 of rnic/rules.md */
+        EXPECT_EQ(pkt.bth.se, se);    /* rule R041 of rnic/rules.md */
         EXPECT_EQ(pkt.bth.migreq, 1);
         EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
-        EXPECT_EQ(pkt.deth.src_qp, QPN); /* R169 */
+        EXPECT_EQ(pkt.deth.src_qp, QPN); /* rule R169 of rnic/rules.md */
         EXPECT_EQ(pkt.deth.qkey, 0x555);
         EXPECT_EQ(pkt.payload_len, len);
         CU_ASSERT(len == 0 || pkt.payload == req.mem);

@@ -314,7 +314,7 @@ static void message_of_a_packet(void)
     EXPECT_EQ(roce_cm_msg_of_pkt(&msg, &pkt), ROCE_ERR_NOT_ROCE);
 }
 
-/* R241 */
+/* rule R241 of rnic/rules.md */
 static void service_ids_of_the_rdma_ip_cm(void)
 {
     EXPECT_EQ(roce_cm_sid(ROCE_CM_PS_TCP, 7174), 0x0000000001061C06);
@@ -328,7 +328,7 @@ static void service_ids_of_the_rdma_ip_cm(void)
     CU_ASSERT_FALSE(roce_cm_sid_is_ip(0x0000000002061C06));
 }
 
-/* R242, R243 */
+/* rules R242, R243 of rnic/rules.md */
 static void rdmaip_header_in_private_data(void)
 {
     static const uint8_t head[4] = {0x00, 0x60, 0x12, 0x34};

@@ -8,7 +8,8 @@ void recorded_read(struct recorded *rec, const char *name)
 {
     char path[512];
     uint32_t head[6];
-    uint32_t lens[4]; /* timestamp (two words), captured length, length on the wire */
+    uint32_t lens[4]; /* pcap record header: timestamp (two words), captured length, length on the
+                       * wire */
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/captures/%s.pcap", TRACES, name);

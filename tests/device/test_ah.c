@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Address handles: R004, R005, R010-R013, R048, R176, R206 of rnic/rules.md; and the 802.1Q tag of
- * an address vector, whatever the service. */
+/* Address handles (R004, R005, R010-R013, R048, R176, R206 of rnic/rules.md), and the 802.1Q tag of
+ * an address vector for any service. */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/gid.h"
@@ -59,7 +59,7 @@ static void envelope(void)
 
         begin(encaps[i / 2]);
         av = fixture.attr.av;
-        av.tclass = 0xB7; /* ECN 11 */
+        av.tclass = 0xB7; /* traffic class with ECN 11 (CE) */
         av.hop_limit = 0;
         av.flow = 0x2BCDE;
         av.udp_sport = 0;
@@ -104,15 +104,15 @@ static void envelope(void)
             EXPECT_EQ(pkt.grh.hop, 64);
             break;
         }
-        if (encaps[i / 2] != ROCE_ENCAP_V1) /* R013: by the flow label */
+        if (encaps[i / 2] != ROCE_ENCAP_V1) /* the source port depends on the flow label (R013) */
             EXPECT_EQ(pkt.udp.sport, 0xC000 | ((0x2BCDE & 0x3FFF) ^ (0x2BCDE >> 14)));
         EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
         fixture_free(&fixture);
     }
 }
 
-/* R012, R013: without a flow label, the source port is computed from both QPNs and is the same for
- * all datagrams to one QP. A given port is used. */
+/* Without a flow label, the source port is computed from both QPNs and is equal for all datagrams
+ * to one QP. A port given by the user is used (R012, R013). */
 static void r013_source_port(void)
 {
     struct rnic_av av;
@@ -152,7 +152,7 @@ static void refused(void)
     bad.flow = 0x100000;
     EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     bad = fixture.attr.av;
-    bad.dgid[0] = 0x20; /* an IPv6 destination with an IPv4 source GID */
+    bad.dgid[0] = 0x20; /* IPv6 destination with an IPv4 source GID */
     EXPECT_EQ(rnic_ah_new(fixture.pd, &bad, &ah), RNIC_ERR_INVALID);
     bad = fixture.attr.av;
     bad.tagged = true;
@@ -187,11 +187,12 @@ static void lifetime(void)
     EXPECT_EQ(rnic_ah_del(ah), RNIC_OK);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     CU_ASSERT(memcmp(pkt.eth.dst, fixture.gen.smac, 6) == 0);
-    handle(&fixture.attr.av); /* fixture_free() frees it */
+    handle(&fixture.attr.av); /* a handle that fixture_free() frees */
     fixture_free(&fixture);
 }
 
-/* R048: a unicast handle is refused for a multicast QPN, and a multicast handle for any other. */
+/* A unicast handle is refused for a multicast QPN, and a multicast handle for any other QPN (R048).
+ */
 static void r048_multicast_qpn(void)
 {
     struct rnic_av av;
@@ -219,7 +220,7 @@ static void r048_multicast_qpn(void)
     fixture_free(&fixture);
 }
 
-/* R176: maps multicast GIDs to MAC addresses. RFC 1112 6.4, RFC 2464 7. */
+/* Multicast GIDs are mapped to MAC addresses (R176; RFC 1112 6.4, RFC 2464 7). */
 static void r176_group_addresses(void)
 {
     static const struct {
@@ -253,7 +254,7 @@ static void tag_on_connection(void)
 {
     struct roce_pkt pkt;
 
-    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* the longest envelope */
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* IPv6 and the tag form the longest envelope */
     fixture.attr.av.tagged = true;
     fixture.attr.av.priority = 7;
     fixture.attr.av.vlan = 42;

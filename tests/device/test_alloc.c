@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* No packet, work request or completion allocates memory. The test counts every allocation (the
- * linker's --wrap) while two devices exchange messages of every kind, some of them lost. */
+ * linker's --wrap) while two devices exchange messages of every kind and lose some of them. */
 #include <stdlib.h>
 #include "support/qp_pair.h"
 #include "support/suite.h"
 
-/* Volatile, because compilers assume that malloc() changes no variable. */
+/* Volatile, because compilers assume that malloc() changes no variable of the program. */
 static volatile bool counting;
 static volatile unsigned long calls;
 
@@ -38,8 +38,8 @@ static struct qp_pair pair;
 static rnic_time now;
 static unsigned frames;
 
-/* Passes frames between both devices, dropping every `lose`-th one, until both are idle. Then lets
- * their timers expire. */
+/* Passes frames between both devices until both are idle, and drops every `lose`-th one. Then
+ * expires their timers. */
 static void exchange(unsigned lose)
 {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -64,7 +64,7 @@ static void exchange(unsigned lose)
     }
 }
 
-/* Sends one message of each kind in each direction. Returns how many completed. */
+/* Sends one message of each kind in each direction. Returns the number of completions. */
 static unsigned round_of(unsigned lose)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE,     RNIC_WR_WRITE_IMM,
@@ -107,7 +107,7 @@ static void no_allocation_for_packets(void)
     }
     EXPECT_EQ(calls, 0);
     CU_ASSERT(frames > 200);
-    counting = true; /* proves that an allocation would be counted */
+    counting = true; /* proves that an allocation is counted */
     seen = malloc(1);
     counting = false;
     EXPECT_EQ(calls, 1);

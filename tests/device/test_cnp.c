@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CNPs of a device: when it sends one, its fields, and its reaction to a received one: R005,
- * R214-R220 of rnic/rules.md. */
+/* CNPs of a device: when the device sends one, the fields of a CNP, and the reaction to a received
+ * one (R005, R214-R220 of rnic/rules.md). */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -9,7 +9,8 @@
 #define US UINT64_C(1000)
 
 static struct device_fixture fixture;
-static struct rnic_qp *sender; /* QP with a send queue, with the addresses of the same connection */
+static struct rnic_qp *sender; /* QP with a send queue, using the addresses of the fixture's
+                                * connection */
 
 static void begin(enum roce_encap encap)
 {
@@ -73,7 +74,8 @@ static void expect_cnp(uint16_t pkey)
     }
 }
 
-/* R214, R215: layout, P_Key of the marked packet, DSCP; a CNP is sent before everything else. */
+/* A CNP has the right layout, the P_Key of the marked packet, and the configured DSCP (R214, R215).
+ * It is sent before all other packets. */
 static void r214_layout(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -84,7 +86,7 @@ static void r214_layout(void)
         begin(encaps[e]);
         pkt = marked(FIXTURE_PSN);
         pkt.bth.ackreq = 1;
-        pkt.bth.pkey = 0x7FFF; /* a limited member */
+        pkt.bth.pkey = 0x7FFF; /* P_Key of a limited member */
         fixture_in(&fixture, &pkt);
         expect_cnp(0x7FFF);
         fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
@@ -95,7 +97,7 @@ static void r214_layout(void)
     }
 }
 
-/* R005: packets are sent as ECN-capable. */
+/* With congestion management, packets are sent as ECN-capable (R005). */
 static void r005_sent_as_ect(void)
 {
     struct roce_pkt pkt;
@@ -108,11 +110,11 @@ static void r005_sent_as_ect(void)
     CU_ASSERT(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.ip4.ecn, 2);
     EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2);
-    fixture_expect_nothing(&fixture); /* not marked: no CNP */
+    fixture_expect_nothing(&fixture); /* packet without a CE mark: no CNP */
     fixture_free(&fixture);
 }
 
-/* R219: at most one CNP per min_time_between_cnps, exact to the nanosecond. */
+/* At most one CNP is sent per min_time_between_cnps, exact to the nanosecond (R219). */
 static void r219_interval(void)
 {
     rnic_time first;
@@ -142,12 +144,12 @@ static void r219_interval(void)
         pktgen_build(&pkt, &frame);
         rnic_input(fixture.rnic, frame.bytes, frame.len, first + 4 * US - 1);
         EXPECT_EQ(rnic_output(fixture.rnic, buf, sizeof(buf), first + 4 * US - 1), 0);
-        fixture.now = first + 4 * US; /* the next interval begins exactly here */
+        fixture.now = first + 4 * US; /* the next interval begins at this time */
     }
     fixture_free(&fixture);
 }
 
-/* R217: invalid packets cause no CNP. R220: nor do acknowledgements and CNPs. */
+/* Invalid packets (R217), acknowledgements and CNPs (R220) cause no CNP. */
 static void r217_r220_no_cnp(void)
 {
     struct roce_pkt pkt;
@@ -177,8 +179,8 @@ static void r217_r220_no_cnp(void)
     fixture_free(&fixture);
 }
 
-/* R216: CNPs for unknown QPs, from other addresses, with reserved bytes set, duplicated, in each
- * state. PSN and timers do not change. */
+/* CNPs for unknown QPs, from other addresses, with reserved bytes set, duplicated, in each state.
+ * PSN and timers do not change (R216). */
 static void r216_cnp_input(void)
 {
     struct roce_pkt pkt;
@@ -219,8 +221,8 @@ static void r216_cnp_input(void)
     fixture_free(&fixture);
 }
 
-/* Without congestion management: marks are counted, CNPs are ignored, tclass is sent as the user
- * set it. */
+/* Without congestion management, marks are counted, CNPs are ignored, and the traffic class is sent
+ * as the user set it. */
 static void off_by_default(void)
 {
     struct roce_pkt pkt;
@@ -256,8 +258,8 @@ static void bad_parameters(void)
     CU_ASSERT(rnic_new(&attr) == NULL);
 }
 
-/* R218: after a CNP the QP sends at a lower rate, and the deadline is the next sending time. A
- * pending ACK does not wait. No timeout expires while a request waits for its turn. */
+/* After a CNP the QP sends at a lower rate, and the deadline is the next sending time (R218). A
+ * pending ACK is not delayed. No timeout expires while a request is delayed. */
 static void r218_paced(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -281,14 +283,14 @@ static void r218_paced(void)
     ecn.dcqcn.rpg_hai_rate = 0;
     ecn.dcqcn.max_burst_sz = 0;
     fixture_init_ecn(&fixture, ROCE_ENCAP_V2_IP4, &ecn);
-    fixture.attr.timeout = 1; /* 8 us: far below the time between two packets */
+    fixture.attr.timeout = 1; /* timeout of 8 us: far below the time between two packets */
     fixture.attr.retry_cnt = 1;
     init.recv_cq = init.send_cq = fixture.cq;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &sender), RNIC_OK);
     fixture_connect(&fixture, sender);
     pkt = cnp_to(0x33);
     fixture_in(&fixture, &pkt);
-    sge.len = 4096; /* four packets, the last of which asks for an ACK */
+    sge.len = 4096; /* message of four packets; the last one requests an ACK */
     EXPECT_EQ(rnic_post_send(sender, &wr), RNIC_OK);
     for (unsigned i = 0; i < 20000 && sent < 4; i++) {
         uint8_t buf[ROCE_FRAME_MAX];
@@ -301,7 +303,7 @@ static void r218_paced(void)
             sent++;
         }
         CU_ASSERT(rnic_deadline(fixture.rnic) > fixture.now);
-        if (sent == 2 && i % 100 == 0) { /* the responder of the same QP answers at once */
+        if (sent == 2 && i % 100 == 0) { /* the QP's responder answers at once */
             pkt = pktgen_write(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, fixture.attr.rq_psn,
                                FIXTURE_IOVA, FIXTURE_KEY, 0, NULL, 0);
             pkt.bth.dest_qp = 0x33;
@@ -318,10 +320,10 @@ static void r218_paced(void)
     EXPECT_EQ(sent, 4);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 0);
     EXPECT_EQ(fixture_counters(&fixture).tx_retransmitted, 0);
-    fixture.now += 20 * US; /* now the responder does not answer */
+    fixture.now += 20 * US; /* the responder does not answer from now on */
     rnic_expire(fixture.rnic, fixture.now);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 1);
-    rnic_qp_del(sender); /* while it waits */
+    rnic_qp_del(sender); /* deletes the QP while it is delayed */
     fixture_free(&fixture);
 }
 

@@ -22,7 +22,7 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* A ring that wraps many times, polled in pieces. */
+/* A CQ ring that wraps many times, polled in pieces, keeps the order (R198). */
 static void r198_order(void)
 {
     struct rnic_wc wc[7];
@@ -46,7 +46,7 @@ static void r198_order(void)
     fixture_free(&fixture);
 }
 
-/* R190: resetting a QP removes its completions; those of others keep their order. */
+/* Resetting a QP removes its completions; those of other QPs keep their order (R190). */
 static void r190_cleaned(void)
 {
     struct rnic_qp_init init = {
@@ -60,7 +60,7 @@ static void r190_cleaned(void)
     EXPECT_EQ(rnic_cq_resize(fixture.cq, 7), RNIC_OK);
     init.recv_cq = fixture.cq;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
-    for (uint32_t round = 0; round < 10; round++) { /* each round begins at another place of the
+    for (uint32_t round = 0; round < 10; round++) { /* each round begins at another position of the
                                                      * ring */
         fixture_connect(&fixture, qp);
         for (uint32_t i = 0; i < 3; i++) {
@@ -113,7 +113,7 @@ static void outlive_qp(void)
         attr.state = RNIC_QPS_ERR;
         EXPECT_EQ(rnic_qp_modify(qp[i], &attr, fixture.now), RNIC_OK);
     }
-    for (unsigned i = 0; i < 4; i++) { /* flushed, of the two QPs in turn */
+    for (unsigned i = 0; i < 4; i++) { /* flushed WQEs of the two QPs in turn */
         EXPECT_EQ(rnic_post_send(qp[i % 2], &send), RNIC_OK);
         EXPECT_EQ(rnic_post_recv(qp[i % 2], &recv), RNIC_OK);
     }
@@ -132,7 +132,8 @@ static void outlive_qp(void)
     fixture_free(&fixture);
 }
 
-/* R200: no completion is overwritten, the CQ and the QP raise events, and the QP is in ERR. */
+/* On overrun no completion is overwritten, the CQ and the QP raise events, and the QP enters ERR
+ * (R200). */
 static void r200_overrun(void)
 {
     struct rnic_qp_init init = {
@@ -172,7 +173,7 @@ static void r200_overrun(void)
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 2);
     EXPECT_EQ(wc[0].status, RNIC_WC_SUCCESS);
     EXPECT_EQ(wc[1].status, RNIC_WC_SUCCESS);
-    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK); /* flushed into a full CQ */
+    EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK); /* this WQE is flushed into a full CQ */
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 0);
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
@@ -196,7 +197,8 @@ static void purge(void)
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed WQEs, room for one */
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed WQEs, but room for one
+                                                       * completion */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     fixture_expect_no_event(&fixture);
@@ -222,7 +224,7 @@ static void resize(void)
     init.recv_cq = cq;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
     fixture_connect(&fixture, qp);
-    attr.state = RNIC_QPS_ERR; /* ERR: posted work completes at once */
+    attr.state = RNIC_QPS_ERR; /* in ERR, posted work completes at once */
     EXPECT_EQ(rnic_qp_modify(qp, &attr, fixture.now), RNIC_OK);
     for (unsigned i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
         while (posted < next + 4) {
@@ -230,7 +232,7 @@ static void resize(void)
 
             EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
         }
-        EXPECT_EQ(rnic_cq_resize(cq, 3), RNIC_ERR_INVALID); /* holds 4 */
+        EXPECT_EQ(rnic_cq_resize(cq, 3), RNIC_ERR_INVALID); /* the CQ contains 4 completions */
         EXPECT_EQ(rnic_cq_resize(cq, depths[i]), RNIC_OK);
         EXPECT_EQ(rnic_cq_depth(cq), depths[i]);
         for (unsigned k = 0; k < 3; k++) {
@@ -244,7 +246,7 @@ static void resize(void)
     fixture_free(&fixture);
 }
 
-/* The peer sends its next SEND, `solicited` or not. */
+/* Passes the peer's next SEND to the device, with or without a solicited event. */
 static void arrive(uint32_t i, bool solicited)
 {
     struct roce_pkt pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_SEND_ONLY, FIXTURE_PSN + i);
@@ -254,14 +256,15 @@ static void arrive(uint32_t i, bool solicited)
     fixture_in(&fixture, &pkt);
 }
 
-/* R201: one notification per request. C11-31: "next" overrides "solicited". */
+/* One notification is raised per request (R201). A request for "next" overrides "solicited"
+ * (C11-31). */
 static void r201_arm(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     arrive(0, true);
-    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* not requested */
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* no notification was requested */
     rnic_cq_arm(fixture.cq, false);
-    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* an existing completion does not count */
+    CU_ASSERT(!rnic_cq_notified(fixture.rnic)); /* an existing completion causes no notification */
     arrive(1, false);
     arrive(2, false);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
@@ -272,21 +275,21 @@ static void r201_arm(void)
     arrive(4, true);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     rnic_cq_arm(fixture.cq, false);
-    rnic_cq_arm(fixture.cq, true); /* does not weaken it */
+    rnic_cq_arm(fixture.cq, true); /* a request for "solicited" does not weaken "next" */
     arrive(5, false);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     rnic_cq_arm(fixture.cq, true);
-    rnic_cq_arm(fixture.cq, false); /* strengthens it */
+    rnic_cq_arm(fixture.cq, false); /* a request for "next" strengthens "solicited" */
     arrive(6, false);
     rnic_cq_arm(fixture.cq, false);
-    arrive(7, false); /* asked for twice, raised twice, before one was taken */
+    arrive(7, false); /* two requests and two notifications before one was fetched */
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     CU_ASSERT(!rnic_cq_notified(fixture.rnic));
     fixture_free(&fixture);
 }
 
-/* C11-32: a completion in error counts as a solicited one. */
+/* A completion in error counts as solicited (C11-32). */
 static void r201_error_is_solicited(void)
 {
     struct rnic_qp_attr attr;

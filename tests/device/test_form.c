@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Rules that one packet or one call shows and that belong to no other suite. */
+/* Rules that a single packet or call can test, and that no other suite covers. */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -16,7 +16,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t len)
                         data, len);
 }
 
-/* R026: a receiver ignores reserved bits that are set, also those that the ICRC covers. */
+/* A receiver ignores reserved bits that are set, also those that the ICRC covers (R026). */
 static void r026_reserved_bits(void)
 {
     struct roce_pkt pkt;
@@ -35,7 +35,7 @@ static void r026_reserved_bits(void)
     fixture_free(&fixture);
 }
 
-/* R027: the pad of a READ response is zero, whatever follows the bytes in memory. */
+/* The pad of a READ response is zero, whatever bytes follow the data in memory (R027). */
 static void r027_pad_is_zero(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -55,7 +55,7 @@ static void r027_pad_is_zero(void)
     fixture_free(&fixture);
 }
 
-/* R040: an invalid path MTU is refused. */
+/* An invalid path MTU is refused (R040). */
 static void r040_path_mtu(void)
 {
     static const uint32_t bad[] = {0, 1, 255, 257, 1500, 2047, 4097, 8192, UINT32_MAX};
@@ -76,8 +76,8 @@ static void r040_path_mtu(void)
     fixture_free(&fixture);
 }
 
-/* R091: bytes of an incomplete SEND may be in the buffer, but it completes only with the last
- * packet. */
+/* Bytes of an incomplete SEND may be in the buffer, but the receive completes only with the last
+ * packet (R091). */
 static void r091_completion_with_the_last(void)
 {
     struct roce_pkt pkt;
@@ -100,7 +100,7 @@ static void r091_completion_with_the_last(void)
     fixture_free(&fixture);
 }
 
-/* R100: nothing has to follow a packet with AckReq for its ACK, and no time to pass. */
+/* The ACK for a packet with AckReq needs neither a later packet nor a delay (R100). */
 static void r100_ack_does_not_wait(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -116,7 +116,8 @@ static void r100_ack_does_not_wait(void)
     fixture_free(&fixture);
 }
 
-/* R182: opcodes of the obsolete service RD are dropped: no response, no NAK 0x64, no change. */
+/* Opcodes of the obsolete service RD are dropped: no response, no NAK 0x64, no change of state
+ * (R182). */
 static void r182_reliable_datagram(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -145,7 +146,7 @@ static void r182_reliable_datagram(void)
     fixture_free(&fixture);
 }
 
-/* R193: the device reports and serves as many concurrent READs as were configured. */
+/* The device reports and serves the configured number of concurrent READs (R193). */
 static void r193_as_many_as_reported(void)
 {
     for (uint8_t cnt = 1; cnt <= RNIC_RD_ATOMIC_MAX; cnt++) {
@@ -173,7 +174,7 @@ static void r193_as_many_as_reported(void)
     }
 }
 
-/* R197: alternate paths are not supported. */
+/* Alternate paths are not supported (R197). */
 static void r197_no_alternate_path(void)
 {
     static const unsigned masks[] = {RNIC_QP_ALT_PATH, RNIC_QP_PATH_MIG_STATE};
@@ -186,7 +187,7 @@ static void r197_no_alternate_path(void)
     fixture_free(&fixture);
 }
 
-/* R199: a completion in error has the right request, QP and status. */
+/* A completion in error has the right request, QP and status (R199). */
 static void r199_error_completion(void)
 {
     struct roce_pkt pkt;

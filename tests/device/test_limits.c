@@ -23,7 +23,8 @@ static void begin(const struct rnic_limits *limits)
     EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
 }
 
-/* Counts: one object more than the limit is NOMEM; after one is deleted there is room again. */
+/* Counts: one object above the limit returns NOMEM. After one is deleted, another can be created.
+ */
 static void counts(void)
 {
     const struct rnic_limits limits = {
@@ -65,7 +66,7 @@ static void counts(void)
     rnic_del(rnic);
 }
 
-/* Sizes: the limit is accepted, one more is INVALID. */
+/* Sizes: the limit is accepted, and a size above it returns INVALID. */
 static void sizes(void)
 {
     const struct rnic_limits limits = {.max_cqe = 10,
@@ -103,7 +104,7 @@ static void sizes(void)
     rnic_del(rnic);
 }
 
-/* The remaining counts and sizes. */
+/* Counts and sizes of the remaining objects. */
 static void of_other_objects(void)
 {
     const struct rnic_limits limits = {.max_ah = 2,
@@ -156,7 +157,7 @@ static void of_other_objects(void)
     rnic_del(rnic);
 }
 
-/* Attributes of a QP, and the SGEs of a READ. */
+/* Limits of a QP's attributes, and of the SGEs of a READ. */
 static void of_a_connection(void)
 {
     const struct rnic_limits limits = {
@@ -192,7 +193,7 @@ static void of_a_connection(void)
     rnic_del(rnic);
 }
 
-/* Requested limits above the device's maximum are cut to it. */
+/* Requested limits above the device's maximum are reduced to it. */
 static void not_raised(void)
 {
     struct rnic_limits limits;
@@ -216,7 +217,7 @@ static void not_raised(void)
 }
 
 /* A port keeps its initial P_Keys. A device with more P_Keys than the limit cannot be created; one
- * with fewer reports those it has. */
+ * with fewer reports their number. */
 static void pkeys(void)
 {
     struct rnic_limits told;
@@ -267,8 +268,8 @@ static void qpn_range(void)
     }
     EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_ERR_NOMEM);
     init.qpn = 0x123456;
-    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_OK); /* a QPN given by the user may lie
-                                                            * anywhere */
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qps[300]), RNIC_OK); /* a QPN chosen by the user may be
+                                                            * outside the range */
     init.qpn = 0;
     rnic_qp_del(qps[77]);
     EXPECT_EQ(rnic_qp_new(pd, &init, &qps[77]), RNIC_OK);
@@ -305,7 +306,7 @@ static void gid_table(void)
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
     fixture.attr.state = RNIC_QPS_RTR;
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_gid_set(fixture.rnic, 5, &gid), RNIC_OK); /* the same address in another slot */
+    EXPECT_EQ(rnic_gid_set(fixture.rnic, 5, &gid), RNIC_OK); /* moves the address to another slot */
     fixture.attr.av.sgid_idx = 5;
     EXPECT_EQ(rnic_qp_modify(fixture.qp, &fixture.attr, fixture.now), RNIC_OK);
     fixture_in(&fixture, &pkt);

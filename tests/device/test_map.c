@@ -6,7 +6,7 @@
 
 #define KEYS 3000u
 
-/* Compares the map with a flat array: keys close together, far apart, inserted and removed. */
+/* Compares the map with a flat array, for keys that are close together or far apart. */
 static void against_model(void)
 {
     static char values[KEYS];

@@ -52,7 +52,8 @@ static struct roce_pkt datagram(const uint8_t group[16], uint32_t len)
     return pkt;
 }
 
-/* Returns the number of completions, all successful; *qps has a bit for each QP. */
+/* Returns the number of completions, which must be successful. Sets a bit in *qps for each
+ * receiving QP. */
 static unsigned arrived(unsigned *qps)
 {
     struct rnic_wc wc;
@@ -66,7 +67,7 @@ static unsigned arrived(unsigned *qps)
     return cnt;
 }
 
-/* R175: each attached QP receives it in a receive WQE of its own queue. */
+/* Each attached QP receives the datagram in a WQE of its own queue (R175). */
 static void r175_delivery(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -78,7 +79,7 @@ static void r175_delivery(void)
 
         begin(encaps[i]);
         pkt = datagram(group, 100);
-        fixture_in(&fixture, &pkt); /* no QP is attached */
+        fixture_in(&fixture, &pkt); /* datagram without an attached QP */
         EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
         for (unsigned q = 0; q < 3; q++) {
             EXPECT_EQ(rnic_mcast_attach(ud[q], group), RNIC_OK);
@@ -91,7 +92,7 @@ static void r175_delivery(void)
         EXPECT_EQ(qps, 7);
         for (unsigned q = 1; q <= 3; q++)
             CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, pkt.payload, 100) == 0);
-        /* only the QP that has a WQE left */
+        /* only the QP that has a WQE left receives */
         post(1, 9);
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 1);
@@ -106,7 +107,7 @@ static void r175_delivery(void)
     }
 }
 
-/* R175: each QP checks Q_Key, P_Key, state and buffer for itself. */
+/* Each QP checks Q_Key, P_Key, state and buffer independently (R175). */
 static void r175_each_for_itself(void)
 {
     struct rnic_qp_attr attr;
@@ -127,7 +128,7 @@ static void r175_each_for_itself(void)
         EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
         post(q, q + 1);
         if (q == 2)
-            continue; /* stays in INIT */
+            continue; /* this QP stays in INIT */
         attr.state = RNIC_QPS_RTR;
         EXPECT_EQ(rnic_qp_modify(ud[q], &attr, 0), RNIC_OK);
     }
@@ -140,8 +141,8 @@ static void r175_each_for_itself(void)
     fixture_free(&fixture);
 }
 
-/* R048, R052: a group address with a unicast QPN, a multicast QPN with another address or service.
- */
+/* A group address with a unicast QPN, or a multicast QPN with another address or service, is
+ * dropped (R048, R052). */
 static void r048_only_together(void)
 {
     struct roce_pkt pkt;
@@ -169,7 +170,7 @@ static void r048_only_together(void)
     fixture_free(&fixture);
 }
 
-/* A datagram to the device's own group is delivered without the wire, also to the sender. */
+/* A datagram to the device's own group is delivered without the network, also to the sender. */
 static void own_group(void)
 {
     struct rnic_av av;
@@ -194,7 +195,7 @@ static void own_group(void)
         post(q, q + 1);
     }
     EXPECT_EQ(rnic_post_send(ud[0], &wr), RNIC_OK);
-    EXPECT_EQ(arrived(&qps), 0); /* not before it is sent */
+    EXPECT_EQ(arrived(&qps), 0); /* no delivery before the datagram is sent */
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(arrived(&qps), 2);
     EXPECT_EQ(qps, 3);
@@ -202,7 +203,7 @@ static void own_group(void)
         CU_ASSERT(memcmp(fixture.mem + 4096 * q + 40, fixture.mem, 100) == 0);
         CU_ASSERT(memcmp(fixture.mem + 4096 * q + 20, pkt.frame + pkt.net_off, 20) == 0);
     }
-    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0); /* R249: the wire carried none */
+    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0); /* the network delivered no frame (R249) */
     EXPECT_EQ(fixture_counters(&fixture).tx_packets, 1);
     fixture_free(&fixture);
 }
@@ -214,10 +215,11 @@ static void attach_and_detach(void)
     unsigned qps;
 
     begin(ROCE_ENCAP_V2_IP4);
-    EXPECT_EQ(rnic_mcast_attach(fixture.qp, group4), RNIC_ERR_INVALID); /* RC */
+    EXPECT_EQ(rnic_mcast_attach(fixture.qp, group4), RNIC_ERR_INVALID); /* an RC QP cannot be
+                                                                         * attached */
     EXPECT_EQ(rnic_mcast_attach(ud[0], not_a_group), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
-    /* man ibv_attach_mcast: attached twice, delivered once. */
+    /* A QP that is attached twice receives one copy (ibv_attach_mcast(3)). */
     EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_attach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_attach(ud[0], group6), RNIC_OK);
@@ -235,11 +237,11 @@ static void attach_and_detach(void)
     EXPECT_EQ(fixture_counters(&fixture).rx_no_group, 1);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group6), RNIC_OK);
     EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_OK);
-    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* fixture_free() detaches it */
+    EXPECT_EQ(rnic_mcast_attach(ud[1], group4), RNIC_OK); /* attachment that fixture_free() ends */
     fixture_free(&fixture);
 }
 
-/* Limits, and that each of many groups is found, also with colliding hashes. */
+/* The limits can be reached, and each of many groups is found, also with colliding hashes. */
 static void limits(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_UD, .max_recv_sge = 1};

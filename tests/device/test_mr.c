@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Memory regions: keys, rights, ranges, IOVA, invalidation: R083-R084, R203-R204, R207-R209. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#define _DEFAULT_SOURCE /* needed for MAP_ANONYMOUS and MAP_NORESERVE */
 #include "device/mr.h"
 #include <sys/mman.h>
 #include "support/device_fixture.h"
@@ -16,7 +16,7 @@ static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
     return rnic_mr_reg(fixture.pd, &attr, out);
 }
 
-/* R207: combinations of rights, wrapping addresses, keys in use. */
+/* Registration with combinations of rights, wrapping addresses, and keys in use (R207). */
 static void registration(void)
 {
     struct rnic_mr *mr;
@@ -59,7 +59,8 @@ static void chosen_keys(void)
     for (unsigned i = 0; i < 2000; i++) {
         struct rnic_mr *mr;
 
-        EXPECT_EQ(reg((struct rnic_mr_attr){0}, &mr), RNIC_OK); /* deleted with the device */
+        EXPECT_EQ(reg((struct rnic_mr_attr){0}, &mr), RNIC_OK); /* region that is deleted with the
+                                                                 * device */
         CU_ASSERT(rnic_mr_key(mr) != 0);
         CU_ASSERT(rnic_mr_key(mr) != last + 1);
         last = rnic_mr_key(mr);
@@ -71,7 +72,8 @@ static void chosen_keys(void)
     fixture_free(&fixture);
 }
 
-/* R084: compares each pair of address and length with arithmetic done byte by byte. */
+/* Compares the range check with arithmetic done byte by byte, for pairs of address and length
+ * (R084). */
 static void r084_range(void)
 {
     static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
@@ -107,7 +109,7 @@ static void r084_range(void)
     fixture_free(&fixture);
 }
 
-/* R207: every combination of granted and requested rights. */
+/* Every combination of granted and requested rights (R207). */
 static void r207_rights(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -128,7 +130,8 @@ static void r207_rights(void)
     fixture_free(&fixture);
 }
 
-/* The same on the wire; the guard bytes of the fixture stay intact (R083, R250). */
+/* Rights and ranges in received packets; the guard bytes of the fixture do not change (R083, R250).
+ */
 static void r083_on_the_wire(void)
 {
     static const struct {
@@ -188,7 +191,7 @@ static void r208_dereg(void)
     fixture_free(&fixture);
 }
 
-/* R203, R204: which keys a peer may invalidate. */
+/* Keys that a peer may or may not invalidate (R203, R204). */
 static void r204_invalidate(void)
 {
     struct rnic_mr *yes;
@@ -211,15 +214,16 @@ static void r204_invalidate(void)
     EXPECT_EQ(rnic_cq_poll(fixture.cq, &wc, 1), 1);
     EXPECT_EQ(wc.flags, RNIC_WC_WITH_INV);
     EXPECT_EQ(wc.invalidated_key, 1);
-    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 1)); /* only once */
+    CU_ASSERT(!rnic_key_invalidate(fixture.pd, fixture.qp, 1)); /* a key can be invalidated only
+                                                                 * once */
     EXPECT_EQ(rnic_key_translate(fixture.pd, fixture.qp, 1, 0, 1, 0, &(uint8_t *){NULL}),
               RNIC_MEM_KEY);
-    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* the key is still in
-                                                                             * use */
+    EXPECT_EQ(reg((struct rnic_mr_attr){.key = 1}, &yes), RNIC_ERR_EXISTS); /* an invalidated key is
+                                                                             * still in use */
     fixture_free(&fixture);
 }
 
-/* Returns the first byte that a key grants access to, or NULL. */
+/* Returns the address to which a key grants access, or NULL. */
 static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
 {
     uint8_t *ptr = NULL;
@@ -262,8 +266,7 @@ static void optional_access(void)
     fixture_free(&fixture);
 }
 
-/* Re-registration with each flag and all of them: it applies to later requests, and the key stays.
- */
+/* Re-registration with each flag and with all flags applies to later requests and keeps the key. */
 static void rereg(void)
 {
     static uint8_t other[32];
@@ -354,7 +357,7 @@ static void rereg_revives(void)
     fixture_free(&fixture);
 }
 
-/* Regions above 4 GiB: offsets and lengths of more than 32 bits, also on the wire. */
+/* Regions above 4 GiB: offsets and lengths of more than 32 bits, also in packets. */
 static void larger_than_4_gib(void)
 {
     uint64_t len = UINT64_C(5) << 30;
@@ -380,13 +383,13 @@ static void larger_than_4_gib(void)
     fixture_in(&fixture, &pkt);
     fixture_expect_aeth(&fixture, FIXTURE_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
     EXPECT_EQ(memcmp(mem + off, fixture.mem, 8), 0);
-    EXPECT_EQ(mem[4096], 0); /* where a 32-bit offset would have put it */
+    EXPECT_EQ(mem[4096], 0); /* position that a 32-bit offset would have written */
     fixture_free(&fixture);
     munmap(mem, len);
 }
 
-/* R208: a region is deregistered while a message arrives: bytes written stay, later packets are
- * refused. */
+/* A region is deregistered while a message arrives: bytes already written remain, and later packets
+ * are refused (R208). */
 static void r208_dereg_in_a_write(void)
 {
     struct roce_pkt pkt;
@@ -411,7 +414,8 @@ static void r208_dereg_in_a_write(void)
     fixture_free(&fixture);
 }
 
-/* R113, R208: a duplicate READ after its key was deregistered gets neither data nor NAK (R117). */
+/* A duplicate READ after its key was deregistered gets neither data nor a NAK (R113, R117, R208).
+ */
 static void r113_dereg_then_duplicate_read(void)
 {
     struct roce_pkt pkt;

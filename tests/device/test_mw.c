@@ -77,7 +77,7 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
     return wc.status;
 }
 
-/* R207, R211, D14: bounds and rights of the window apply, not only those of its region. */
+/* Bounds and rights of the window apply, not only those of its region (R207, R211, D14). */
 static void r211_bounds(void)
 {
     static const struct {
@@ -97,7 +97,7 @@ static void r211_bounds(void)
         {RNIC_WR_READ, READ, OFF + 1, LEN, false},
         {RNIC_WR_READ, WRITE | ATOM, OFF, 8, false},
         {RNIC_WR_FETCH_ADD, ATOM, OFF, 8, true},
-        {RNIC_WR_FETCH_ADD, ATOM, OFF + 496, 8, false}, /* 4 bytes beyond */
+        {RNIC_WR_FETCH_ADD, ATOM, OFF + 496, 8, false}, /* 4 bytes beyond the window */
         {RNIC_WR_FETCH_ADD, READ | WRITE, OFF, 8, false},
         {RNIC_WR_WRITE, 0, OFF, 8, false},
     };
@@ -141,8 +141,8 @@ static void unbound(void)
     }
 }
 
-/* R210: a type 1 window is valid for every QP of the PD, a type 2 window for the QP it was bound
- * through. */
+/* A type 1 window is valid for every QP of the PD, a type 2 window for the QP through which it was
+ * bound (R210). */
 static void r210_scope(void)
 {
     begin(TYPE_1);
@@ -159,10 +159,10 @@ static void r210_scope(void)
     }
 }
 
-/* R210: type 1 checks the PD, 2A the QPN, 2B both. */
+/* Type 1 checks the PD, 2A the QPN, 2B both (R210). */
 static void r210_checked_against(void)
 {
-    static const bool opens[KINDS][2][2] = {/* [other PD][other QP] */
+    static const bool opens[KINDS][2][2] = {/* access granted, by [other PD][other QP] */
                                             [TYPE_1] = {{true, true}, {false, false}},
                                             [TYPE_2B] = {{true, false}, {false, false}},
                                             [TYPE_2A] = {{true, false}, {true, false}}};
@@ -182,8 +182,8 @@ static void r210_checked_against(void)
     }
 }
 
-/* Type 1: each bind returns a new key. The old key keeps its access until the bind executes. Length
- * 0 unbinds (man ibv_bind_mw). */
+/* Type 1: each bind returns a new key. The old key is valid until the bind executes. Length 0
+ * unbinds (ibv_bind_mw(3)). */
 static void type_1_rebind(void)
 {
     struct rnic_send_wr wr;
@@ -193,7 +193,7 @@ static void type_1_rebind(void)
     bind(0, READ);
     first = rnic_mw_rkey(mw);
     EXPECT_EQ(use(0, RNIC_WR_READ, first, QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
-    /* A bind that waits behind a READ. */
+    /* A bind that waits for an earlier READ. */
     EXPECT_EQ(qp_pair_send(&pair, 1, 0, 1, RNIC_WR_READ, 0, 4096, 0), RNIC_OK);
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
@@ -214,7 +214,7 @@ static void type_1_rebind(void)
     qp_pair_free(&pair);
 }
 
-/* Type 2: bound, invalidated by its QP or by the peer, bound again with another key. */
+/* Type 2: bound, invalidated by its QP or by the peer, and bound again with another key. */
 static void life_of(enum kind kind)
 {
     const struct rnic_sge sge = {QP_PAIR_IOVA, 4, QP_PAIR_KEY};
@@ -233,7 +233,7 @@ static void life_of(enum kind kind)
     qp_pair_expect_wc(pair.side[1].send_cq[0], 5, RNIC_WC_SUCCESS);
     bind(1, READ | WRITE);
     EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8), RNIC_WC_SUCCESS);
-    /* R203: by SEND with Invalidate. */
+    /* Invalidation by SEND with Invalidate (R203). */
     EXPECT_EQ(qp_pair_recv(&pair, 1, 1, 9, 0, 16), RNIC_OK);
     inv = (struct rnic_send_wr){.opcode = RNIC_WR_SEND_INV,
                                 .flags = RNIC_SEND_SIGNALED,
@@ -293,7 +293,7 @@ static void r213_invalidated(void)
                               : peer ? RNIC_WC_REM_ACCESS_ERR
                                      : RNIC_WC_MW_BIND_ERR);
             EXPECT_EQ(qp_pair_state(&pair, 1, 0), fine ? RNIC_QPS_RTS : RNIC_QPS_ERR);
-            if (fine) { /* a successful bind proves that the window was free */
+            if (fine) { /* a successful bind proves that the window was unbound */
                 bind(1, READ);
                 EXPECT_EQ(use(1, RNIC_WR_READ, rnic_mw_rkey(mw), QP_PAIR_IOVA + OFF, 8),
                           RNIC_WC_SUCCESS);
@@ -356,7 +356,7 @@ static void r213_end_of_the_qp(void)
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
             EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
         }
-        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends restart */
+        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends of the connection restart */
         for (enum rnic_qp_state to = RNIC_QPS_RESET; to <= RNIC_QPS_RTS; to++) {
             pair.side[0].attr[0].state = to;
             EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &pair.side[0].attr[0], pair.net.now),
@@ -372,12 +372,12 @@ static void r213_end_of_the_qp(void)
     qp_pair_free(&pair);
 }
 
-/* R211: an invalid bind fails when it executes, and its QP goes to ERR. */
+/* An invalid bind fails when it executes, and its QP enters ERR (R211). */
 static void r211_bind_errors(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
-        int mr; /* see below; ALL: region of the pair */
+        int mr; /* region: one of the values below, or ALL: region of the pair */
         enum rnic_mw_type type;
         uint64_t off;
         uint64_t len;
@@ -397,7 +397,8 @@ static void r211_bind_errors(void)
         {OTHER_PD_MW, RNIC_MW_TYPE_2, 0, 8, READ, false},
         {ALL, RNIC_MW_TYPE_1, 1, QP_PAIR_MEM, READ, false}, /* C10-75 */
         {ALL, RNIC_MW_TYPE_2, (uint64_t)-1, 8, READ, false},
-        {ALL, RNIC_MW_TYPE_2, 8, UINT64_MAX, READ, false},                 /* passes 2^64 */
+        {ALL, RNIC_MW_TYPE_2, 8, UINT64_MAX, READ, false},                 /* address + length
+                                                                            * exceeds 2^64 */
         {ALL, RNIC_MW_TYPE_2, 0, 0, READ, false},                          /* o10-37.2.40 */
         {ALL, RNIC_MW_TYPE_1, 0, 8, READ | RNIC_ACCESS_ZERO_BASED, false}, /* o10-36.2.2 */
         {ALL, RNIC_MW_TYPE_2, 0, 8, READ | RNIC_ACCESS_ZERO_BASED, true},
@@ -437,7 +438,7 @@ static void r211_bind_errors(void)
     }
 }
 
-/* o10-37.2.30: binding a type 2 window that is already bound. */
+/* A type 2 window that is already bound cannot be bound again (o10-37.2.30). */
 static void type_2_bound_twice(void)
 {
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
@@ -454,7 +455,7 @@ static void type_2_bound_twice(void)
     }
 }
 
-/* Binds that are never valid are refused when they are posted. */
+/* Binds that are never valid are refused at the post. */
 static void refused(void)
 {
     struct rnic_send_wr wr;
@@ -470,7 +471,7 @@ static void refused(void)
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, RNIC_ACCESS_LOCAL_WRITE);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
-    wr.mw.rkey ^= 0x100; /* R212: the upper 24 bits belong to the device */
+    wr.mw.rkey ^= 0x100; /* the upper 24 bits of the key belong to the device (R212) */
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_ERR_INVALID);
     qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
     EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_RTS);
@@ -500,7 +501,7 @@ static void r213_region_in_use(void)
     }
 }
 
-/* The window or region of a waiting bind was deleted: the bind fails and touches nothing. */
+/* The window or region of a waiting bind was deleted: the bind fails and changes nothing. */
 static void gone_before_the_bind(void)
 {
     for (int region = 0; region < 2; region++) {
@@ -609,7 +610,7 @@ static void r208_closed_during_write(void)
         CU_ASSERT(memcmp(then, pair.side[1].mem, QP_PAIR_MEM) == 0);
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_ACCESS_ERR);
         EXPECT_EQ(qp_pair_state(&pair, 1, 0), RNIC_QPS_ERR);
-        if (rows[i].how == REBOUND) /* valid for every QP of the PD */
+        if (rows[i].how == REBOUND) /* key valid for every QP of the PD */
             EXPECT_EQ(use(1, RNIC_WR_WRITE, rnic_mw_rkey(mw), QP_PAIR_IOVA, 8), RNIC_WC_SUCCESS);
         qp_pair_free(&pair);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Compares the heap of QPs that CNPs slowed down with a plain list. */
+/* Compares the heap of QPs delayed by CNPs with a plain list. */
 #include "device/pace.h"
 
 #include "support/rng.h"

@@ -56,7 +56,7 @@ static void creation(void)
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
     CU_ASSERT(rnic_qp_qpn(qp) >= 2 && rnic_qp_qpn(qp) <= 0xFFFFFE);
     CU_ASSERT(rnic_qp_qpn(qp) != rnic_qp_qpn(other));
-    CU_ASSERT(rnic_qp_qpn(qp) + 1 != rnic_qp_qpn(other)); /* not predictable */
+    CU_ASSERT(rnic_qp_qpn(qp) + 1 != rnic_qp_qpn(other)); /* QPNs are not predictable */
     rnic_qp_del(other);
     rnic_qp_del(NULL);
 
@@ -85,20 +85,20 @@ static void creation(void)
     rnic = rnic_new(&attr);
     CU_ASSERT_FATAL(rnic != NULL);
     EXPECT_EQ(rnic_pd_new(rnic, &pd), RNIC_OK);
-    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_ERR_INVALID); /* a CQ of another device */
+    EXPECT_EQ(rnic_qp_new(pd, &init, &qp), RNIC_ERR_INVALID); /* CQ of another device */
     rnic_del(rnic);
     fixture_free(&fixture);
 }
 
-/* R183: all pairs of states. */
+/* Transitions between all pairs of states (R183). */
 static void r183_transitions(void)
 {
-    static const bool allowed[5][5] = {/* to RESET INIT  RTR    RTS    ERR */
+    static const bool allowed[5][5] = {/* columns: to RESET, INIT, RTR, RTS, ERR */
                                        {true, true, false, false, false},  /* from RESET */
-                                       {true, true, true, false, true},    /* INIT */
-                                       {true, false, false, true, true},   /* RTR */
-                                       {true, false, false, true, true},   /* RTS */
-                                       {true, false, false, false, true}}; /* ERR */
+                                       {true, true, true, false, true},    /* from INIT */
+                                       {true, false, false, true, true},   /* from RTR */
+                                       {true, false, false, true, true},   /* from RTS */
+                                       {true, false, false, false, true}}; /* from ERR */
 
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned from = 0; from < 5; from++) {
@@ -116,7 +116,7 @@ static void r183_transitions(void)
     fixture_free(&fixture);
 }
 
-/* R187, R194: a value out of range changes nothing. */
+/* A value out of range changes nothing (R187, R194). */
 static void r187_values(void)
 {
     struct rnic_qp_attr good;
@@ -144,12 +144,12 @@ static void r187_values(void)
     BAD_IN(RNIC_QPS_RTR, min_rnr_timer, 32);
     BAD_IN(RNIC_QPS_RTR, av.sgid_idx, 1);
     BAD_IN(RNIC_QPS_RTR, av.flow, 1u << 20);
-    BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* an IPv6 address with an IPv4 GID */
+    BAD_IN(RNIC_QPS_RTR, av.dgid[0], 0x20); /* IPv6 address with an IPv4 GID */
 #undef BAD_IN
     fixture_free(&fixture);
 }
 
-/* R054: which packets each state accepts. */
+/* Packets that each state accepts (R054). */
 static void r054_states(void)
 {
     for (unsigned i = 0; i < 5; i++) {
@@ -196,7 +196,7 @@ static void r055_comm_est(void)
     fixture_free(&fixture);
 }
 
-/* R188: posting in each state. */
+/* Posting a receive in each state (R188). */
 static void r188_post(void)
 {
     struct rnic_sge sge[5] = {{0}};
@@ -220,13 +220,15 @@ static void r188_post(void)
     EXPECT_EQ(modify(RNIC_QPS_ERR), RNIC_OK);
     for (unsigned i = 0; i < 64; i++)
         fixture_expect_wc(&fixture, i, RNIC_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(fixture_post(&fixture, 99, 0, 8), RNIC_OK); /* R189: flushed at once */
+    EXPECT_EQ(fixture_post(&fixture, 99, 0, 8),
+              RNIC_OK); /* the receive is flushed at once (R189) */
     fixture_expect_wc(&fixture, 99, RNIC_WC_WR_FLUSH_ERR);
     EXPECT_EQ(rnic_post_recv(fixture.qp, &wr), RNIC_ERR_INVALID);
     fixture_free(&fixture);
 }
 
-/* R189, R082: the WQE in error completes first, then the others in order; the NAK is still sent. */
+/* The WQE in error completes first, then the others in order; the NAK is still sent (R189, R082).
+ */
 static void r189_flush_order(void)
 {
     static const uint8_t data[100];
@@ -341,7 +343,7 @@ static void deleted_while_owing(void)
     fixture_free(&fixture);
 }
 
-/* Memory of an idle QP: at most 4 KiB, including its queues. */
+/* An idle QP needs at most 4 KiB of memory, including its queues. */
 static void size_of_a_qp(void)
 {
     CU_ASSERT(sizeof(struct rnic_responder) <= 2048);

@@ -55,7 +55,8 @@ static void to_rts(void)
     EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
 }
 
-/* R184-R186: what man ibv_modify_qp(3) lists for RC, UC and UD; XRC as RC or a half of it (A14). */
+/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. XRC is like RC, or
+ * like its requester or responder (A14) (R184-R186). */
 static void required_as_documented(void)
 {
     static const struct {
@@ -81,7 +82,8 @@ static void required_as_documented(void)
     }
 }
 
-/* R183: the valid transitions among all 49; no attribute is both required and optional. */
+/* Exactly the valid transitions of all 49 are allowed (R183). No attribute is both required and
+ * optional. */
 static void r183_transitions(void)
 {
     static const char *const rows[7] = {"11.....", "111...1", "1..1..1", "1..11.1",
@@ -119,7 +121,7 @@ static bool same(const struct rnic_qp_attr *a, const struct rnic_qp_attr *b)
            a->av.priority == b->av.priority && a->av.vlan == b->av.vlan;
 }
 
-/* R187: omits each required attribute and adds each invalid one; nothing changes. */
+/* A transition without a required attribute, or with an invalid one, changes nothing (R187). */
 static void r187_masks(void)
 {
     static const enum rnic_qp_state way[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
@@ -322,7 +324,7 @@ static void without_state(void)
               RNIC_ERR_INVALID);
     to_rts();
     fixture.attr.access = 0;
-    fixture.attr.state = RNIC_QPS_ERR; /* ignored */
+    fixture.attr.state = RNIC_QPS_ERR; /* ignored without STATE in the mask */
     EXPECT_EQ(rnic_qp_modify_mask(qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now), RNIC_OK);
     rnic_qp_query(qp, &fixture.attr, NULL);
     EXPECT_EQ(fixture.attr.state, RNIC_QPS_RTS);
@@ -330,7 +332,7 @@ static void without_state(void)
     fixture_free(&fixture);
 }
 
-/* A change of attributes in RTS takes effect on the wire at once; here the right to READ (R075). */
+/* A change of the READ right in RTS has an immediate effect (R075). */
 static void access_in_rts(void)
 {
     struct roce_pkt pkt;
@@ -360,7 +362,7 @@ static void cur_state(void)
     fixture_free(&fixture);
 }
 
-/* R191: the event is raised if it was requested, and only then. */
+/* The drained event is raised only if it was requested (R191). */
 static void sqd_event(void)
 {
     struct rnic_event event;
@@ -377,7 +379,7 @@ static void sqd_event(void)
     }
 }
 
-/* SQD: the other attributes that may change; the path MTU may not (R187). */
+/* Attributes that may change in SQD; the path MTU may not (R187). */
 static void changes_in_sqd(void)
 {
     unsigned mask = RNIC_QP_AV | RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY |
@@ -428,7 +430,7 @@ static void resources_resized(void)
         fixture_in(&fixture, &pkt);
         CU_ASSERT(fixture_out(&fixture, &pkt));
     }
-    memcpy(&value, fixture.mem, 8); /* value after the third */
+    memcpy(&value, fixture.mem, 8); /* value in memory after the third atomic */
     qp = fixture.qp;
     EXPECT_EQ(modify(RNIC_QPS_SQD, 0), RNIC_OK);
     fixture.attr.max_dest_rd_atomic = 2;
@@ -437,7 +439,8 @@ static void resources_resized(void)
         pkt = pktgen_atomic(&fixture.gen, ROCE_OP_RC_FETCH_ADD, FIXTURE_PSN + i, FIXTURE_IOVA,
                             FIXTURE_KEY, 1, 0);
         fixture_in(&fixture, &pkt);
-        EXPECT_EQ(fixture_out(&fixture, &pkt), i > 0); /* the oldest is forgotten: R116 */
+        EXPECT_EQ(fixture_out(&fixture, &pkt), i > 0); /* the oldest atomic is not stored any more
+                                                        * (R116) */
         if (i)
             EXPECT_EQ(pkt.atomicacketh.orig, value - 3 + i);
     }

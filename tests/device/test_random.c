@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random connections. The first test is a requester of few lines behind a network that loses,
- * duplicates and reorders in both directions: whatever happens, memory ends as a model says that
- * executes each message once and in order, and every response is legal. The second sends single
- * packets with random faults and knows, from the rules alone, what each must be answered with.
+ * Random connections. In the first test, a small requester is behind a network that loses,
+ * duplicates and reorders in both directions. Memory must equal a model that executes each message
+ * once and in order, and every response must be legal. The second test sends single packets with
+ * random faults and infers each required response from the rules.
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,23 +33,25 @@ static void failure(unsigned line, const char *what)
 /* ---- a connection over a bad network --------------------------------------------------------- */
 
 #define MTU      1024u
-#define WINDOW   24u /* request packets in flight */
+#define WINDOW   24u /* maximum number of request packets in flight */
 #define MESSAGES 250u
-#define PACKETS  (MESSAGES * 5) /* at most, with up to 4 path MTUs and a bit a message */
+/* maximum number of packets, with at most about 4 path MTUs per message */
+#define PACKETS  (MESSAGES * 5)
 #define RECV_LEN 8192u
 #define RECV_OFF                                                                                   \
-    (FIXTURE_MEM_LEN / 2) /* receive buffers are in the upper half, the rest in the lower */
+    (FIXTURE_MEM_LEN / 2) /* receive buffers are in the upper half of the memory, other data in    \
+                           * the lower */
 #define RECV_BUFS 32u
 #define NET_MAX   64u
 
-/* A request packet of the stream, with what the model says of it. */
+/* A request packet of the stream, with its expected effects. */
 struct item {
     struct roce_pkt pkt;
     uint8_t payload[MTU];
-    uint32_t cnt;  /* PSNs */
-    bool fence;    /* nothing after it is sent before it is answered (READ, atomic) */
-    uint64_t orig; /* atomic */
-    uint32_t off;  /* READ: of its data in `data` */
+    uint32_t cnt;  /* number of PSNs */
+    bool fence;    /* no later packet is sent before this READ or atomic is answered */
+    uint64_t orig; /* atomic: expected original value */
+    uint32_t off;  /* READ: offset of its data in `data` */
 };
 
 struct net {
@@ -59,20 +61,21 @@ struct net {
 
 static struct item items[PACKETS];
 static unsigned item_cnt;
-static uint8_t data[MESSAGES * 4096]; /* what the READs must return */
+static uint8_t data[MESSAGES * 4096]; /* data that the READs must return */
 static uint32_t data_len;
 static struct net to_device;
 static struct net from_device;
-static unsigned una;       /* oldest item not answered */
-static unsigned nxt;       /* item sent next */
+static unsigned una;       /* oldest unanswered item */
+static unsigned nxt;       /* next item to send */
 static uint32_t read_next; /* PSNs of the READ at `una` that were answered */
-static bool read_begun;    /* its last answer accepted was First or Middle */
-static unsigned posted;    /* receive WQEs posted in all */
-static unsigned recv_done; /* completions polled */
-static unsigned recv_made; /* messages of the stream that complete one */
+static bool read_begun;    /* its latest accepted response was First or Middle */
+static unsigned posted;    /* number of receive WQEs posted */
+static unsigned recv_done; /* number of completions polled */
+static unsigned recv_made; /* number of messages of the stream that complete a receive WQE */
 static uint32_t recv_len[MESSAGES];
 
-/* The network loses one frame in 12, duplicates one in 12, and hands out any of those in it. */
+/* Puts a frame into the network, which loses one frame in 12, duplicates one in 12, and delivers
+ * frames in random order. */
 static void net_put(struct net *net, const uint8_t *bytes, size_t len)
 {
     unsigned copies = rng_below(&rng, 12) == 0 ? 0 : rng_below(&rng, 12) == 0 ? 2 : 1;
@@ -182,8 +185,8 @@ static void send_item(unsigned idx)
     struct pktgen_frame frame;
 
     if (pkt.bth.opcode == ROCE_OP_RC_READ_REQUEST && idx == una && read_next) {
-        pkt.bth.psn =
-            (pkt.bth.psn + read_next) & ROCE_PSN_MASK; /* R140: the tail that is missing */
+        pkt.bth.psn = (pkt.bth.psn + read_next) & ROCE_PSN_MASK; /* requests the missing tail of the
+                                                                  * READ (R140) */
         pkt.reth.va += (uint64_t)read_next * MTU;
         pkt.reth.dma_len -= read_next * MTU;
     }
@@ -200,8 +203,8 @@ static void answered(void)
         nxt = una;
 }
 
-/* Everything before `psn` is acknowledged, but for a READ or atomic, which only its own response
- * answers (R139). */
+/* Acknowledges all items before `psn`, except a READ or atomic, which needs its own response
+ * (R139). */
 static void acked_before(uint32_t psn)
 {
     while (una < nxt && !items[una].fence &&
@@ -216,7 +219,7 @@ static void take_read(const struct roce_pkt *pkt)
     bool last = read_next == item->cnt - 1;
     bool starts = roce_opcode_starts(pkt->op);
 
-    /* A response that begins anew is one to a request of ours for the tail (R112). */
+    /* A First response in the middle of a READ answers a request for its tail (R112). */
     HOLDS(starts || read_begun || read_next > 0);
     HOLDS(roce_opcode_ends(pkt->op) == last);
     HOLDS(pkt->payload_len == (last ? len - read_next * MTU : MTU));
@@ -228,7 +231,7 @@ static void take_read(const struct roce_pkt *pkt)
         answered();
 }
 
-/* A response reached the requester. */
+/* Processes a response that reached the requester. */
 static void take_response(const struct roce_pkt *pkt)
 {
     struct item *item;
@@ -258,7 +261,7 @@ static void take_response(const struct roce_pkt *pkt)
     }
 }
 
-/* What is legal of any response, seen as it leaves the device. */
+/* Checks that a response is legal when the device sends it. */
 static void check_legal(const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -269,11 +272,11 @@ static void check_legal(const struct roce_pkt *pkt)
     HOLDS(pkt->bth.dest_qp == FIXTURE_PEER_QPN);
     HOLDS(!pkt->bth.ackreq && !pkt->bth.se && pkt->bth.migreq);
     if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
-        HOLDS(ahead == 0); /* NAK and RNR NAK, sent at once: the expected PSN */
+        HOLDS(ahead == 0); /* NAK and RNR NAK have the expected PSN */
     else
-        HOLDS(ahead < 0); /* never for what was not received */
+        HOLDS(ahead < 0); /* an ACK never covers a PSN that was not received */
     if (roce_opcode_has(pkt->op, ROCE_HDR_AETH))
-        HOLDS(pkt->aeth.msn <= view.msn); /* no wrap: fewer than 2^24 messages */
+        HOLDS(pkt->aeth.msn <= view.msn); /* cannot wrap: fewer than 2^24 messages */
 }
 
 static void drain_device(void)
@@ -336,7 +339,7 @@ static void lossy_connection(void)
                 pktgen_parse(&frame, &pkt);
                 take_response(&pkt);
             } else if (to_device.cnt == 0 && rng_below(&rng, 8) == 0) {
-                nxt = una; /* the timer: all in flight is lost */
+                nxt = una; /* the timer expires: retransmit all items in flight */
             }
             if (rng_below(&rng, 50) == 0)
                 post_one();
@@ -358,12 +361,12 @@ static void lossy_connection(void)
 
 /* ---- single packets with faults -------------------------------------------------------------- */
 
-#define RO_KEY  0x51DE0002u /* remote read only, the last 4096 bytes of the memory */
+#define RO_KEY  0x51DE0002u /* read-only region: the last 4096 bytes of the memory */
 #define RO_LEN  4096u
 #define BAD_KEY 0x51DE0003u
 
 struct verdict {
-    int syndrome; /* of the ACK or NAK; -1: no answer */
+    int syndrome; /* syndrome of the ACK or NAK; -1: no response */
     bool fatal;
 };
 
@@ -377,8 +380,8 @@ static bool range_good(uint32_t key, uint64_t va, uint64_t len, bool writes)
     return va >= base && va <= base + size && len <= base + size - va;
 }
 
-/* What the rules say of a packet of PSN = expected, in their order (R071), and its effect on the
- * model. */
+/* Returns the response that the rules require for a packet with the expected PSN, in the order of
+ * checks (R071), and applies the packet to the model. */
 static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_t wqes)
 {
     bool read = pkt->op->kind == ROCE_KIND_READ;
@@ -435,7 +438,7 @@ static void random_request(struct roce_pkt *pkt, const uint8_t *payload)
     pkt->atomiceth = (struct roce_atomiceth){
         .va = rng_below(&rng, 4) ? va & ~UINT64_C(7) : va, .rkey = key, .swap_add = 0};
     if (opcode == ROCE_OP_RC_CMP_SWAP)
-        pkt->atomiceth.compare = 1; /* of which 0 + nothing: memory stays as it is */
+        pkt->atomiceth.compare = 1; /* compare and add values that leave the memory unchanged */
     pkt->bth.ackreq = rng_below(&rng, 2) != 0;
 }
 
@@ -464,7 +467,8 @@ static void faulty_packets(void)
         bool got;
 
         rnic_qp_view(fixture.qp, &view);
-        if (view.recv_wr == 0 && rng_below(&rng, 3)) /* receives go to a place apart */
+        if (view.recv_wr == 0 && rng_below(&rng, 3)) /* receive buffers are in a separate part of
+                                                      * the memory */
             HOLDS(fixture_post(&fixture, round, FIXTURE_MEM_LEN / 2, 256) == RNIC_OK);
         rnic_qp_view(fixture.qp, &view);
         memset(payload, (int)(round % 255), sizeof(payload));
@@ -480,7 +484,7 @@ static void faulty_packets(void)
         fixture_in(&fixture, &pkt);
         got = fixture_out(&fixture, &out);
         if (!exact && !got)
-            continue; /* R068, R070: one NAK only */
+            continue; /* a second NAK is not sent (R068, R070) */
         if (got != (verdict.syndrome >= 0) || (got && roce_opcode_has(out.op, ROCE_HDR_AETH) &&
                                                out.aeth.syndrome != verdict.syndrome)) {
             suite_fail(__FILE__, __LINE__, "round %u: %s psn %s: wanted %d, got %d", round,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * FLUSH and ATOMIC WRITE as Linux 6.12 sends them (traces/, recorded between two Soft-RoCE peers):
- * the recorded requests, with their ICRC made right (D15), go into our device, whose answers are
- * compared with the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and of READ data
- * the bytes that the capture itself has written.
+ * FLUSH and ATOMIC WRITE as Linux 6.12 sends them (traces/, recorded between two Soft-RoCE peers).
+ * The device receives the recorded requests, with a corrected ICRC (D15). Its responses must equal
+ * the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and READ data that the capture
+ * itself wrote.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -12,7 +12,7 @@
 #include "wire/codes.h"
 
 #define MEM_LEN  (1u << 16)
-#define QUIET    0 /* requests that the recorded peer should answer and does not */
+#define QUIET    0 /* number of requests that the recorded peer should answer but does not */
 #define ALL      RNIC_ACCESS_ALL
 #define NO_FLUSH (ALL & ~(unsigned)(RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT))
 
@@ -90,13 +90,13 @@ static void compare(const struct roce_pkt *ours, const struct roce_pkt *theirs, 
             EXPECT_EQ(ours->payload[i], theirs->payload[i]);
 }
 
-/* Plays a capture; `more` of our responses are not in it. */
+/* Replays a capture; the device sends `more` responses than the capture has. */
 static void play(const char *name, unsigned access, unsigned more)
 {
     unsigned next = 0; /* position from which the recorded response is searched */
     unsigned extra = 0;
     uint64_t low = 0;
-    uint64_t read_off = 0; /* offset of the data of the next READ response */
+    uint64_t read_off = 0; /* memory offset of the next READ response's data */
     uint64_t write_off = 0;
     struct rnic *rnic;
 
@@ -143,7 +143,7 @@ static void play(const char *name, unsigned access, unsigned more)
             read_off += ours.payload_len;
         }
     }
-    for (; next < rec.cnt; next++) { /* every recorded response has one of ours */
+    for (; next < rec.cnt; next++) { /* every recorded response equals one of the device */
         struct roce_pkt pkt;
 
         parse(&rec.frame[next], &pkt);
@@ -178,13 +178,13 @@ static void atomic_write_unaligned(void)
     play("rc-atomic-write-unaligned", ALL, QUIET);
 }
 
-/* D17: the repeated ATOMIC WRITE carries address 0. */
+/* A repeated ATOMIC WRITE with address 0 (D17) is answered. */
 static void repeated_atomic_write(void)
 {
     play("rc-loss-atomic-write", ALL, QUIET);
 }
 
-/* D16: the recorded peer never answers a repeated FLUSH; ours does. */
+/* The device answers a repeated FLUSH, which the recorded peer never does (D16). */
 static void repeated_flush(void)
 {
     unsigned repeats = 0;

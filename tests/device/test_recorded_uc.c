@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * UC as Linux Soft-RoCE sends it (traces/), with packets lost on the way: the recorded requests go
- * into our device, and what lands there is what the capture shows to be whole: R065, R162-R166. The
- * recorded receiver loses more (R164): the rows give its messages too.
+ * UC as Linux Soft-RoCE sends it (traces/), with lost packets. The device receives the recorded
+ * requests and must deliver each message that is complete in the capture (R065, R162-R166). The
+ * recorded receiver loses more messages (R164); each row has its count, too.
  */
 #include <string.h>
 #include "device/rnic.h"
 #include "recorded.h"
 #include "support/suite.h"
 
-#define MEM_LEN 262144u /* the recorder's region */
+#define MEM_LEN 262144u /* size of the recorded region, bytes */
 #define WQES    32u
 #define BUF     8192u
 
@@ -17,7 +17,7 @@ static uint8_t mem[MEM_LEN];
 static uint8_t bufs[WQES][BUF];
 static struct recorded rec;
 
-/* Finds the first UC packet, and the lowest address and the key that packets name. */
+/* Finds the first UC packet, and the lowest address and the key in the packets. */
 static bool first_of(struct roce_pkt *first, uint64_t *low, uint32_t *key)
 {
     bool found = false;
@@ -84,7 +84,7 @@ static struct rnic *device_of(const struct roce_pkt *first, uint64_t low, uint32
     return rnic;
 }
 
-/* The bytes of the current message, as the packets carry them. */
+/* Bytes of the current message, from its packets. */
 static struct {
     bool whole;
     uint32_t next_psn;
@@ -109,7 +109,7 @@ static void gather(const struct roce_pkt *pkt)
     message.len += pkt->payload_len;
 }
 
-/* Plays a capture. Returns how many messages arrived whole, and the lengths of their completions.
+/* Replays a capture. Returns the number of complete messages and the lengths of their completions.
  */
 static unsigned play(const char *name, uint32_t lens[WQES])
 {
@@ -190,7 +190,7 @@ static void recorded(void)
     }
 }
 
-/* Whole conversations of other programs: every message arrives. */
+/* Complete conversations of other programs: every message is delivered. */
 static void whole_conversations(void)
 {
     uint32_t lens[WQES];

@@ -27,7 +27,7 @@ static void in_frame(const struct pktgen_frame *frame)
     rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);
 }
 
-/* SEND, WRITE and READ end to end in every envelope. */
+/* SEND, WRITE and READ between two QPs in every envelope. */
 static void end_to_end(void)
 {
     static const uint8_t hello[] = "hello, responder";
@@ -85,7 +85,7 @@ static void end_to_end(void)
     }
 }
 
-/* R001-R015, R041, R043-R045: every field of a response's envelope comes from the address vector.
+/* Every field of a response's envelope comes from the address vector (R001-R015, R041, R043-R045).
  */
 static void response_envelope(void)
 {
@@ -141,7 +141,7 @@ static void response_envelope(void)
     }
 }
 
-/* R003, R005, R012, R013: derived source port; a traffic class with CE set. */
+/* Derived source port, and a traffic class with CE set (R003, R005, R012, R013). */
 static void derived_envelope(void)
 {
     struct rnic_qp_attr attr;
@@ -170,8 +170,8 @@ static void derived_envelope(void)
     fixture_free(&fixture);
 }
 
-/* R016, R023, R024: a frame with any single flipped bit is silently dropped, unless the path may
- * change that bit. The QP is not affected (R056). */
+/* A frame with a single flipped bit is silently dropped, unless the path may change that bit (R016,
+ * R023, R024). The QP is not affected (R056). */
 static void r024_flip_every_bit(void)
 {
     static const uint8_t data[5] = {9, 8, 7, 6, 5};
@@ -214,7 +214,8 @@ static void r024_flip_every_bit(void)
     fixture_free(&fixture);
 }
 
-/* R018, R020, R021: TOS and TTL with a valid header checksum, UDP checksum, FECN, BECN. */
+/* Changes on the path: TOS and TTL with a valid header checksum, UDP checksum, FECN, BECN (R018,
+ * R020, R021). */
 static void r018_path_changes(void)
 {
     struct pktgen_frame frame;
@@ -234,7 +235,7 @@ static void r018_path_changes(void)
     memset(pkt.eth.src, 0x33, 6);
     pktgen_build(&pkt, &frame);
     memset(frame.bytes + ROCE_ETH_LEN + 10, 0, 2);
-    in_frame(&frame); /* a checksum of 0 is ignored in captures, not by a receiver */
+    in_frame(&frame); /* a header checksum of 0 is valid in captures, but not for a receiver */
     fixture_expect_nothing(&fixture);
     pktgen_build(&pkt, &frame);
     in_frame(&frame);
@@ -242,7 +243,7 @@ static void r018_path_changes(void)
     fixture_free(&fixture);
 }
 
-/* R014: bytes after the packet are ignored. */
+/* Bytes after the packet are ignored (R014). */
 static void r014_trailer(void)
 {
     struct pktgen_frame frame;
@@ -258,7 +259,7 @@ static void r014_trailer(void)
     fixture_free(&fixture);
 }
 
-/* A packet with one invalid field is dropped, and the right counter counts it. */
+/* A packet with one invalid field is dropped and counted by the right counter. */
 static void inbound_validation(void)
 {
     enum what {
@@ -336,7 +337,7 @@ static void inbound_validation(void)
     }
 }
 
-/* R049: limited and full members. */
+/* P_Keys of limited and full members (R049). */
 static void r049_pkey(void)
 {
     static const struct {
@@ -370,7 +371,7 @@ static void r049_pkey(void)
     }
 }
 
-/* Frames that are not RoCE. */
+/* Frames that are not RoCE are dropped. */
 static void not_roce(void)
 {
     static const uint8_t arp[42] = {[0] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, [12] = 0x08, 0x06};
@@ -382,7 +383,7 @@ static void not_roce(void)
     EXPECT_EQ(fixture_counters(&fixture).rx_not_roce, 1);
     pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
     pktgen_build(&pkt, &frame);
-    for (size_t len = 0; len < frame.len; len++) { /* R028: every shorter frame */
+    for (size_t len = 0; len < frame.len; len++) { /* truncated at every length (R028) */
         uint8_t *exact = malloc(len ? len : 1);
 
         CU_ASSERT_FATAL(exact != NULL);
@@ -395,7 +396,7 @@ static void not_roce(void)
     fixture_free(&fixture);
 }
 
-/* R031: a reserved opcode is an invalid request, judged in sequence. */
+/* A reserved opcode is an invalid request, and is checked in PSN order (R031). */
 static void r031_reserved_opcode(void)
 {
     struct roce_pkt pkt;
@@ -409,7 +410,7 @@ static void r031_reserved_opcode(void)
     fixture_free(&fixture);
 }
 
-/* R251: a long READ of one QP does not delay the ACK of another. */
+/* A long READ of one QP does not delay the ACK of another QP (R251). */
 static void r251_turns(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x33, .max_recv_sge = 1};
@@ -436,7 +437,7 @@ static void r251_turns(void)
     fixture_free(&fixture);
 }
 
-/* The output buffer must hold any frame; a smaller one loses nothing. */
+/* A buffer too small for the longest frame gets no frame, and no frame is lost. */
 static void small_buffer(void)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
@@ -464,7 +465,7 @@ static void new_limits(void)
     CU_ASSERT_STRING_EQUAL(rnic_error_text(12345), "unknown error");
 }
 
-/* A burst has the same effect as its frames one by one, invalid frames included. */
+/* A burst has the effect of its frames passed one by one, including invalid frames. */
 static void bursts_as_single_frames(void)
 {
     enum { CNT = 3 * RNIC_BURST + 5 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The send side of a device through its API: states, limits, attributes, the packets of one
- * request: R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md. tests/sim tests two
- * devices together. */
+/* Send side of a device through its API: states, limits, attributes, the packets of one request
+ * (R124, R184, R188-R191, R194, R198, R200, R205 of rnic/rules.md). tests/sim tests two devices
+ * together. */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -88,7 +88,7 @@ static void r188_states(void)
     fixture_free(&fixture);
 }
 
-/* R194, R184: every attribute of RTS has a range; a value outside changes nothing. */
+/* A value outside the range of an RTS attribute changes nothing (R194, R184). */
 static void r194_attributes(void)
 {
     struct rnic_qp_attr bad[6];
@@ -122,7 +122,9 @@ static void creation_limits(void)
 
     begin(16);
     init.recv_cq = fixture.cq;
-    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID); /* no send CQ */
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other),
+              RNIC_ERR_INVALID); /* a QP without send CQ
+                                  * cannot have a send queue */
     init.send_cq = send_cq;
     init.max_send_wr = 32769;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_ERR_INVALID);
@@ -151,8 +153,8 @@ static void errors_of_a_post(void)
     EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
     EXPECT_EQ(check(RNIC_WR_SEND, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
-    EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* not a window */
-    for (unsigned i = 0; i < 8; i++) /* more than the queue has room for */
+    EXPECT_EQ(check(RNIC_WR_BIND_MW, 0, 0), RNIC_ERR_INVALID); /* the request names no window */
+    for (unsigned i = 0; i < 8; i++) /* more requests than the queue has room for */
         EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_OK);
     fixture_expect_nothing(&fixture);
     for (unsigned i = 0; i < 4; i++)
@@ -161,7 +163,7 @@ static void errors_of_a_post(void)
     fixture_free(&fixture);
 }
 
-/* R150, R154: the packets of one request, its deadlines, and its end. */
+/* The packets of one request, its deadlines, and its failure (R150, R154). */
 static void one_request(void)
 {
     struct rnic_qp_view view;
@@ -173,7 +175,7 @@ static void one_request(void)
     EXPECT_EQ(post(RNIC_WR_WRITE, 9, 100, 0), RNIC_OK);
     for (unsigned i = 0; i < 2; i++) {
         rnic_time sent = fixture.now;
-        rnic_time wait = UINT64_C(4096) << (10 + i); /* 2T the second time (R150) */
+        rnic_time wait = UINT64_C(4096) << (10 + i); /* 2T after the first expiry (R150) */
 
         CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.bth.opcode, ROCE_OP_RC_WRITE_ONLY);
@@ -202,7 +204,7 @@ static void one_request(void)
     fixture_free(&fixture);
 }
 
-/* A deleted QP leaves neither timer nor packet. */
+/* A deleted QP leaves neither a timer nor a packet. */
 static void deleted_while_waiting(void)
 {
     struct roce_pkt pkt;
@@ -219,7 +221,7 @@ static void deleted_while_waiting(void)
     fixture_free(&fixture);
 }
 
-/* R200: a completion that finds no room moves the QP to ERR and raises an event. */
+/* A completion that does not fit the CQ moves the QP to ERR and raises an event (R200). */
 static void r200_send_cq_overrun(void)
 {
     struct rnic_event event;
@@ -283,7 +285,7 @@ static void acknowledgements_first(void)
     }
 }
 
-/* The peer's WRITE of 8 bytes with this PSN. */
+/* Passes the peer's WRITE of 8 bytes with this PSN to the device. */
 static void peer_writes(uint32_t psn)
 {
     uint8_t data[8] = {0};
@@ -295,7 +297,7 @@ static void peer_writes(uint32_t psn)
     fixture_in(&fixture, &pkt);
 }
 
-#define TIMEOUT_LONG  12 /* 16.8 ms */
+#define TIMEOUT_LONG  12 /* ACK timeout code: 16.8 ms */
 #define TIMEOUT_SHORT 11
 
 static void begin_held(uint8_t timeout)
@@ -330,8 +332,8 @@ static void answer_held(uint64_t id)
     expect_out(ROCE_KIND_WRITE, 0);
 }
 
-/* An ACK that a WRITE passed may be kept back: until it is released, the next one is due, or the QP
- * has more to send. A NAK may not. */
+/* An ACK that a WRITE preceded may be delayed: until the delay ends, the next ACK is due, or the QP
+ * has more to send. A NAK is not delayed. */
 static void acknowledgements_held(void)
 {
     begin_held(TIMEOUT_LONG);
@@ -344,7 +346,7 @@ static void acknowledgements_held(void)
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
-    /* The next one says both; nothing has passed that yet. */
+    /* The next ACK covers both WRITEs; no WRITE of the device preceded it. */
     peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();
@@ -354,7 +356,7 @@ static void acknowledgements_held(void)
     expect_silence();
     CU_ASSERT(rnic_ack_waits(fixture.rnic));
 
-    /* More to send. */
+    /* The QP has another packet to send. */
     EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_OK);
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 2);
     CU_ASSERT(!rnic_ack_waits(fixture.rnic));
@@ -363,7 +365,7 @@ static void acknowledgements_held(void)
 
     fixture_free(&fixture);
 
-    /* A NAK: of a packet that is missing. */
+    /* A NAK for a missing packet. */
     begin_held(TIMEOUT_LONG);
     peer_writes(FIXTURE_PSN + 1);
     answer_held(1);
@@ -371,7 +373,7 @@ static void acknowledgements_held(void)
     expect_silence();
     CU_ASSERT(!rnic_ack_waits(fixture.rnic));
 
-    /* It goes with its QP. */
+    /* Deleting the QP drops its delayed ACK. */
     peer_writes(FIXTURE_PSN);
     answer_held(2);
     expect_silence();
@@ -382,7 +384,7 @@ static void acknowledgements_held(void)
     expect_silence();
     fixture_free(&fixture);
 
-    /* The peer's timer may run out. */
+    /* A delay would exceed the peer's short timeout. */
     begin_held(TIMEOUT_SHORT);
     peer_writes(FIXTURE_PSN);
     answer_held(1);
@@ -390,7 +392,7 @@ static void acknowledgements_held(void)
     fixture_free(&fixture);
 }
 
-/* The hold ends by time: rnic_deadline() says when, and a later request does not extend it. */
+/* The delay ends at the time that rnic_deadline() returns; a later request does not extend it. */
 static void ack_hold_ends_at_its_deadline(void)
 {
     rnic_time until;
@@ -411,20 +413,20 @@ static void ack_hold_ends_at_its_deadline(void)
     expect_silence();
     EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
 
-    /* The hold is over: the next ACK does not wait. */
+    /* The delay has ended: the next ACK is sent at once. */
     peer_writes(FIXTURE_PSN + 2);
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 2);
     fixture_free(&fixture);
 }
 
-/* A NAK never waits, and takes the ACK of what came before it along. */
+/* A NAK is never delayed, and it acknowledges all earlier requests. */
 static void nak_ends_the_wait_of_an_ack(void)
 {
     begin_held(TIMEOUT_LONG);
     rnic_ack_hold(fixture.rnic, fixture.now + RNIC_ACK_HOLD_NS);
     peer_writes(FIXTURE_PSN);
     expect_silence();
-    peer_writes(FIXTURE_PSN + 2); /* the one before is missing */
+    peer_writes(FIXTURE_PSN + 2); /* the previous request is missing */
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN + 1);
     expect_silence();
     CU_ASSERT(!rnic_ack_waits(fixture.rnic));

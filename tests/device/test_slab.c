@@ -21,7 +21,7 @@ static bool all_are(const uint8_t *p, size_t len, uint8_t value)
     return true;
 }
 
-/* Each block keeps its bytes while others are allocated and freed; a new one is zero. */
+/* Each block keeps its bytes while others are allocated and freed; a new block is zero. */
 static void blocks_are_apart(void)
 {
     static const size_t sizes[] = {1, 64, 65, 2112, 4096, 70000};
@@ -36,7 +36,7 @@ static void blocks_are_apart(void)
             rnic_slab_put(&slab, block[i], size[i]);
             block[i] = NULL;
         } else {
-            /* few large ones */
+            /* few large blocks */
             size[i] = sizes[rng_below(&rng, rng_below(&rng, 50) ? 5 : 6)];
             block[i] = rnic_slab_get(&slab, size[i]);
             CU_ASSERT_FATAL(block[i] != NULL);
@@ -51,7 +51,7 @@ static void blocks_are_apart(void)
         }
     rnic_slab_put(&slab, NULL, 64);
     rnic_slab_free(&slab);
-    rnic_slab_free(&slab); /* empty again */
+    rnic_slab_free(&slab); /* the slab is empty again */
 }
 
 SUITE("slab", TEST(blocks_are_apart))

@@ -65,18 +65,18 @@ static void creation(void)
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     bad.max_wr = RNIC_WR_MAX + 1;
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
-    bad.max_wr = 2; /* below the limit */
+    bad.max_wr = 2; /* max_wr below the limit */
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     bad.max_wr = 8;
     bad.max_sge = RNIC_SGE_MAX + 1;
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     bad.max_sge = 1;
-    bad.cq = s->recv_cq[0]; /* without an XRC domain */
+    bad.cq = s->recv_cq[0]; /* CQ without an XRC domain */
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_xrcd_new(pair.side[1].rnic, &xrcd), RNIC_OK);
-    bad.xrcd = xrcd; /* an XRC domain of another device */
+    bad.xrcd = xrcd; /* XRC domain of another device */
     EXPECT_EQ(rnic_srq_new(s->pd, &bad, &other), RNIC_ERR_INVALID);
-    /* a QP: no management QP, and no receive queue in addition to the SRQ */
+    /* a management QP cannot have an SRQ, and a QP with an SRQ has no receive queue */
     qp.recv_cq = qp.send_cq = s->recv_cq[0];
     qp.srq = srq;
     EXPECT_EQ(rnic_qp_new(s->pd, &qp, &out), RNIC_ERR_INVALID);
@@ -121,8 +121,8 @@ static void limit_event(void)
     qp_pair_free(&pair);
 }
 
-/* R098, R106: an empty SRQ causes an RNR NAK; the message completes once a WQE is posted. No
- * credits. */
+/* An empty SRQ causes an RNR NAK; the message completes after a WQE is posted. ACKs carry no
+ * credits (R098, R106). */
 static void empty(void)
 {
     begin(RNIC_QPT_RC);
@@ -162,7 +162,7 @@ static void qp_leaves(void)
             expect_event(RNIC_EVENT_QP_LAST_WQE_REACHED, NULL, qp);
             qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_WR_FLUSH_ERR);
             EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now),
-                      RNIC_OK); /* no event a second time */
+                      RNIC_OK); /* the limit event is not raised a second time */
         }
         expect_no_event();
         qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
@@ -198,7 +198,7 @@ static void resized_in_use(void)
     CU_ASSERT(memcmp(pair.side[1].mem + 0x80000 + 4096, pair.side[0].mem + 4096, 3000) == 0);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 0, 64, 0), RNIC_OK);
     CU_ASSERT(qp_pair_run(&pair, SECOND));
-    qp_pair_expect_wc(pair.side[1].recv_cq[0], 2, RNIC_WC_SUCCESS); /* the order is kept */
+    qp_pair_expect_wc(pair.side[1].recv_cq[0], 2, RNIC_WC_SUCCESS); /* the WQEs keep their order */
     max = 97;
     EXPECT_EQ(rnic_srq_modify(srq, &max, NULL), RNIC_ERR_INVALID);
     max = 98;
@@ -221,7 +221,7 @@ static void shared(void)
     struct qp_pair_side *s = &pair.side[1];
 
     begin(RNIC_QPT_RC);
-    /* replaces the QP of the second pair by one that uses the SRQ of the first */
+    /* replaces the QP of the second pair by one that uses the first pair's SRQ */
     attr = s->attr[1];
     EXPECT_EQ(rnic_qp_del(s->qp[1]), RNIC_OK);
     init.qpn = qp_pair_qpn(1, 1);
@@ -243,7 +243,7 @@ static void shared(void)
     qp_pair_free(&pair);
 }
 
-/* R206: the SGEs of a WQE use the PD of the SRQ; the keys of a peer use that of the QP. */
+/* The SGEs of a WQE use the PD of the SRQ; the keys of a peer use the PD of the QP (R206). */
 static void protection_domains(void)
 {
     struct rnic_mr_attr mr = {.len = 4096, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};
@@ -296,8 +296,9 @@ static void unreliable(void)
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_SEND, 4096, 3000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK);
-    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0), RNIC_OK); /* no WQE left
-                                                                                    * for it */
+    EXPECT_EQ(qp_pair_send(&pair, 0, 0, 4, RNIC_WR_SEND, 8192, 3000, 0),
+              RNIC_OK); /* message without a
+                         * WQE */
     CU_ASSERT(qp_pair_run(&pair, SECOND));
     for (unsigned i = 0; i < 4; i++)
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1 + i, RNIC_WC_SUCCESS);

@@ -32,14 +32,14 @@ static void one_timer(void)
     CU_ASSERT(rnic_timers_due(&timers, 8192) == &timer[0]);
     CU_ASSERT(rnic_timers_due(&timers, 8192) == NULL);
     EXPECT_EQ(rnic_timers_next(&timers), RNIC_NEVER);
-    /* Set again while it runs: exact after the front of the heap was checked. */
+    /* A timer set again while it runs: exact after the front of the list was checked. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 10000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 12000);
     CU_ASSERT(rnic_timers_next(&timers) <= 12000);
     rnic_timers_trim(&timers);
     EXPECT_EQ(rnic_timers_next(&timers), 12000);
     CU_ASSERT(rnic_timers_due(&timers, 11999) == NULL);
-    /* Another kind of wait, then none. */
+    /* Another kind of wait, then no timer. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_RNR, 31, 500000);
     EXPECT_EQ(rnic_timers_next(&timers), 500000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_IDLE, 0, RNIC_NEVER);
@@ -54,8 +54,8 @@ static void one_timer(void)
 static void random_timers(void)
 {
     struct rng rng = rng_of(3);
-    uint64_t due[CNT];  /* RNIC_NEVER: not set */
-    uint64_t last[CNT]; /* its duration */
+    uint64_t due[CNT];  /* expiry time of each timer; RNIC_NEVER: not set */
+    uint64_t last[CNT]; /* latest expiry time of each timer */
     uint64_t now = 0;
 
     begin();

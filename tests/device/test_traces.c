@@ -28,7 +28,7 @@ static struct rnic_cq *cq;
 static struct rnic_qp *qp;
 static uint8_t mem[LEN];
 
-/* Creates a device with one address and one QP of that number in RTS. */
+/* Creates a device with one address, and one QP with this QPN in RTS. */
 static void begin(const uint8_t mac[6], const uint8_t gid[16], enum roce_encap encap, uint32_t qpn,
                   uint32_t qkey, uint16_t pkey, uint32_t psn)
 {

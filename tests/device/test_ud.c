@@ -122,8 +122,8 @@ static void expect_no_wc(void)
 /* ---- arrival ----------------------------------------------------------------------------------
  */
 
-/* Datagrams from any sender: the source is not checked (R051 is for connections), nor UDP port, MAC
- * and TTL (R053). */
+/* Datagrams from any sender are accepted: the source address (R051 is for connections), UDP port,
+ * MAC and TTL (R053) are not checked. */
 static void from_anybody(void)
 {
     struct roce_pkt pkt;
@@ -160,7 +160,8 @@ static void from_anybody(void)
     fixture_free(&fixture);
 }
 
-/* R030, R047-R052, R170, R174: dropped and counted, without other effects (R056). */
+/* Invalid datagrams are dropped and counted, without other effects (R030, R047-R052, R170, R174,
+ * R056). */
 static void dropped(void)
 {
     enum what { SVC, RC_ACK, QPN_NONE, DST_IP, PKEY, QKEY_BAD, TOO_LONG, NO_WQE, ICRC, WHAT_CNT };
@@ -340,7 +341,7 @@ static void r186_attributes(void)
     ah = handle();
     EXPECT_EQ(modify(RNIC_QPS_RESET), RNIC_OK);
     attr.state = RNIC_QPS_INIT;
-    attr.pkey = 0x8000; /* R049: invalid P_Key */
+    attr.pkey = 0x8000; /* invalid P_Key: its partition is 0 (R049) */
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_ERR_INVALID);
     attr.pkey = 0xFFFF;
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
@@ -355,7 +356,8 @@ static void r186_attributes(void)
     attr.sq_psn = 0xFFFFFF;
     EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK);
     for (uint32_t i = 0; i < 2; i++) {
-        EXPECT_EQ(send(1, ah, 4096), RNIC_OK); /* the device's MTU, not path_mtu */
+        EXPECT_EQ(send(1, ah, 4096), RNIC_OK); /* longer than path_mtu: only the device's MTU limits
+                                                * datagrams */
         CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
         EXPECT_EQ(pkt.bth.psn, (0xFFFFFF + i) & 0xFFFFFF);
         EXPECT_EQ(pkt.payload_len, 4096);
@@ -458,7 +460,8 @@ static void r192_sqe(void)
     pkt = datagram(UD_QPN, QKEY, 8);
     fixture_in(&fixture, &pkt);
     expect_wc(101, RNIC_WC_SUCCESS);
-    /* From SQE to ERR: flushes the receive queue too. To RESET: no completions (R190). */
+    /* From SQE to ERR the receive queue is flushed, too. To RESET there are no completions (R190).
+     */
     EXPECT_EQ(send_key(6, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
     fixture_expect_nothing(&fixture);
     expect_wc(6, RNIC_WC_LOC_PROT_ERR);
@@ -475,7 +478,7 @@ static void r192_sqe(void)
     fixture_free(&fixture);
 }
 
-/* R192: the same error moves an RC QP to ERR. */
+/* The SQE error moves an RC QP to ERR (R192). */
 static void r192_rc_goes_to_err(void)
 {
     struct rnic_qp_init init = {
@@ -516,7 +519,7 @@ static void receive_error(void)
     fixture_free(&fixture);
 }
 
-/* R191: drained at once, because a sent datagram is complete. */
+/* A draining UD QP is drained at once, because a sent datagram is complete (R191). */
 static void r191_drain(void)
 {
     struct rnic_ah *ah;
@@ -537,7 +540,7 @@ static void r191_drain(void)
     fixture_free(&fixture);
 }
 
-/* R200: a send completion that finds no room moves the QP to ERR. */
+/* A send completion that does not fit the CQ moves the QP to ERR (R200). */
 static void r200_overrun(void)
 {
     struct rnic_qp_init init = {
@@ -606,17 +609,17 @@ static void r171_gsi(void)
     EXPECT_EQ(rnic_mcast_attach(qp, (const uint8_t[16]){0xFF, 0x0E, [15] = 1}), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     init.type = RNIC_QPT_GSI;
-    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_OK); /* only one at a time */
+    EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &second), RNIC_OK); /* only one GSI QP at a time */
     fixture_free(&fixture);
 }
 
-/* R050: QP 1 accepts any P_Key of the port, and the completion reports it. Other QPs accept only
- * their own. */
+/* QP 1 accepts any P_Key of the port, and the completion reports it. Other QPs accept only their
+ * own P_Key (R050). */
 static void r050_pkeys(void)
 {
     static const struct {
         uint16_t pkey;
-        int index; /* or -1 */
+        int index; /* P_Key index, or -1 if refused */
     } rows[] = {{0xFFFF, 0},  {0x7FFF, 0}, {0x8123, 1},  {0x0123, 1},
                 {0x0222, -1}, {0x8222, 2}, {0x8333, -1}, {0x8000, -1}};
     struct rnic_attr attr;
@@ -633,7 +636,7 @@ static void r050_pkeys(void)
         attr = fixture_device_attr(&fixture.gen);
         attr.pkey[0] = 0xFFFF;
         attr.pkey[1] = 0x8123;
-        attr.pkey[2] = 0x0222; /* a limited member */
+        attr.pkey[2] = 0x0222; /* P_Key of a limited member */
         attr.pkey_cnt = 3;
         fixture.rnic = rnic_new(&attr);
         CU_ASSERT_FATAL(fixture.rnic != NULL);

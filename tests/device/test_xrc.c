@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* XRC: domains, SRQs, initiators and targets: R179-R181, R054, R083, R188, R205, R206 of
- * rnic/rules.md. sim.rc shows that XRC is as reliable as RC. */
+/* XRC: domains, SRQs, initiators and targets (R179-R181, R054, R083, R188, R205, R206 of
+ * rnic/rules.md). The test sim.rc shows that XRC is as reliable as RC. */
 #include "support/qp_pair.h"
 #include "support/suite.h"
 
@@ -54,13 +54,13 @@ static void creation(void)
     EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(xrcd), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(s->xrcd), RNIC_ERR_BUSY);
-    EXPECT_EQ(rnic_cq_del(s->recv_cq[0]), RNIC_ERR_BUSY); /* CQ of the SRQ */
+    EXPECT_EQ(rnic_cq_del(s->recv_cq[0]), RNIC_ERR_BUSY); /* CQ that the SRQ uses */
     EXPECT_EQ(rnic_post_send(s->target[0], &wr), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->target[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->qp[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
     init = (struct rnic_qp_init){
         .type = RNIC_QPT_RC, .recv_cq = s->send_cq[0], .srq = s->srq[0], .max_recv_sge = 1};
-    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* not a basic SRQ */
+    EXPECT_EQ(rnic_qp_new(s->pd, &init, &qp), RNIC_ERR_INVALID); /* an XRC SRQ is not a basic SRQ */
     qp_pair_free(&pair);
 }
 
@@ -135,7 +135,7 @@ static void keys_of_the_srq(void)
     init.xrcd = pair.side[1].xrcd;
     init.cq = pair.side[1].recv_cq[0];
     EXPECT_EQ(rnic_srq_new(pd, &init, &srq), RNIC_OK);
-    /* all in flight together, each with its own domain */
+    /* several requests in flight, each with another PD */
     EXPECT_EQ(send_to(99, 1, RNIC_WR_WRITE, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(send_to(99, 2, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(
@@ -152,8 +152,8 @@ static void keys_of_the_srq(void)
     qp_pair_free(&pair);
 }
 
-/* The SRQ is deleted while a message to it arrives: later packets are refused, and nothing more is
- * written. */
+/* The SRQ is deleted while a message to it arrives: later packets are refused, and no more bytes
+ * are written. */
 static void srq_deleted(void)
 {
     for (unsigned again = 0; again < 2; again++) {
@@ -168,7 +168,7 @@ static void srq_deleted(void)
         rnic_srq_view(pair.side[1].srq[0], &init);
         EXPECT_EQ(rnic_srq_del(pair.side[1].srq[0]), RNIC_OK);
         pair.side[1].srq[0] = NULL;
-        if (again) /* another SRQ with that number */
+        if (again) /* another SRQ with the deleted SRQ's number */
             EXPECT_EQ(rnic_srq_new(pair.side[1].pd, &init, &srq), RNIC_OK);
         CU_ASSERT(qp_pair_run(&pair, SECOND));
         qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_REM_INV_REQ_ERR);

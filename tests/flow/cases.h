@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Cases: for each rule that the observer judges, a conversation that violates it (or shows what a
- * NOTE reports). With `wrong` false, the conversation differs only in that and conforms.
+ * Cases: for each rule that the observer judges, a conversation that violates the rule, or shows
+ * the event of a NOTE. If `wrong` is false, the conversation lacks only the violation and conforms.
  */
 #ifndef TEST_FLOW_CASES_H
 #define TEST_FLOW_CASES_H
@@ -30,6 +30,6 @@ const struct rule_case *rule_case_of(enum roce_rule rule);
 #define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define NAK_INV (ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ)
 #define NAK_ACC (ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS)
-#define RNR_1MS (ROCE_SYNDROME_RNR | 14) /* 1.28 ms */
+#define RNR_1MS (ROCE_SYNDROME_RNR | 14) /* RNR NAK syndrome with a wait of 1.28 ms */
 
 #endif

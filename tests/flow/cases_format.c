@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Removes the latest frame and returns it as a model that a test changes. `bytes` holds its data.
- */
+/* Removes the latest frame and returns it as a model that a test changes. `bytes` contains the
+ * payload. */
 static struct roce_pkt take_back(struct flowgen *g, uint8_t bytes[ROCE_FRAME_MAX])
 {
     struct flowgen_frame f = g->frame[--g->frame_cnt];
@@ -21,7 +21,7 @@ static uint8_t *byte(struct flowgen *g, size_t off)
     return g->bytes + g->frame[g->frame_cnt - 1].off + off;
 }
 
-/* Sets the ICRC of the latest frame, after it was changed by hand, as its sender would. */
+/* Recomputes the ICRC of the latest frame after the test changed its bytes. */
 static void sign(struct flowgen *g)
 {
     struct flowgen_frame *f = &g->frame[g->frame_cnt - 1];
@@ -157,7 +157,7 @@ CASE(ICRC_NEVER_GOOD)
         if (i < 8)
             p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         else
-            flowgen_wait(g, 70000000); /* no response comes */
+            flowgen_wait(g, 70000000); /* longer than the timeout, without a response */
         flowgen_put(g, 0, &p);
         if (wrong)
             *byte(g, BTH_OFF + 20) ^= 0x10;
@@ -322,7 +322,7 @@ CASE(PKEY_MATCH)
     flowgen_put(g, 1, &p);
     flowgen_message(g, 0, ROCE_KIND_SEND, 64);
     flowgen_put(g, 1, &p);
-    if (wrong) { /* both sides are constant, but differ */
+    if (wrong) { /* both source ports are constant, but differ */
         g->frame_cnt = 0;
         flowgen_message(g, 0, ROCE_KIND_SEND, 64);
         p = flowgen_resp(g, 1, ROCE_OP_RC_ACK, g->conn.psn[0] - 1, 0);

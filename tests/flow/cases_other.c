@@ -118,17 +118,17 @@ static void odd_mad(struct flowgen *g, size_t off, uint8_t value)
 
 CASE(CM_MAD)
 {
-    odd_mad(g, 2, wrong ? 1 : 2); /* class version */
+    odd_mad(g, 2, wrong ? 1 : 2); /* class version of the MAD */
 }
 
 CASE(CM_ATTR)
 {
-    odd_mad(g, 17, wrong ? 0x30 : 0x10); /* attribute id */
+    odd_mad(g, 17, wrong ? 0x30 : 0x10); /* attribute id of the MAD */
 }
 
 CASE(CM_MALFORMED)
 {
-    odd_mad(g, 0, wrong ? 2 : 1); /* base version */
+    odd_mad(g, 0, wrong ? 2 : 1); /* base version of the MAD */
 }
 
 CASE(CM_TID)

@@ -62,7 +62,7 @@ CASE(ACK_NO_FIRST)
 {
     flowgen_send(g, 0, 64);
     put_req(g, ROCE_OP_RC_SEND_LAST, 10);
-    if (!wrong) { /* the request is correct: only the NAK is missing in the other case */
+    if (!wrong) { /* the request is correct in both cases: only the conforming case lacks the NAK */
         g->frame_cnt--;
         g->conn.psn[0]--;
         g->conn.msn[0]--;
@@ -168,7 +168,7 @@ CASE(NO_CREDIT)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
-    flowgen_wait(g, 10000000); /* packets in flight have arrived */
+    flowgen_wait(g, 10000000); /* longer than packets can be in flight */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -181,7 +181,7 @@ CASE(CREDITS)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
-    flowgen_wait(g, 10000000); /* packets in flight have arrived */
+    flowgen_wait(g, 10000000); /* longer than packets can be in flight */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
@@ -191,7 +191,7 @@ CASE(ZERO_CREDIT)
 {
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
-    if (!wrong) { /* needs no receive */
+    if (!wrong) { /* request that needs no receive WQE */
         put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
         credit(g, 0);
     }
@@ -213,7 +213,7 @@ CASE(FATAL_NAK)
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
-/* Sends a request, again `wait` later if `again`, then acknowledges it. */
+/* Sends a request, retransmits it after `wait` if `again`, then acknowledges it. */
 static void repeat(struct flowgen *g, bool again, uint64_t wait)
 {
     struct roce_pkt p;
@@ -315,7 +315,7 @@ CASE(RETRY_COUNT)
 {
     struct roce_pkt p;
 
-    flowgen_connect(g); /* retry count 6 */
+    flowgen_connect(g); /* CM messages agree on retry count 6 */
     flowgen_send(g, 0, 64);
     p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     for (int i = 0; i < (wrong ? 7 : 6); i++) {
@@ -361,7 +361,7 @@ CASE(RETRY_EXHAUSTED)
         flowgen_ack_all(g, 1);
 }
 
-/* Sends `cnt` RNR NAKs for one SEND, which is retransmitted `wait` after each. */
+/* Sends `cnt` RNR NAKs for one SEND, which is retransmitted `wait` ns after each. */
 static struct roce_pkt rnr(struct flowgen *g, int cnt, uint64_t wait)
 {
     struct roce_pkt p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);

@@ -11,8 +11,10 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct verdict *v = user;
     uint32_t at = v->finding_cnt;
 
-    CU_ASSERT(finding->other_frame < finding->frame || !finding->other_frame); /* an earlier one */
-    if (at == JUDGE_FINDINGS) { /* an ERROR replaces the last one */
+    CU_ASSERT(finding->other_frame < finding->frame ||
+              !finding->other_frame); /* other_frame must be
+                                       * an earlier frame */
+    if (at == JUDGE_FINDINGS) {       /* the list is full: an ERROR replaces the last finding */
         if (finding->severity != ROCE_SEV_ERROR)
             return;
         at--;
@@ -98,11 +100,11 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
     return s->drop_permille == 0 || rng_below(s->rng, 1000) >= s->drop_permille;
 }
 
-/* ---- both ways ----------------------------------------------------------------------------------
- */
+/* ---- comparison of observers
+ * --------------------------------------------------------------------- */
 
-/* The observer has a fast path (flow/fast_path.c), and writes no result if the caller wants none.
- * Findings, results and summaries have to be the same both ways. */
+/* Runs the observer also without its fast path (flow/fast_path.c), and without results. Findings,
+ * results and summaries must be equal each time. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -255,7 +257,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     flow = observer(o, v);
     if (!flow)
         return;
-    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not with counted memory */
+    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* skipped if the test counts memory */
     o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Judge: gives a generated conversation to the observer, complete or spoiled as captures are, and
- * returns what it reported. It also feeds an observer without the fast path and one without
- * results, and fails the test if they differ.
+ * Judge: feeds a generated conversation to the observer and returns its findings. The capture is
+ * complete, or incomplete as real captures are. Also feeds an observer without the fast path and
+ * one without results, and fails the test if they differ.
  */
 #ifndef TEST_JUDGE_H
 #define TEST_JUDGE_H
@@ -13,32 +13,34 @@
 #define JUDGE_FINDINGS 64
 #define JUDGE_CONNS    16
 
-/* How the capture is spoiled. All zero: complete. */
+/* Defects of the capture. All members zero: a complete capture. */
 struct judge_spoil {
     struct rng *rng;
-    uint32_t drop_permille;      /* frames missing at random */
+    uint32_t drop_permille;      /* frames that are missing at random, permille */
     uint32_t snap_min, snap_max; /* frames are cut to a random length in this range; 0: not cut */
     bool one_side;
-    int side;      /* captures frames of this side only */
+    int side;      /* only frames of this side are captured */
     uint32_t head; /* number of first frames that are missing */
     bool no_icrc;  /* ICRCs are not checked */
 };
 
 struct verdict {
     struct roce_flow_totals totals;
-    struct roce_finding finding[JUDGE_FINDINGS]; /* the first findings */
+    struct roce_finding finding[JUDGE_FINDINGS]; /* first findings, in order */
     uint32_t finding_cnt;
-    struct roce_conn_summary conn[JUDGE_CONNS]; /* without histograms and regions */
-    uint64_t times[JUDGE_CONNS];                /* digests of the histograms */
+    struct roce_conn_summary conn[JUDGE_CONNS]; /* summaries of the connections, without histograms
+                                                 * and regions */
+    uint64_t times[JUDGE_CONNS];                /* digests of the histograms of each connection */
     uint32_t conn_cnt;
     struct roce_flow_result last; /* result of the last frame */
     uint32_t links[ROCE_LINK_CM_ANSWER + 1];
     uint32_t uses;                    /* number of on_use() calls */
-    struct roce_flow_use use;         /* the latest use, without its messages */
+    struct roce_flow_use use;         /* latest use, without its CM messages */
     uint32_t cm_msgs;                 /* number of on_cm() calls */
-    struct roce_flow_result *results; /* results of all frames, if the caller provides room */
+    struct roce_flow_result *results; /* results of all frames, if the caller provides an array */
     size_t results_cap;
-    struct roce_flow_owner *owners; /* final owners of all frames, as many as results */
+    struct roce_flow_owner
+        *owners; /* final owners of all frames; array of the length of `results` */
 };
 
 /* Judges a conversation. `opts` may be NULL; its callbacks are not used. Clears `verdict` except
@@ -55,10 +57,11 @@ bool judge_same_conn(const struct roce_conn_summary *a, const struct roce_conn_s
 /* Returns whether a rule was reported. */
 bool judge_found(const struct verdict *verdict, enum roce_rule rule);
 
-/* Returns the highest severity with which a rule was reported, NOTE if it was not. */
+/* Returns the highest severity with which a rule was reported; NOTE if the rule was not reported.
+ */
 enum roce_severity judge_worst(const struct verdict *verdict, enum roce_rule rule);
 
-/* Prints each ERROR finding to stderr after `why`. Returns their number. */
+/* Prints `why` and each ERROR finding to stderr. Returns the number of ERROR findings. */
 unsigned judge_errors(const struct verdict *verdict, const char *why);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rcsim: two conformant ends of an RC connection and the network between them. Whatever the
- * specification leaves open is random: outstanding requests, acknowledgements, credits, RNR NAKs,
- * MSNs of READ responses. Packets are lost before and behind the capture point. Frames are added to
- * a flowgen in the order in which they passed that point.
+ * Rcsim: two conformant endpoints of an RC connection and the network between them. Random choices
+ * cover the freedom of the specification: outstanding requests, acknowledgements, credits, RNR
+ * NAKs, MSNs of READ responses. Packets are lost before and behind the capture point. Frames are
+ * added to a flowgen in the order in which they passed the capture point.
  */
 #ifndef TEST_RCSIM_H
 #define TEST_RCSIM_H
@@ -11,26 +11,26 @@
 #include "support/flowgen.h"
 
 struct rcsim_opts {
-    unsigned messages; /* messages of each side, at most */
+    unsigned messages; /* maximum number of messages of each side */
     uint32_t
         loss; /* lost packets in each direction, permille, half of them before the capture point */
-    uint32_t window; /* outstanding packets, at most */
-    uint32_t reads;  /* outstanding READs and atomics, at most */
-    uint32_t rnr;    /* messages that find no receive, permille */
+    uint32_t window; /* maximum number of outstanding packets */
+    uint32_t reads;  /* maximum number of outstanding READs and atomics */
+    uint32_t rnr;    /* messages without a receive WQE, permille */
     uint8_t rnr_code;
     bool credits;    /* the responder grants credits */
-    bool extensions; /* ATOMIC WRITE and FLUSH */
+    bool extensions; /* the conversation has ATOMIC WRITE and FLUSH */
     bool both_ways;
-    uint64_t timeout, delay; /* ns */
+    uint64_t timeout, delay; /* ACK timeout and path delay, ns */
     uint32_t tap;  /* position of the capture point, percent of the path from side 0 to side 1 */
-    uint64_t same; /* not 0: seed of the WQEs in the first half */
+    uint64_t same; /* if not 0: seed that makes the WQEs of the first half repeatable */
 };
 
 /* Returns random options of a conformant conversation. */
 struct rcsim_opts rcsim_any(struct rng *rng);
 
-/* Runs a conversation of g->conn from g->now on. Returns false if it does not end, a fault of the
- * simulation. */
+/* Simulates a conversation of g->conn from g->now on. Returns false if it does not end, which is a
+ * fault of the simulation. */
 bool rcsim_talk(struct flowgen *g, struct rng *rng, const struct rcsim_opts *opts);
 
 /* Sorts the frames by time. */

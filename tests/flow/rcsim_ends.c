@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Requester and responder of RC; each does, at random, whatever the specification allows. */
+/* Requester and responder of an RC connection. Each randomly chooses among the actions that the
+ * specification allows. */
 #include "rcsim_ends.h"
 
 #include <string.h>
@@ -65,14 +66,14 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
         return false;
     if (e->credit_seen && rcsim_uses_rq(w->op) && e->snd == w->first && ssn > e->lsn &&
         e->una < w->first)
-        return false; /* over the credits: only as a single probe */
+        return false; /* without credits, only a single probe is allowed */
     if (e->credit_seen && e->snd > w->first && w->op <= SEND_INV && ssn > e->lsn && e->una < e->snd)
         return false; /* a probe is one packet */
     if (e->credit_seen && e->snd == w->first && e->una < e->snd) {
         const struct rcsim_wqe *before = rcsim_wqe_of(e, e->snd - 1);
 
         if (rcsim_uses_rq(before->op) && (uint32_t)(before - e->wqe) + 1 > e->lsn)
-            return false; /* a probe was sent already */
+            return false; /* the single probe was already sent */
     }
     return true;
 }
@@ -167,7 +168,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
     struct rcsim_wqe *w = rcsim_wqe_of(e, v->n);
 
     if (v->n + 1 > e->high + 1 || (v->n != UINT32_MAX && v->n >= e->high))
-        return; /* a NAK names at most a PSN that was sent */
+        return; /* a NAK must not have a PSN that was never sent */
     if (v->opcode == ROCE_OP_RC_ACK) {
         credit(e, v);
         switch (roce_syndrome_kind(v->syndrome)) {
@@ -195,7 +196,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
         (void)acked(s, e, v->n + 1);
         return;
     }
-    if (v->n - w->first > w->got) { /* responses are missing */
+    if (v->n - w->first > w->got) { /* responses of the READ are missing */
         e->una = w->first + w->got;
         if (e->snd > e->una)
             go_back(e, e->una);
@@ -245,7 +246,8 @@ static void flush_ack(struct rcsim *s, struct rcsim_end *e)
 static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w,
                            uint32_t from, bool fresh)
 {
-    bool late = fresh && rng_below(s->rng, 2); /* it counts in the MSN from its last response on */
+    bool late =
+        fresh && rng_below(s->rng, 2); /* the MSN counts the READ from its last response on */
 
     for (uint32_t k = from; k < w->cnt; k++) {
         bool first = k == from, last = k + 1 == w->cnt;
@@ -287,7 +289,7 @@ void rcsim_on_request(struct rcsim *s, int side, const struct rcsim_event *v)
                                        .msn = e->msn});
         return;
     }
-    if (v->n < e->epsn) { /* a duplicate */
+    if (v->n < e->epsn) { /* the request is a duplicate */
         flush_ack(s, e);
         if (w->op == READ)
             read_responses(s, e, w, v->skip, false);
@@ -345,7 +347,7 @@ void rcsim_respond(struct rcsim *s, int side)
         flush_ack(s, e);
     if (s->o.credits && e->posted < 8 && rng_below(s->rng, 40) == 0) {
         e->posted += 1 + rng_below(s->rng, 8);
-        if (rng_below(s->rng, 2) && e->epsn) { /* unsolicited */
+        if (rng_below(s->rng, 2) && e->epsn) { /* an unsolicited ACK */
             e->ack_due = true;
             flush_ack(s, e);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The talk of rcsim.h from inside: what the wire between the ends (rcsim.c) and requester and
- * responder (rcsim_ends.c) know of one another.
+ * Internals of rcsim.h, shared by the network (rcsim.c) and by requester and responder
+ * (rcsim_ends.c).
  */
 #ifndef TEST_RCSIM_ENDS_H
 #define TEST_RCSIM_ENDS_H
@@ -16,10 +16,11 @@ enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE
 
 struct rcsim_wqe {
     enum rcsim_op op;
-    uint32_t len, first, cnt; /* packets of the WQE, counted from the first of the connection */
+    uint32_t len, first, cnt; /* length in bytes, first packet (counted from the start of the
+                               * connection), number of packets */
     uint32_t got;             /* READ: responses received */
-    bool done;                /* READ, atomic */
-    bool out;                 /* sent, and not done */
+    bool done;                /* READ or atomic: all responses were received */
+    bool out;                 /* the WQE was sent and is not complete */
     uint64_t orig;
 };
 
@@ -28,14 +29,14 @@ struct rcsim_event {
     uint64_t time;
     int to;
     bool request;
-    uint32_t n, skip; /* READ: the packets of it */
+    uint32_t n, skip; /* READ: first packet and number of packets skipped */
     uint8_t opcode, syndrome;
     uint32_t msn, len;
     bool ackreq;
 };
 
 struct rcsim_end {
-    /* requester */
+    /* State of the requester. */
     struct rcsim_wqe wqe[RCSIM_WQES];
     unsigned wqe_cnt;
     uint32_t total, snd, una, high;
@@ -43,14 +44,14 @@ struct rcsim_end {
     uint32_t lsn;
     bool credit_seen;
     uint64_t rto;
-    /* responder to the other end */
+    /* State of the responder. */
     uint32_t epsn, msn;
     bool nak, rnr, ack_due;
     uint64_t ack_at;
-    uint32_t posted; /* posted receives */
+    uint32_t posted; /* number of posted receive WQEs */
     struct rcsim_event rsp[RCSIM_RESPONSES];
     unsigned rsp_cnt;
-    uint64_t sent_at; /* latest arrival at the other end: packets keep their order */
+    uint64_t sent_at; /* latest arrival at the peer, ns: packets keep their order */
 };
 
 struct rcsim {

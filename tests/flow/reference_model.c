@@ -47,7 +47,7 @@ static struct model_event pop(struct model_net *n)
     return top;
 }
 
-/* Lets the host send as soon as its wire is free. */
+/* Wakes the host at the time when its link is free. */
 void model_wake(struct model_net *n, int side)
 {
     if (n->slot[side])
@@ -85,7 +85,7 @@ static enum model_kind kind_of(const struct model_item *i)
 static void pass(struct model_net *n, struct model_item *i);
 static void arrive(struct model_net *n, struct model_item *i);
 
-/* Sends `i` over part `part` of the path, and takes ownership of it. */
+/* Sends item `i` over part `part` of the path, and takes ownership of the item. */
 static void travel(struct model_net *n, struct model_item *i, int part, enum model_what what)
 {
     const struct model_way *w = part ? &n->o->after : &n->o->before;
@@ -132,7 +132,8 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
     s->messages[m->oper] +=
         i->pos + i->span == m->first + m->span && !e->seen[i->pos + i->span - 1];
 
-    if (i->go && i->pos < e->seen_end) { /* otherwise nothing shows that it was sent before */
+    if (i->go && i->pos < e->seen_end) { /* otherwise no captured packet shows the earlier
+                                          * transmission */
         if (i->go != e->seen_go) {
             e->seen_go = i->go;
             s->retx_episodes[i->cause]++;
@@ -144,7 +145,7 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
         s->out_of_order++;
     }
     if (e->seen_last == 0 && !n->o->cm)
-        e->seen_end = i->pos; /* it is not known that an earlier one was sent */
+        e->seen_end = i->pos; /* the capture does not show an earlier transmission */
     if (i->pos > e->seen_end)
         s->missing += i->pos - e->seen_end;
     if (i->pos + i->span > e->seen_end)
@@ -217,7 +218,7 @@ static void arrive(struct model_net *n, struct model_item *i)
     if (n->o->two_points)
         capture(n, i, true);
     if (n->o->svc == ROCE_SVC_UC)
-        ; /* no response comes any more */
+        ; /* no more responses will arrive */
     else if (i->request)
         model_take_request(n, i);
     else

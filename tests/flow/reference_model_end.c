@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The ends of a connection: conformant requester and responder of RC, XRC and UC. */
+/* Endpoints of a connection: conformant requester and responder of RC, XRC and UC. */
 #include "reference_net.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define WINDOW    64u                /* outstanding PSNs, plus one READ */
-#define READS     4u                 /* and atomics */
-#define TIMEOUT   UINT64_C(67108864) /* code 14 */
+/* maximum number of outstanding PSNs, in addition to one READ */
+#define WINDOW    64u
+#define READS     4u                 /* maximum number of outstanding READs and atomics */
+#define TIMEOUT   UINT64_C(67108864) /* ACK timeout of code 14, ns */
 #define RETRIES   6u
-#define RNR_CODE  8u /* 160 us */
+#define RNR_CODE  8u /* RNR timer code: 160 us */
 #define RNR_TRIES 6u
 
 const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
@@ -30,7 +31,7 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
 /* ---- the responder -----------------------------------------------------------------------------
  */
 
-/* Sends a response from `side` for position `pos` of the other side. */
+/* Sends a response from `side` for position `pos` of the peer's requests. */
 static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
                     uint32_t len, uint8_t syndrome)
 {
@@ -59,7 +60,8 @@ static void answer(struct model_net *n, const struct model_item *i, const struct
         respond(n, i->conn, side, ROCE_OP_RC_ATOMIC_ACK, i->pos, 0, ROCE_CREDIT_NONE);
         return;
     }
-    for (uint32_t k = off; k < m->span; k++) { /* First, Middle, Last, Only */
+    for (uint32_t k = off; k < m->span; k++) { /* positions of the packets: First, Middle, Last, or
+                                                * Only */
         bool first = k == off, last = k + 1 == m->span;
         uint8_t op = (uint8_t)(base + (first ? (last ? 3 : 0) : last ? 2 : 1));
 
@@ -125,7 +127,8 @@ static void go_back(struct model_end *e, enum roce_cause cause)
 
 static uint64_t patience(struct model_net *n)
 {
-    /* At most 100 ms: without CM messages a longer pause may be a reuse of the QPs. */
+    /* Adds at most 30 ms, below a total of 100 ms: without CM messages a longer idle time may
+     * indicate a QP reuse. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 
@@ -141,7 +144,7 @@ static void progress(struct model_net *n, struct model_end *e, uint32_t to)
     e->timer = e->una < e->high ? patience(n) : MODEL_NEVER;
 }
 
-/* Goes back once for a NAK. */
+/* Starts a go-back for a NAK, unless one has already started. */
 static void refuse(struct model_end *e, enum roce_cause cause)
 {
     if (e->went_back || e->nxt <= e->una)
@@ -150,7 +153,7 @@ static void refuse(struct model_end *e, enum roce_cause cause)
     go_back(e, cause);
 }
 
-/* Acknowledges all before `to`, up to the first unanswered READ or atomic. */
+/* Acknowledges all positions before `to`, up to the first unanswered READ or atomic. */
 static bool acknowledge(struct model_net *n, struct model_end *e, struct model_side *s, uint32_t to)
 {
     while (e->una < to) {

@@ -8,16 +8,17 @@
 
 #include "reference_model.h"
 
-#define MODEL_QUEUE 65536u     /* responses that may wait at an end */
-#define MODEL_NEVER UINT64_MAX /* ns: a timer that is off */
+#define MODEL_QUEUE 65536u     /* maximum number of queued responses of an endpoint */
+#define MODEL_NEVER UINT64_MAX /* time of a timer that is not running */
 
 /* A message that an end sends. */
 struct model_msg {
     enum roce_oper oper;
-    uint32_t len, first, span; /* positions: PSNs counted from the first one */
+    uint32_t len, first, span; /* length in bytes, first position, number of positions (PSNs counted
+                                * from the first one) */
 };
 
-/* A packet, with what its sender knows about it. */
+/* A packet, with its sender's knowledge of it. */
 struct model_item {
     struct roce_pkt pkt;
     int side;
@@ -30,8 +31,8 @@ struct model_item {
 };
 
 enum model_what {
-    MODEL_SLOT,    /* a host may send */
-    MODEL_TIMER,   /* timer of an end */
+    MODEL_SLOT,    /* a host's link is free to send */
+    MODEL_TIMER,   /* the timer of an endpoint expires */
     MODEL_PASSES,  /* a packet passes the capture point */
     MODEL_ARRIVES, /* a packet reaches the other host */
 };
@@ -46,23 +47,23 @@ struct model_event {
 
 struct model_end {
     struct model_msg *msg;
-    uint32_t msgs, total; /* total: positions */
-    /* requester */
+    uint32_t msgs, total; /* number of messages, and of positions in total */
+    /* State of the requester. */
     uint32_t una, nxt, high, go, reads_out;
     enum roce_cause cause;
     bool went_back, stuck;
     uint64_t timer, armed, rnr_until;
     uint32_t tries, rnr_tries;
-    /* responder */
+    /* State of the responder. */
     uint32_t epos, msn;
     bool nak_sent, rnr_sent;
     uint32_t rnr_pos, rnr_left;
     struct model_item **queue;
     uint32_t q_head, q_cnt;
-    /* at the capture point */
+    /* Packets seen at the capture point. */
     uint32_t seen_end, seen_go;
     uint64_t seen_last;
-    uint64_t *seen; /* capture time by position; 0 not captured */
+    uint64_t *seen; /* capture time of each position, ns; 0: not captured */
 };
 
 struct model_net {
@@ -74,19 +75,20 @@ struct model_net {
     size_t cnt, cap;
     uint64_t now, order, dead;
     uint16_t id[2];
-    uint32_t burst[2][2]; /* packets still to be lost, by part of the path and sender */
+    uint32_t burst[2][2]; /* packets that remain to be lost in a burst, by part of the path and
+                           * sender */
     uint32_t turn[2];
-    uint64_t busy[2]; /* time until which the wire is busy */
-    bool slot[2];     /* a MODEL_SLOT is pending */
+    uint64_t busy[2]; /* time until which the link is busy, ns */
+    bool slot[2];     /* a MODEL_SLOT event is pending */
 };
 
 /* ---- reference_model.c: hosts and wires ---------------------------------------------------------
  */
 
-/* Lets host `side` send as soon as its wire is free. */
+/* Wakes host `side` at the time when its link is free. */
 void model_wake(struct model_net *n, int side);
 
-/* Sets the timer of an end to `at`, unless it expires earlier. */
+/* Sets the timer of an endpoint to `at`, unless it expires earlier. */
 void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at);
 
 /* ---- reference_model_end.c: ends ----------------------------------------------------------------
@@ -98,14 +100,14 @@ void model_plan(struct model_net *n, struct model_end *e, uint32_t messages);
 /* Returns the message of position `pos`. */
 const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos);
 
-/* The next request of an end, for the caller to free; NULL: it has to wait. */
+/* Returns the next request of an endpoint, owned by the caller; NULL if the endpoint must wait. */
 struct model_item *model_request(struct model_net *n, uint32_t conn, int side);
 
-/* A packet has come; what is to be answered waits in the end's queue. */
+/* Process a received packet. Responses are added to the queue of the endpoint. */
 void model_take_request(struct model_net *n, const struct model_item *i);
 void model_take_response(struct model_net *n, const struct model_item *i);
 
-/* The timer of an end went off. */
+/* Handles the expiry of an endpoint's timer. */
 void model_timeout(struct model_net *n, uint32_t conn, int side);
 
 #endif

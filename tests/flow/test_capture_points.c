@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests captures from several capture points, or far from the sender: they may look like a fault,
- * and real faults are still reported.
+ * Tests captures from several capture points, or far from the sender. Their packet order may look
+ * like a fault, which must not be reported; real faults are still reported.
  */
 #include <stdlib.h>
 #include "cases.h"
@@ -10,8 +10,8 @@
 
 static struct verdict v;
 
-/* A READ may count in the MSN from its last response on (C9-148). Its first response then has the
- * MSN of a READ that counts from its first on. */
+/* The MSN may count a READ from its last response on (C9-148). A first response then has an MSN
+ * that would otherwise belong to a READ counted from its first response on. */
 static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
@@ -36,8 +36,9 @@ static void read_that_counts_late_is_no_error(void)
     }
 }
 
-/* A gap, a repeated acknowledgement and the NAK are captured at two points, the second after the
- * first has seen all three: a copy. Without copies, the responder sent the NAK twice. */
+/* A gap, a repeated acknowledgement and the NAK are captured at two points. The second point sees
+ * them after the first has seen all three, so the second NAK is a copy. Without other copies, the
+ * responder sent the NAK twice. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -71,8 +72,8 @@ static void nak_captured_twice_is_a_copy(void)
     }
 }
 
-/* Two gaps and their NAKs pass the first point before the first NAK passes the second, where it is
- * a stale copy. At one point only, the responder sent it. */
+/* Two gaps and their NAKs pass the first capture point before the first NAK passes the second,
+ * where it is a stale copy. With only one capture point, the responder sent a stale NAK. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -114,8 +115,8 @@ static void nak_captured_late_is_a_copy(void)
     }
 }
 
-/* A second NAK for one gap stays an ERROR if other packets were copied, and stays weaker if those
- * are not in the capture. */
+/* A second NAK for one gap remains an ERROR if other packets were copied. It is less severe if the
+ * copies are not in the capture. */
 static void second_nak_is_an_error_despite_copies(void)
 {
     for (uint32_t head = 0; head < 5; head += 4) {
@@ -145,8 +146,8 @@ static void second_nak_is_an_error_despite_copies(void)
     }
 }
 
-/* A SEND draws an RNR NAK of 1.28 ms and is sent again: `again` after the first transmission,
- * `waited` after the NAK was captured. */
+/* Sends a SEND that is answered by an RNR NAK of 1.28 ms and then retransmitted: `again` ns after
+ * the first transmission, `waited` ns after the NAK was captured. */
 static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
 {
     struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -162,7 +163,7 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* The wait after an RNR NAK: the clock of its capture point is late, one clock is coarse, or the
+/* Wait after an RNR NAK: the clock of the NAK's capture point is late, one clock is coarse, or the
  * requester did not wait. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
@@ -171,8 +172,10 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
         enum roce_severity severity;
     } rows[] = {
         {1290000, 1400000, 1, ROCE_SEV_NOTE},
-        {900000, 1330000, 1, ROCE_SEV_NOTE},       /* the other clock may be late */
-        {900000, 1330000, 1000000, ROCE_SEV_NOTE}, /* within the clock resolution */
+        {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the clock of the other capture point may be
+                                              * late */
+        {900000, 1330000, 1000000,
+         ROCE_SEV_NOTE}, /* the difference is within the clock resolution */
         {900000, 1000000, 1, ROCE_SEV_ERROR},
     };
 
@@ -194,8 +197,8 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
     }
 }
 
-/* A READ response is lost behind the capture point: the next response, an RNR NAK, makes the
- * requester go back at once (R139), and the retransmitted READ is lost before the capture point. */
+/* A READ response is lost behind the capture point. The next response, an RNR NAK, makes the
+ * requester go back at once (R139). The retransmitted READ is lost before the capture point. */
 static void lost_read_response_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -212,7 +215,7 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* The same with more packets between the READ and the RNR NAK: all from the READ on is
+/* More packets lie between the unanswered READ and the RNR NAK. All requests from the READ on are
  * retransmitted at once. */
 static void earlier_read_explains_the_go_back(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests CM exchanges: which message answers which, and which exchange a message belongs to. */
+/* Tests CM exchanges: requests and their answers, and the assignment of messages to exchanges. */
 #include "cases.h"
 #include "judge.h"
 #include "support/suite.h"
@@ -30,14 +30,15 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
     flowgen_cm(g, side, &m);
 }
 
-/* From REQ to DREP; either side may disconnect. */
+/* An exchange from REQ to DREP; either side may disconnect. */
 static void messages_of_an_exchange_are_linked(void)
 {
     static const uint32_t answers[] = {0, 1, 1, 3,
-                                       3, 0, 6}; /* message that each one answers; 0 none */
+                                       3, 0, 6}; /* number of the message that each message answers;
+                                                  * 0: none */
 
     for (int side = 0; side < 2; side++) {
-        const struct roce_conn_summary *c = &v.conn[1]; /* QP1 is the first */
+        const struct roce_conn_summary *c = &v.conn[1]; /* connection 0 is QP1 */
         struct roce_cm_msg m;
         struct flowgen g;
 
@@ -45,17 +46,17 @@ static void messages_of_an_exchange_are_linked(void)
         m = flowgen_cm_req(&g);
         m.req.responder_resources = 5;
         m.req.initiator_depth = 6;
-        flowgen_cm(&g, 0, &m); /* 1 */
+        flowgen_cm(&g, 0, &m); /* message 1 */
         m = flowgen_cm_rep(&g);
         m.rep.responder_resources = 3;
         m.rep.initiator_depth = 2;
-        put(&g, 1, ROCE_CM_MRA); /* 2 */
-        flowgen_cm(&g, 1, &m);   /* 3 */
+        put(&g, 1, ROCE_CM_MRA); /* message 2 */
+        flowgen_cm(&g, 1, &m);   /* message 3 */
         put(&g, 0, ROCE_CM_MRA);
-        put(&g, 0, ROCE_CM_RTU); /* 5 */
+        put(&g, 0, ROCE_CM_RTU); /* message 5 */
         g.tid++;
         put(&g, side, ROCE_CM_DREQ);
-        put(&g, !side, ROCE_CM_DREP); /* 7 */
+        put(&g, !side, ROCE_CM_DREP); /* message 7 */
         end(&g);
         EXPECT_EQ(judge_errors(&v, "an exchange"), 0);
         EXPECT_EQ(v.conn_cnt, 2);
@@ -78,11 +79,11 @@ static void messages_of_an_exchange_are_linked(void)
     }
 }
 
-/* A REP must not offer more than the REQ allows. The finding refers to the REQ. */
+/* A REP must not exceed the depths of the REQ. The finding refers to the REQ. */
 static void rep_above_the_offered_depths_is_reported(void)
 {
     static const struct {
-        uint8_t responder_resources, initiator_depth; /* of a REP to a REQ with 5 and 6 */
+        uint8_t responder_resources, initiator_depth; /* depths in a REP to a REQ with 5 and 6 */
         const char *field;
     } rows[] = {{6, 5, NULL},
                 {0, 0, NULL},
@@ -95,12 +96,12 @@ static void rep_above_the_offered_depths_is_reported(void)
         struct flowgen g;
 
         flowgen_begin(&g);
-        flowgen_send(&g, 1, 64); /* 1, 2 */
+        flowgen_send(&g, 1, 64); /* frames 1, 2 */
         g.conn = flowgen_conn_of(2, 0x7000, 0xB000);
         m = flowgen_cm_req(&g);
         m.req.responder_resources = 5;
         m.req.initiator_depth = 6;
-        flowgen_cm(&g, 0, &m); /* 3 */
+        flowgen_cm(&g, 0, &m); /* frame 3 */
         m = flowgen_cm_rep(&g);
         m.rep.responder_resources = rows[i].responder_resources;
         m.rep.initiator_depth = rows[i].initiator_depth;
@@ -118,7 +119,7 @@ static void rep_above_the_offered_depths_is_reported(void)
     }
 }
 
-/* Both hosts begin an exchange, by chance with the same communication id. */
+/* Both hosts begin an exchange, coincidentally with equal communication ids. */
 static void equal_ids_of_two_hosts_are_told_apart(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
@@ -169,7 +170,7 @@ static void qp_of_an_older_pair_gets_a_new_connection(void)
         end(&g);
         EXPECT_EQ(judge_errors(&v, "a QP of another pair"), 0);
         EXPECT_EQ(v.conn_cnt, 3);
-        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* it ended with the CM exchange */
+        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* the connection ended with the CM exchange */
         EXPECT_EQ(v.conn[0].facts.qp_uses, 1);
         EXPECT_EQ(v.conn[2].side[0].qpn, two.qpn[0]);
         EXPECT_EQ(v.conn[2].side[1].qpn, two.qpn[1]);

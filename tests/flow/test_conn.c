@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests which packets are one connection, and what its summary says. */
+/* Tests the assignment of packets to connections, and the summary of a connection. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -57,8 +57,8 @@ static void many_connections_with_random_psns(void)
     }
 }
 
-/* The two directions are numbered apart until they are paired; roce_flow_owner() gives the final
- * owner. */
+/* The two directions have separate numbers until they are paired. roce_flow_owner() returns the
+ * final owner of a packet. */
 static void every_packet_has_a_final_owner(void)
 {
     static struct roce_flow_result results[64];
@@ -158,7 +158,7 @@ static void cm_names_both_sides(void)
     flowgen_send(&g, 0, 64);
     flowgen_disconnect(&g);
     run(&g);
-    EXPECT_EQ(v.conn_cnt, 2); /* QP1 and the connection */
+    EXPECT_EQ(v.conn_cnt, 2); /* QP1 and the data connection */
     EXPECT_EQ(v.conn[1].facts.end, ROCE_END_DISCONNECTED);
     EXPECT_EQ(v.conn[1].side[0].first_psn, 0x5000);
     EXPECT_EQ(v.conn[1].side[1].first_psn, 0x9000);
@@ -187,7 +187,7 @@ static void cm_names_an_xrc_target(void)
     g.conn = flowgen_conn_of(2, 0x7000, 0xB000);
     flowgen_connect(&g);
     run(&g);
-    EXPECT_EQ(v.conn_cnt, 3); /* QP1 and both */
+    EXPECT_EQ(v.conn_cnt, 3); /* QP1 and both data connections */
     EXPECT_EQ(v.conn[1].facts.pairing, ROCE_PAIRED_BY_CM);
     EXPECT_EQ(v.conn[1].facts.end, ROCE_END_DISCONNECTED);
     EXPECT_EQ(v.conn[1].side[0].qpn, 0x101);
@@ -216,15 +216,15 @@ static void rejected_connection_is_reported_once(void)
     struct roce_cm_msg m;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* an earlier use of the QP */
+    flowgen_send(&g, 0, 64); /* a message of an earlier use of the QP */
     m = flowgen_cm_req(&g);
     flowgen_cm(&g, 0, &m);
     roce_cm_msg_init(&m, ROCE_CM_REJ, g.tid);
     m.rej.remote_comm_id = g.conn.qpn[0];
     m.rej.message = 0;
     m.rej.reason = 28;
-    flowgen_cm(&g, 1, &m); /* 4 */
-    flowgen_cm(&g, 1, &m); /* a copy: reported once */
+    flowgen_cm(&g, 1, &m); /* frame 4 */
+    flowgen_cm(&g, 1, &m); /* a copy of the message, which is reported once */
     run(&g);
     EXPECT_EQ(v.conn_cnt, 3); /* the rejected connection is reported first */
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_REJECTED);
@@ -261,19 +261,19 @@ static void reuse_announced_by_cm_is_a_second_use(void)
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
-/* The DREQ ended what CM agreed on, and nothing announces the reuse. */
+/* The DREQ invalidates the parameters that CM negotiated, and no message announces the QP reuse. */
 static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
 
     flowgen_init(&g);
-    flowgen_connect(&g); /* path MTU 1024 */
+    flowgen_connect(&g); /* CM sets path MTU 1024 */
     flowgen_send(&g, 0, 64);
     flowgen_disconnect(&g);
     flowgen_wait(&g, 1000000000);
     g.conn = flowgen_conn_of(1, 0x5000, 0x9000);
     g.mtu = 4096;
-    flowgen_send(&g, 0, 2000); /* one packet */
+    flowgen_send(&g, 0, 2000); /* a message of one packet */
     flowgen_send(&g, 0, 5000);
     run(&g);
     EXPECT_EQ(v.conn_cnt, 2);
@@ -363,7 +363,7 @@ static void nak_before_pairing_explains_the_go_back(void)
         g.conn = flowgen_conn_of(1, 0, 0);
         for (unsigned k = 0; k < 4; k++) {
             p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-            if (k != 1 || i == 1) /* the packet is lost, or finds no receive */
+            if (k != 1 || i == 1) /* the packet is lost, or finds no receive WQE */
                 flowgen_put(&g, 0, &p[k]);
         }
         flowgen_ack(&g, 1, p[1].bth.psn, rows[i].syndrome);
@@ -380,7 +380,7 @@ static void nak_before_pairing_explains_the_go_back(void)
     }
 }
 
-/* One retransmitted packet is lost before the capture point: it is still one go-back. */
+/* One retransmitted packet is lost before the capture point: the go-back counts once. */
 static void go_back_with_a_hole_counts_once(void)
 {
     struct roce_pkt p[5];
@@ -433,8 +433,8 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* The same with different source ports in both directions: paired after two responses that fit the
- * MSN, or at the end of the capture. */
+/* A short connection with different source ports in both directions is paired after two responses
+ * that match the MSN, or at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {
@@ -459,7 +459,7 @@ static void short_connection_with_two_ports_is_paired(void)
     }
 }
 
-/* Only the direction with the NAKs was captured: they are reported. */
+/* Only the direction with the NAKs was captured: the NAKs are reported. */
 static void naks_without_requests_are_reported(void)
 {
     struct judge_spoil one = {.one_side = true, .side = 1};
@@ -477,12 +477,12 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_SEQ_NAK], 1);
     EXPECT_EQ(v.totals.rules[ROCE_RULE_FATAL_NAK], 1);
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
-    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* the side whose requests are not in the capture */
+    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* side whose requests are not in the capture */
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
-/* Two QPs start alike and are paired after some responses. Earlier packets are not reported as
- * missing. */
+/* Two QPs start with equal PSNs and are paired after some responses. Earlier packets are not
+ * reported as missing. */
 static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];
@@ -545,7 +545,8 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC has no responses: two directions alone between their hosts are one connection. */
+/* UC has no responses: two directions that are the only ones between their hosts are one
+ * connection. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

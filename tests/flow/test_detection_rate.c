@@ -14,19 +14,19 @@
 #include "support/suite.h"
 
 #define DRAWS 50
-#define SLACK 4 /* percent below the measured rate */
+#define SLACK 4 /* tolerance: percent below the measured rate */
 
 enum spoil {
-    LACKS_1, /* percent of the packets, at random */
+    LACKS_1, /* one percent of the packets is missing, at random */
     LACKS_5,
     LACKS_20,
-    SIDE_A, /* only packets of this side */
+    SIDE_A, /* only packets of side A are captured */
     SIDE_B,
     HEAD, /* packets at the beginning are missing, at most half */
     SPOILS
 };
 
-/* Detected cases of a hundred. */
+/* Percentage of cases in which a violation is detected. */
 static const struct {
     const char *rule;
     uint8_t least[SPOILS];

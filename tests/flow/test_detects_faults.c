@@ -17,19 +17,19 @@
 #define TALKS 300u
 
 enum kind {
-    REQUEST, /* any request */
+    REQUEST, /* any request packet */
     MESSAGE, /* SEND or WRITE */
-    ACK,     /* a positive ACK */
+    ACK,     /* positive ACK */
     READ_RESP,
     ATOMIC_ACK,
     AETH,    /* any packet with an AETH */
-    AGAIN,   /* a request of one packet, repeated at the end, long acknowledged */
-    WAITING, /* a request at the end, repeated, not acknowledged */
-    REPLAY,  /* an Atomic ACK, repeated at the end */
+    AGAIN,   /* single-packet request, acknowledged long ago, repeated at the end */
+    WAITING, /* unacknowledged request at the end, repeated */
+    REPLAY,  /* Atomic ACK, repeated at the end */
     ANY,     /* any packet of the connection */
 };
 
-/* Changes `p`. Returns false if that has no effect. */
+/* Changes packet `p`. Returns false if the change has no effect. */
 typedef bool alter_fn(struct roce_pkt *p);
 
 static bool to_middle(struct roce_pkt *p)
@@ -38,7 +38,7 @@ static bool to_middle(struct roce_pkt *p)
 
     if (place != ROCE_OP_RC_SEND_FIRST && place != ROCE_OP_RC_WRITE_FIRST)
         return false;
-    p->bth.opcode++; /* First to Middle */
+    p->bth.opcode++; /* changes First to Middle */
     return true;
 }
 
@@ -167,7 +167,7 @@ static bool odd_length(struct roce_pkt *p)
     return true;
 }
 
-/* For a REPLAY only. */
+/* Changes the original value; used for a REPLAY only. */
 static bool other_orig(struct roce_pkt *p)
 {
     p->atomicacketh.orig ^= 1;
@@ -195,21 +195,21 @@ static bool other_rkey(struct roce_pkt *p)
     return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
 }
 
-/* Evidence about the connection. */
+/* Evidence that identifies the connection. */
 enum setting {
-    WITH_CM,    /* CM messages */
-    WITHOUT_CM, /* source ports */
-    USED_AGAIN, /* source ports, and an earlier use of the QPs */
+    WITH_CM,    /* CM messages set up the connection */
+    WITHOUT_CM, /* matching source ports */
+    USED_AGAIN, /* matching source ports, and an earlier use of the QPs */
     SETTINGS
 };
 
-/* Alterations of a hundred that must be reported as ERROR, for each setting. */
+/* Percentage of alterations that must be reported as ERROR, for each setting. */
 static const struct {
     const char *name;
     enum kind kind;
     alter_fn *alter;
     uint8_t least[SETTINGS];
-    bool warn; /* a WARN is enough */
+    bool warn; /* a WARN is sufficient */
 } rows[] = {
     /* clang-format off */
     {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}, false},
@@ -242,7 +242,7 @@ static const struct {
     {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
     {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
     {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
-    /* for these a WARN is the most possible */
+    /* alterations for which a WARN is the most possible */
     {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, true},
     {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
     {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},
@@ -336,7 +336,7 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
 
             if (!alter(&p))
                 return false;
-            if (p.bth.opcode != was->value) { /* the headers of the new opcode */
+            if (p.bth.opcode != was->value) { /* uses the headers of the new opcode */
                 struct roce_pkt q;
 
                 roce_pkt_init(&q, p.encap, p.bth.opcode);

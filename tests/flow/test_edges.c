@@ -23,7 +23,7 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* NAK codes: valid for RC, of another service, reserved. */
+/* NAK codes that are valid for RC, that belong to another service, and that are reserved. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -78,7 +78,7 @@ static void credits_wrap_with_the_msn(void)
         g.conn.msn[0] = msns[i / 2];
         for (unsigned k = 0; k < 6; k++) {
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2); /* two more */
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2); /* two more credits */
         }
         flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 3 + wrong; k++)
@@ -105,7 +105,7 @@ static void credits_in_flight_are_not_used(void)
         flowgen_wait(&g, how == JUST_GIVEN ? 1000000 : 10000000);
         for (unsigned k = 0; k < 4; k++)
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        if (how == SEEN_LATE) { /* unsolicited */
+        if (how == SEEN_LATE) { /* unsolicited response */
             g.conn.msn[0] -= 4;
             flowgen_ack(&g, 1, g.conn.psn[0] - 5, 3);
             g.conn.msn[0] += 4;
@@ -116,7 +116,8 @@ static void credits_in_flight_are_not_used(void)
     }
 }
 
-/* Only if the capture begins with the first message, its PSN is the first. */
+/* The first captured PSN is the first PSN of the connection only if the capture begins with the
+ * first message. */
 static void first_psn_needs_the_first_packet(void)
 {
     for (unsigned inside = 0; inside < 2; inside++) {
@@ -164,7 +165,8 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
     }
 }
 
-/* RNR NAKs inside messages: of a SEND, of a WRITE with immediate, and at a PSN of a READ. */
+/* RNR NAKs inside messages: inside a SEND, inside a WRITE with immediate, and at a PSN of a READ.
+ */
 static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
@@ -260,13 +262,13 @@ static void second_sequence_nak_is_reported(void)
             if (v.finding[k].rule == ROCE_RULE_NAK_TWICE)
                 f = &v.finding[k];
         CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs are not copies */
+        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs are separate transmissions */
         EXPECT_EQ(f->known != NULL, rows[i].known);
     }
 }
 
-/* The MSN of a READ's first response equals the messages captured, so that none came before; or it
- * has wrapped half way. */
+/* The MSN of a READ's first response equals the number of captured messages, so no message preceded
+ * the capture. In a variant the MSN differs by half of its range. */
 static void msn_of_a_first_read_shows_the_start(void)
 {
     static const uint32_t before[] = {0, 0x900000};
@@ -282,7 +284,7 @@ static void msn_of_a_first_read_shows_the_start(void)
         p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_FIRST, read.bth.psn, 1024);
         flowgen_put(&g, 1, &p);
         p = flowgen_resp(&g, 1, ROCE_OP_RC_READ_RESP_LAST, read.bth.psn + 1, 1024);
-        p.aeth.msn -= before[i] == 0; /* wrong if the MSN counts from the start */
+        p.aeth.msn -= before[i] == 0; /* wrong MSN if the connection starts in the capture */
         flowgen_put(&g, 1, &p);
         flowgen_send(&g, 0, 64);
         end(&g);
@@ -303,7 +305,7 @@ static void msn_above_the_messages_sent_is_reported(void)
 
         flowgen_begin(&g);
         if (how == LATE)
-            g.conn.msn[0] = 40; /* the capture begins late: the MSN is learned */
+            g.conn.msn[0] = 40; /* the capture begins late: the MSN reference is inferred */
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         if (how == HOLE) {
@@ -387,7 +389,7 @@ static void one_probe_without_credits_is_allowed(void)
         flowgen_begin(&g);
         for (unsigned k = 0; k < 6; k++) {
             put(&g, ROCE_OP_RC_SEND_ONLY, 0);
-            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* none left */
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* no credits left */
         }
         flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 2; k++)

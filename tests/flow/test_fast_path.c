@@ -8,10 +8,10 @@
 #include "judge.h"
 #include "support/suite.h"
 
-#define PACKETS 7u /* packets of the message: First, five Middle, Last */
+#define PACKETS 7u /* packets of the message: one First, five Middle, one Last */
 #define ROUNDS  40
 
-/* Changes the packet to be sent, or sends another one before it. */
+/* Changes the next packet, or sends another packet before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
 
 /* ---- the packet --------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ static void vlan(struct flowgen *g, struct roce_pkt *p)
     p->eth.type = ROCE_ETHERTYPE_VLAN;
 }
 
-/* The same end with addresses of the other IP version: not a packet of this connection. */
+/* Sends from addresses of the other IP version: the packet does not belong to this connection. */
 static void other_version(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt q;
@@ -69,8 +69,8 @@ static void other_version(struct flowgen *g, struct roce_pkt *p)
     *p = q;
 }
 
-/* ---- what comes between ------------------------------------------------------------------------
- */
+/* ---- packets in between
+ * ---------------------------------------------------------------------------- */
 
 static void pause(struct flowgen *g, struct roce_pkt *p)
 {
@@ -127,7 +127,7 @@ static void read_of_some(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* A request after a fatal NAK, so late that the sender must have received it. */
+/* Sends a request after a fatal NAK, so late that the sender must have received the NAK. */
 static void refused(struct flowgen *g, struct roce_pkt *p)
 {
     answer(g, p->bth.psn - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
@@ -142,7 +142,7 @@ static void other_pkey_back(struct flowgen *g, struct roce_pkt *p)
     flowgen_put(g, 1, &ack);
 }
 
-/* A READ comes inside the message, which then continues. */
+/* Sends a READ inside the message, which then continues. */
 static void read_between(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt read = *p;
@@ -160,7 +160,7 @@ static void read_between(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* One READ more than the CM messages allow is outstanding: talk() sends them. */
+/* Sends one READ more than the CM messages of talk() allow. */
 static void reads_before(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -177,7 +177,7 @@ static void twice(struct flowgen *g, struct roce_pkt *p)
 static const struct {
     const char *name;
     change_fn *change;
-    bool unseen; /* the change has no effect */
+    bool unseen; /* the change has no effect on findings or results */
 } rows[] = {
     {"nothing", nothing, true},
     {"CE", ce_mark, false},
@@ -217,12 +217,13 @@ static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool c
 {
     uint8_t base = kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST;
     uint32_t last = 4 + 4 * rng_below(rng, 60), skew = 4 * rng_below(rng, 40);
-    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* of the lengths */
+    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* `wrong`: the length does not
+                                                                     * match the RETH */
 
     if (cm)
         flowgen_connect(g);
     flowgen_send(g, 0, 100);
-    if (rng_below(rng, 4)) { /* otherwise path MTU and requester of the responses are not known */
+    if (rng_below(rng, 4)) { /* otherwise path MTU and requester of the responses are unknown */
         flowgen_write(g, 0, 3 * g->mtu);
         flowgen_write(g, 1, 3 * g->mtu);
     }
@@ -290,14 +291,15 @@ static void one_differing_packet_is_judged_alike(void)
             judged(&seed, 0, &plain);
             seen += !same(&plain, &changed);
         }
-        /* Some changes have no effect in some conversations: IP options without IPv4. */
+        /* Some changes have no effect in some conversations, for example IP options without IPv4.
+         */
         if (rows[row].unseen ? seen > 0 : seen < ROUNDS / 8)
             suite_fail(__FILE__, __LINE__, "%s: seen in %u of %d", rows[row].name, seen, ROUNDS);
     }
     CU_PASS("each was seen");
 }
 
-/* ---- talks of all kinds ------------------------------------------------------------------------
+/* ---- random conversations ----------------------------------------------------------------------
  */
 
 #define TALKS   2000
@@ -314,13 +316,13 @@ struct flying {
 
 /* Two connections between two hosts with interleaved packets. */
 struct mix {
-    struct flowgen g; /* its `conn` sends the next packet */
+    struct flowgen g; /* generator; its `conn` sends the next packet */
     struct rng *rng;
     struct flying flying[2];
     struct flowgen_conn other;
     struct flying other_flying[2];
-    uint32_t odds; /* one packet in `odds` is changed */
-    bool small;    /* no message shows the path MTU */
+    uint32_t odds; /* one packet in `odds` packets is changed */
+    bool small;    /* all messages are too short to show the path MTU */
 };
 
 static void take_turns(struct mix *m)
@@ -371,7 +373,7 @@ static void put_odd(struct mix *m, int side, struct roce_pkt *p)
 
     if (rng_below(m->rng, m->odds) == 0) {
         (row < own ? rows[1 + row].change : more[row - own])(&m->g, p);
-        if (p->payload_len > 8000) /* the length wrapped below zero */
+        if (p->payload_len > 8000) /* the length became negative and wrapped */
             p->payload_len = 0;
         if (!p->payload)
             p->payload = zeros;
@@ -395,7 +397,7 @@ static void put_message(struct mix *m, int side)
 
         p.reth.dma_len = (cnt - 1) * m->g.mtu + last;
         if (f->cnt == FLYING)
-            f->cnt = 0; /* they stay unanswered */
+            f->cnt = 0; /* the packets in flight remain unanswered */
         f->at[f->cnt].psn = p.bth.psn;
         f->at[f->cnt++].msn = m->g.conn.msn[side];
         put_odd(m, side, &p);
@@ -419,7 +421,7 @@ static void put_ack(struct mix *m, int side)
     memmove(f->at, f->at + i + 1, f->cnt * sizeof(f->at[0]));
 }
 
-/* Lets `side` go back to an outstanding packet, or some packets further. */
+/* Makes `side` go back to an outstanding packet, or some packets further. */
 static void go_back(struct mix *m, int side)
 {
     struct flying *f = &m->flying[side];
@@ -443,7 +445,7 @@ static void act(struct mix *m)
     uint32_t len;
 
     switch (rng_below(m->rng, 40)) {
-    case 0: /* a READ, an atomic */
+    case 0: /* a READ or atomic */
     case 1:
         if (!rc)
             return;
@@ -453,7 +455,7 @@ static void act(struct mix *m)
         else
             flowgen_read(&m->g, side, rng_below(m->rng, 700));
         break;
-    case 2: /* one without a response, or with a late one */
+    case 2: /* a request without a response, or with a late one */
         if (!rc)
             return;
         len = rng_below(m->rng, 700);
@@ -485,7 +487,7 @@ static void act(struct mix *m)
     }
 }
 
-/* Both ways judge the same random conversation alike (judge.h). */
+/* The observer judges a random conversation equally with and without the fast path (judge.h). */
 static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,

@@ -15,8 +15,8 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
     return (unsigned)v->totals.rules[rule];
 }
 
-/* A NIC that lets switches choose the path of each packet sets a bit in byte 4 of the BTH. It is
- * reported once, not for each packet. */
+/* A NIC that lets switches choose the path of each packet sets a bit in byte 4 of the BTH. The bit
+ * is reported once, not for each packet. */
 static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
@@ -79,7 +79,7 @@ static void dc_packets_are_not_judged(void)
     static const struct judge_spoil ways[] = {
         {0},
         {.snap_min = 64, .snap_max = 96},
-        {.snap_min = 54, .snap_max = 57}, /* before the byte that distinguishes them */
+        {.snap_min = 54, .snap_max = 57}, /* cut before the byte that distinguishes DC from RD */
         {.one_side = true, .side = 1},
         {.head = 3}};
 
@@ -133,7 +133,7 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the responses to a READ of eight in this order; `late` of them are out of order. */
+/* Sends the responses to a READ of eight packets in this order; `late` of them are out of order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -141,7 +141,7 @@ static void read_in_order(const uint8_t order[8], unsigned late)
     const struct roce_endpoint_summary *side;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 3 * g.mtu); /* shows the MTU */
+    flowgen_send(&g, 0, 3 * g.mtu); /* shows the path MTU */
     for (int round = 0; round < 3; round++) {
         struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 8 * g.mtu);
 
@@ -173,7 +173,8 @@ static void reads_on_several_paths_complete(void)
     read_in_order(back, 7);
 }
 
-/* The responses before the hole come again, and the hole is requested again. */
+/* The responses before the gap are repeated, and the requester retransmits the READ from the gap
+ * on. */
 static void read_with_a_hole_is_retransmitted(void)
 {
     struct flowgen g;
@@ -217,7 +218,7 @@ static void stored_atomic_response_is_no_reuse(void)
     flowgen_init(&g);
     flowgen_send(&g, 0, 64);
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-    g.frame_cnt--; /* not captured */
+    g.frame_cnt--; /* this frame is not captured */
     flowgen_ack_all(&g, 1);
     for (int i = 0; i < 6; i++)
         flowgen_send(&g, 0, 64);
@@ -230,7 +231,7 @@ static void stored_atomic_response_is_no_reuse(void)
             p[i].ip4.id = 0;
             flowgen_put(&g, 0, &p[i]);
         }
-        if (again) /* the first one was lost */
+        if (again) /* the first response was lost */
             flowgen_put(&g, 1, &kept);
         flowgen_ack_all(&g, 1);
     }

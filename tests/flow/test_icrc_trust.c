@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests how far the ICRCs of a host are believed, packet by packet, and which findings are
- * deferred. */
+/* Tests the ICRC status of hosts, packet by packet, and the deferred findings. */
 #include "flow/base/icrc_trust.h"
 #include "support/suite.h"
 
 static const struct roce_deferred_icrc held;
 static struct roce_icrc_trust trust;
 
-/* Two hosts with the same slot of the table: the first one seen gets it. */
+/* Two hosts with one slot of the table: the first host keeps the slot. */
 static const uint8_t a[16] = {[15] = 1}, b[16] = {[15] = 1 + ROCE_ICRC_TRUST_HOSTS};
 
 static enum roce_icrc_status hear(const uint8_t src[16], enum roce_icrc_status icrc)
@@ -25,7 +24,7 @@ static void three_wrong_icrcs_are_damage(void)
     EXPECT_EQ(trust.good, 0);
     EXPECT_EQ(hear(a, ROCE_ICRC_GOOD), ROCE_ICRC_GOOD);
     EXPECT_EQ(hear(a, ROCE_ICRC_BAD),
-              ROCE_ICRC_BAD); /* one was right: a wrong one is damage again */
+              ROCE_ICRC_BAD); /* after a right ICRC, a wrong one is damage */
     EXPECT_EQ(trust.good, 1);
 }
 
@@ -65,7 +64,8 @@ static void three_findings_are_deferred(void)
     trust = (struct roce_icrc_trust){0};
     (void)hear(a, ROCE_ICRC_GOOD);
     (void)hear(a, ROCE_ICRC_BAD);
-    CU_ASSERT(!roce_icrc_trust_defer(&trust, a, &held)); /* nothing to wait for: it is damage */
+    CU_ASSERT(!roce_icrc_trust_defer(&trust, a, &held)); /* the decision is known: the packet is
+                                                          * damaged */
 }
 
 /* Hosts without a wrong ICRC are not tracked. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests READs with an implied NAK: which of them complete. The next request of the requester shows
- * which responses it used, although it had sent those READs again.
+ * Tests which READs complete after an implied NAK. The requester's next request shows which
+ * responses it used, although it had retransmitted those READs.
  */
 #include <stdio.h>
 #include "cases.h"
 #include "judge.h"
 #include "support/suite.h"
 
-#define PSNS 4u /* of each READ */
+#define PSNS 4u /* number of PSNs of each READ */
 
 static struct verdict v;
 
@@ -26,7 +26,8 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     g->conn.psn[0] = (base + n * PSNS + from) & ROCE_PSN_MASK;
     p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (PSNS - from) * g->mtu);
     p.reth.va += (uint64_t)(n * PSNS + from) * g->mtu;
-    if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) < 0x800000) /* was there already */
+    if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) <
+        0x800000) /* the response was already captured */
         g->conn.psn[0] = next;
     flowgen_put(g, 0, &p);
 }
@@ -42,8 +43,8 @@ static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
     flowgen_put(g, 1, &p);
 }
 
-/* Sends what `s` describes: "B2" READ B from its PSN 2 on, "b2" the response of that PSN, "." a
- * pause. */
+/* Sends the packets that `s` describes: "B2" is READ B from its PSN 2 on, "b2" the response with
+ * that PSN, "." an idle time. */
 static void talk(struct flowgen *g, const char *s)
 {
     uint32_t base = g->conn.psn[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QPs in step: many QPs between two hosts that do the same at the same time from the same PSN, as
- * one program creates them (perftest -q, collectives). Without CM they are paired by source ports,
- * or stay unpaired. None is paired wrongly, and no error is reported.
+ * QPs in lockstep: many QPs between two hosts send equal requests at equal times from equal PSNs,
+ * as one program creates them (perftest -q, collectives). Without CM they are paired by source
+ * ports, or remain unpaired. No pair is wrong, and no error is reported.
  */
 #include <string.h>
 #include "judge.h"
@@ -14,9 +14,9 @@
 
 enum ports {
     LINUX, /* derived from both QPNs, equal in both directions */
-    OWN,   /* one for each QP pair, equal in both directions, not derived */
-    APART, /* another one for each direction */
-    ONE,   /* one for all QPs */
+    OWN,   /* one port for each QP pair, equal in both directions, not derived from the QPNs */
+    APART, /* a separate port for each direction */
+    ONE,   /* one port for all QPs */
     PORTS
 };
 
@@ -85,7 +85,7 @@ static void shuffle(struct rng *rng, unsigned *order, unsigned cnt, bool yes)
     }
 }
 
-/* Sends requests of all QPs, then responses of all. */
+/* Sends requests of all QPs, then the responses to all of them. */
 static void round_of(struct flowgen *g, struct rng *rng, const struct shape *s,
                      struct flowgen_conn *conn, int side)
 {
@@ -200,8 +200,8 @@ static void all_shapes(bool holes)
         printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
                port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
         EXPECT_EQ(errors, 0);
-        /* If the ports are no evidence and the packets that would be are missing, two directions in
-         * step may be paired wrongly, as a guess and so without an ERROR. */
+        /* If ports are no evidence and the deciding packets are missing, two directions may be
+         * paired wrongly. Such a pair is marked as a guess, and causes no ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
         /* The right direction may be captured too late: measured in one of 500, and of 2000 seeds.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Limits of memory and connections: they are respected, evictions are counted, and the rest is
- * judged correctly.
+ * Limits of memory and connections: the limits are respected, evictions are counted, and other
+ * connections are judged correctly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void memory_stays_below_the_limit(void)
 /* ---- eviction ----------------------------------------------------------------------------------
  */
 
-/* Calls since the packet at hand was fed. */
+/* Numbers of calls since the current packet was fed. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
     size_t bytes, bytes_max; /* limit of the allocator, which the observer does not know */
@@ -98,8 +98,8 @@ static void count_conn(void *user, const struct roce_conn_summary *conn)
     seen.conns_after_alloc += seen.allocs > 0;
 }
 
-/* Connections leave before a packet is judged: an allocation may fail, but never evicts or reports.
- */
+/* Connections are evicted before a packet is judged. A later allocation may fail, but never evicts
+ * a connection or reports a finding. */
 static void allocation_evicts_and_reports_nothing(void)
 {
     static const struct {
@@ -172,8 +172,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2048);
 }
 
-/* After an idle time the next request may belong to a reuse of the QPs until it is answered. The
- * memory for that is freed with the response. */
+/* After an idle time the next request may belong to a QP reuse until it is answered. Memory for
+ * that possibility is freed with the response. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

@@ -79,7 +79,7 @@ static void response_to_an_uncaptured_read_is_no_error(void)
 
     flowgen_begin(&g);
     flowgen_send(&g, 0, 2048);
-    g.conn.psn[0] += 8; /* these requests are not in the capture */
+    g.conn.psn[0] += 8; /* requests that are not in the capture */
     psn = g.conn.psn[0];
     g.conn.psn[0] += 1;
     read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3072);
@@ -90,13 +90,13 @@ static void response_to_an_uncaptured_read_is_no_error(void)
 }
 
 /* The capture begins with the retransmission of three completed messages. Each response has the MSN
- * of the last (R102); the following ones are correct too. */
+ * of the last message (R102). Later MSNs are also correct. */
 static void msn_of_replayed_responses_is_no_error(void)
 {
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.msn[0] = 40; /* completed before; the acknowledgements were lost */
+    g.conn.msn[0] = 40; /* completed before the capture; their acknowledgements were lost */
     for (unsigned i = 0; i < 3; i++) {
         struct roce_pkt req = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         struct roce_pkt ack;
@@ -130,8 +130,8 @@ static void msn_that_goes_back_is_an_error(void)
 
 /* ---- damaged packets ------------------------------------------------------------------------- */
 
-/* Each bit of a BTH is inverted. With its ICRC checked, the packet is only reported as damaged.
- * Without, a violation is not proven. */
+/* Each bit of a BTH is inverted. If its ICRC is checked, the packet is only reported as damaged.
+ * Otherwise the violation is not proven. */
 static void any_damaged_bth_bit_is_no_violation(void)
 {
     for (unsigned no_icrc = 0; no_icrc < 2; no_icrc++) {
@@ -147,13 +147,13 @@ static void any_damaged_bth_bit_is_no_violation(void)
             flip(&g, 14 + 20 + 8 + bit / 8, (uint8_t)(1u << bit % 8));
             flowgen_send(&g, 0, 64);
             end(&g, &spoil, no_icrc ? "damaged, ICRC not looked at" : "damaged");
-            if (!no_icrc && bit / 8 != 4) /* byte 4 is not covered */
+            if (!no_icrc && bit / 8 != 4) /* the ICRC does not cover byte 4 */
                 EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 1);
         }
     }
 }
 
-/* A wrong transport version: sent so, damaged, or not known which. */
+/* A wrong transport version: sent by the requester, caused by damage, or of unknown cause. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
@@ -242,7 +242,7 @@ static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool hal
         size_t first = g.frame_cnt;
 
         g.conn = conn[i];
-        if (half && n < 80) { /* in step, as two QPs of one program */
+        if (half && n < 80) { /* lockstep, as two QPs of one program */
             g.conn = conn[i = n & 1];
             flowgen_write(&g, 0, 64);
         } else if (half) { /* requests of one side only */
@@ -310,7 +310,7 @@ static void coarse_clocks_cause_no_errors(void)
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_put(&g, 0, &p);
         g.conn.msn[0]--;
-        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* 1.28 ms */
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* RNR NAK with 1.28 ms */
         g.conn.msn[0]++;
         flowgen_wait(&g, 1300000);
         flowgen_put(&g, 0, &p);
@@ -325,7 +325,8 @@ static void coarse_clocks_cause_no_errors(void)
     }
 }
 
-/* Without CM the limits are those of the attributes (R154, R193): seven and 255. */
+/* Without CM the limits are the maxima of the attributes (R154, R193): seven retries and 255 READs.
+ */
 static void limits_without_cm_are_the_attribute_limits(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -355,11 +356,11 @@ static void limits_without_cm_are_the_attribute_limits(void)
     }
 }
 
-/* ---- changed by the capture ---------------------------------------------------------------------
+/* ---- packets changed by the capture point -------------------------------------------------------
  */
 
-/* The capture point rewrote the UDP source port, so no ICRC matches, but every packet was received:
- * the connection is followed, and the hosts are not reported. */
+/* The capture point rewrote the UDP source port, so no ICRC matches, but every packet was received.
+ * The connection is tracked, and the hosts are not reported. */
 static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
@@ -372,7 +373,8 @@ static void host_without_a_right_icrc_is_believed(void)
     for (size_t i = 0; i < g.frame_cnt; i++)
         roce_be_put(g.bytes + g.frame[i].off + 34, 2, ROCE_UDP_PORT);
     end(&g, NULL, "source ports rewritten");
-    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* reported once, below */
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* wrong ICRCs are reported once, by the rule
+                                                       * below */
     EXPECT_EQ(v.totals.dropped, 6);                   /* the first three packets of each side */
     EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_NEVER_GOOD], 2);
     EXPECT_EQ(finding(ROCE_RULE_ICRC_NEVER_GOOD)->severity, ROCE_SEV_WARN);
@@ -381,7 +383,7 @@ static void host_without_a_right_icrc_is_believed(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), false);
 }
 
-/* One right ICRC shows that the capture is unchanged: a wrong one is damage from then on. */
+/* One right ICRC shows that the capture point changes no packet: later wrong ICRCs are damage. */
 static void one_right_icrc_makes_wrong_ones_damage(void)
 {
     struct flowgen g;
@@ -398,8 +400,8 @@ static void one_right_icrc_makes_wrong_ones_damage(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* The first packets of a host are damaged: they are reported once a right ICRC, or the end of the
- * capture, shows that. */
+/* The first packets of a host are damaged. They are reported when a right ICRC, or the end of the
+ * capture, proves the damage. */
 static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {
@@ -419,7 +421,7 @@ static void damaged_first_packets_are_reported_later(void)
     }
 }
 
-/* LIDs (R226) and QP 0 (R046) do not exist on RoCE, but on InfiniBand. */
+/* LIDs (R226) and QP 0 (R046) are valid on InfiniBand, but not on RoCE. */
 static void native_infiniband_may_use_lids_and_qp0(void)
 {
     static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
@@ -475,7 +477,7 @@ static void one_sided_error_needs_no_pair(void)
     EXPECT_EQ(v.conn_cnt, 1);
 }
 
-/* Appends frame `n` again, as a copy or as a retransmission. */
+/* Appends frame `n` again: as a copy, or as a retransmission. */
 static void once_more(struct flowgen *g, size_t n, bool copied)
 {
     struct flowgen_frame f = g->frame[n];
@@ -490,8 +492,8 @@ static void once_more(struct flowgen *g, size_t n, bool copied)
     flowgen_put(g, f.side, &p);
 }
 
-/* A network copies packets and delays some copies: of a NAK behind another response, of requests
- * during a retransmission. */
+/* A network copies packets and delays some copies: a NAK arrives after another response, or
+ * requests during a retransmission. */
 static void late_copies_cause_no_errors(void)
 {
     static const uint8_t naks[] = {ROCE_SYNDROME_NAK, ROCE_SYNDROME_RNR | 12};
@@ -509,7 +511,7 @@ static void late_copies_cause_no_errors(void)
         flowgen_read_resp(&g, 1, read.bth.psn, 2048, 0, 1);
         first = g.frame_cnt;
         psn = flowgen_message(&g, 0, ROCE_KIND_SEND, 3072);
-        g.conn.msn[0]--; /* it was not completed yet */
+        g.conn.msn[0]--; /* the message was not complete at that time */
         nak = g.frame_cnt;
         flowgen_ack(&g, 1, psn, naks[i]);
         once_more(&g, first - 1, true);

@@ -87,7 +87,7 @@ static void accepted_excess_length_is_reported(void)
     }
 }
 
-/* The capture begins inside a message: the allowed length of its last packet is not known. */
+/* The capture begins inside a message: the valid length of the last packet is unknown. */
 static void lone_last_packet_has_no_length_error(void)
 {
     struct judge_spoil late = {.head = 1};

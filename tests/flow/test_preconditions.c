@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the preconditions of checks: each conversation violates one of them, and no error is
- * reported. The one beside it satisfies the precondition, and the fault is reported.
+ * Tests the preconditions of checks. Each conversation violates one precondition, and no error is
+ * reported. A second conversation satisfies it, and the fault is reported.
  */
 #include <string.h>
 #include "cases.h"
@@ -38,12 +38,14 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     } else if (kind == ROCE_CM_MRA) {
         m.mra.local_comm_id = g->conn.qpn[side];
         m.mra.remote_comm_id = g->conn.qpn[!side];
-        m.mra.message = tid == 9 ? 2 : 0; /* of a LAP, which has its own transaction */
+        m.mra.message =
+            tid == 9 ? 2 : 0; /* 9: the MRA of a LAP, which has a separate transaction */
     }
     flowgen_cm(g, side, &m);
 }
 
-/* Messages as "kind, sender, transaction", and whether one has a wrong transaction id. */
+/* Rows of messages as "kind, sender, transaction", and whether one message has a wrong transaction
+ * id. */
 static void wrong_cm_transaction_is_reported(void)
 {
     enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
@@ -57,15 +59,15 @@ static void wrong_cm_transaction_is_reported(void)
     } rows[] = {
         {{{REQ, 0, 1}, {REP, 1, 1}, {RTU, 0, 1}, {MRA, 1, 9}}, false},
         {{{REQ, 0, 1}, {MRA, 1, 2}}, true},
-        /* a REQ that is sent again in another transaction */
+        /* a REQ that is retransmitted in another transaction */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
-        /* several hosts behind one address on both sides, with the same ids */
+        /* several hosts behind one address on both sides, with equal communication ids */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
-        /* another exchange with the same id, whose REQ was not captured */
+        /* another exchange with an equal communication id, whose REQ was not captured */
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 5}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 6}}, false},
@@ -85,7 +87,7 @@ static void wrong_cm_transaction_is_reported(void)
     }
 }
 
-/* ClassPortInfo is requested with method Get, in the CM class as in any other. */
+/* ClassPortInfo may be requested with method Get in the CM class, as in any class. */
 static void class_port_info_is_accepted(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -136,10 +138,10 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_MULTICAST_MAC), false);
 }
 
-/* ---- CM: agreed values --------------------------------------------------------------------------
- */
+/* ---- CM: negotiated values
+ * ------------------------------------------------------------------------ */
 
-/* The first captured request comes long after CM: its PSNs may have wrapped. */
+/* The first captured request is sent long after the CM messages: its PSNs may have wrapped. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -156,7 +158,7 @@ static void wrapped_first_psn_is_no_error(void)
     }
 }
 
-/* An unsolicited ACK with initial credits has the PSN before the first one. */
+/* An unsolicited ACK with initial credits has the PSN before the first PSN. */
 static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {
@@ -176,7 +178,8 @@ static void initial_credits_are_no_error(void)
     }
 }
 
-/* The REQ is captured after its REP, at another capture point: its values are not used. */
+/* The REQ is captured after its REP, at another capture point: the parameters of the REQ are not
+ * used. */
 static void req_captured_after_its_rep_is_not_used(void)
 {
     for (unsigned late = 0; late < 2; late++) {
@@ -203,7 +206,7 @@ static void req_captured_after_its_rep_is_not_used(void)
     }
 }
 
-/* Both ends use another path MTU than the CM messages: that is the only finding. */
+/* Both ends use another path MTU than CM negotiated: there is only one finding. */
 static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
@@ -231,8 +234,8 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
             g->bytes[g->frame[i].off + g->frame[i].len - 1] ^= 0x55;
 }
 
-/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged;
- * for responses and unacknowledged services nothing shows that they arrived. */
+/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged.
+ * Responses and unacknowledged services lack that proof of arrival. */
 static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
@@ -362,7 +365,7 @@ static void uc_reuse_is_detected(void)
         flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
         g.conn.psn[0] = psn;
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* more than the first use sent */
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* more packets than the first use sent */
         if (wrong) {
             p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
             flowgen_put(&g, 0, &p);

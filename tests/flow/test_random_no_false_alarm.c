@@ -15,13 +15,13 @@
 enum point {
     WHOLE,
     THINNED,
-    LATE,     /* the first packets are missing */
+    LATE,     /* the first packets of the capture are missing */
     ONE_WAY,  /* one direction only */
     TWICE,    /* each packet passes two capture points, one later */
     SKEWED,   /* one capture point for each direction, merged by time */
-    UNSORTED, /* the same, in the order of capture */
+    UNSORTED, /* one capture point for each direction, merged in the order of capture */
     JITTER,   /* times jump forward and back */
-    COARSE,   /* the clock is coarse */
+    COARSE,   /* the clock of the capture is coarse */
     MIXED,    /* the clock of one direction is coarse */
 };
 
@@ -86,7 +86,7 @@ static void take(struct flowgen *g, struct rng *rng, enum point point, struct ju
     }
 }
 
-/* Generates some connections between two hosts; `alike`: they run in step for a while. */
+/* Generates some connections between two hosts. With `alike` they run in lockstep for a while. */
 static void talks(struct flowgen *g, struct rng *rng)
 {
     static const uint32_t mtus[] = {256, 1024, 4096};
@@ -107,7 +107,7 @@ static void talks(struct flowgen *g, struct rng *rng)
             o = rcsim_any(rng);
         o.same = seed;
         if (cm && o.reads > 4)
-            o.reads = 4; /* as agreed in flowgen_connect() */
+            o.reads = 4; /* as negotiated in flowgen_connect() */
         g->conn =
             flowgen_conn_of(rng_below(rng, 4000) * 8 + c, alike ? psn[0] : rng_below(rng, 1u << 24),
                             alike ? psn[1] : rng_below(rng, 1u << 24));
@@ -125,9 +125,9 @@ static void talks(struct flowgen *g, struct rng *rng)
     rcsim_sort(g);
 }
 
-/* WARNs are not expected either, except where packets are missing or capture points are out of
- * step: then this many of a hundred conversations may have one. (Measured on 1000: 0.3 for complete
- * captures, 6 before WARNs were examined, 35 with each packet captured twice.) */
+/* Returns the allowed percentage of conversations with a WARN. No WARN is expected, except where
+ * packets are missing or capture points reorder packets. (Measured on 1000 conversations: 0.3 for
+ * complete captures, 6 before WARNs were examined, 35 with each packet captured twice.) */
 static unsigned suspected(enum point point)
 {
     switch (point) {

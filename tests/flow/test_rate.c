@@ -10,8 +10,8 @@
 
 static struct roce_cnp_episode episode[EPISODES];
 static unsigned episode_cnt;
-static struct roce_endpoint_summary
-    sides[2]; /* summaries of the first connection; their pointers are no longer valid */
+static struct roce_endpoint_summary sides[2]; /* summaries of the first connection's sides; their
+                                                 pointers are invalid after judging */
 
 static void on_episode(void *user, const struct roce_cnp_episode *e)
 {
@@ -35,7 +35,8 @@ static void begin(void)
     flowgen_begin(&g);
 }
 
-/* Sends packets of 1024 bytes from side 0 for `ns`, one each `step`; every 16th is acknowledged. */
+/* Sends packets of 1024 bytes from side 0 for `ns`, one each `step` ns; every 16th is acknowledged.
+ */
 static void stream(uint64_t ns, uint64_t step)
 {
     uint64_t end = g.now + ns;
@@ -77,7 +78,7 @@ static void cnp(void)
     flowgen_put(&g, 1, &p);
 }
 
-/* Bytes of such a packet on the wire. */
+/* Length on the wire of a packet of stream(), bytes. */
 #define FRAME (14 + 20 + 8 + 12 + 16 + 1024 + 4)
 
 static uint64_t rate(uint64_t step)
@@ -115,7 +116,7 @@ static void whole(void)
     flowgen_free(&g);
 }
 
-/* Returns whether `v` is within `percent` of `want`. */
+/* Returns whether `v` differs from `want` by at most `percent`. */
 static bool about(uint64_t v, uint64_t want, unsigned percent)
 {
     uint64_t off = v > want ? v - want : want - v;
@@ -210,7 +211,7 @@ static void sender_that_ignores_cnps_is_not_slowed(void)
     EXPECT_EQ(sides[0].cnp.before.cnt, 1);
 }
 
-/* The first packets are already marked: there is no rate before. */
+/* The first packets are already CE-marked: no rate before the first CNP is known. */
 static void first_packets_give_no_rate_before(void)
 {
     begin();
@@ -264,7 +265,7 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* A capture with missing packets gives fewer rates, but no wrong ones. */
+/* A capture with missing packets yields fewer rates, but no wrong ones. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -274,7 +275,7 @@ static void holes_give_no_rates(void)
         stream(2 * MS, 1 * US);
         for (unsigned n = 0; n < 20; n++) {
             cnp();
-            stream(400 * US, 1 * US); /* never slower */
+            stream(400 * US, 1 * US); /* a rate that is never lower */
         }
         look(&rng, 10 + rng_below(&rng, 190), -1);
         for (unsigned n = 0; n < episode_cnt && n < EPISODES; n++)

@@ -7,7 +7,7 @@
 #include "judge.h"
 #include "support/suite.h"
 
-#define PSNS 4u /* PSNs of the READ */
+#define PSNS 4u /* number of PSNs of the READ */
 
 static struct verdict v;
 
@@ -70,7 +70,7 @@ static void wrong_read_response_opcode_is_reported(void)
             (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         read = ask(&g);
         if (rows[i].k) {
-            flowgen_wait(&g, 2000000); /* a slow response, but not a violation */
+            flowgen_wait(&g, 2000000); /* slow response, which is no violation */
             flowgen_read_resp(&g, 1, read.bth.psn, PSNS * g.mtu, 0, rows[i].k - 1);
         }
         answer(&g, rows[i].opcode, read.bth.psn + rows[i].k);

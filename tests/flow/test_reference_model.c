@@ -20,13 +20,13 @@
 /* Figures that are compared, in addition to packets, NAKs and messages of each side, and the
  * absence of ERROR and WARN. */
 enum {
-    CAUSES = 1u << 0, /* causes of go-backs and their cost, of side A */
+    CAUSES = 1u << 0, /* causes and cost of side A's go-backs */
     AGAIN = 1u << 1,  /* retransmitted or out-of-order packets, whatever the cause */
     HOLES = 1u << 2,  /* missing PSNs */
     COPIES = 1u << 3,
     DONE = 1u << 4, /* completed messages and their bytes */
     ENDS = 1u << 5, /* exhausted retries */
-    NAKS = 1u << 6, /* NAKs, and nothing acknowledged that was not captured */
+    NAKS = 1u << 6, /* NAKs, and number of requests acknowledged but not captured (0) */
     MAY_WARN = 1u << 7,
     SOME = NAKS | AGAIN | HOLES | DONE | ENDS,
     ALL = SOME | CAUSES | COPIES
@@ -91,8 +91,8 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
                    (unsigned long long)found);
 }
 
-/* Returns the summary in which side 0 or 1, *side, is the QP `qpn` connected to `peer`. UC does not
- * show the former. */
+/* Returns the summary in which side *side (0 or 1) is QP `qpn` connected to `peer`. UC packets do
+ * not show `qpn`. */
 static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t qpn, uint32_t peer,
                                                int *side)
 {
@@ -128,7 +128,8 @@ static void compare_side(int s, const struct model_side *t, const struct roce_en
     }
     if (row->what & HOLES)
         same(s, "missing PSNs", "", t->missing, f->missing_psns);
-    if ((row->what & COPIES) && (s == 0 || f->copies > t->copies)) /* others may come between */
+    if ((row->what & COPIES) && (s == 0 || f->copies > t->copies)) /* other packets may lie between
+                                                                    * the copies */
         same(s, "copies", "", t->copies, f->copies);
     if ((row->what & CAUSES) && s == 0) {
         compare_causes(s, t, f);

@@ -5,7 +5,7 @@
 
 #define FRAMES 64
 
-static struct roce_flow_result r[FRAMES + 1]; /* r[n] is frame n */
+static struct roce_flow_result r[FRAMES + 1]; /* results of the frames; r[n] belongs to frame n */
 static struct verdict v;
 
 static void run(struct flowgen *g)
@@ -46,8 +46,8 @@ static void read_is_timed_and_counted(void)
 
     flowgen_init(&g);
     flowgen_write(&g, 0, 2048); /* frames 1, 2, 3 */
-    flowgen_read(&g, 0, 3000);  /* 4, 5, 6, 7 */
-    flowgen_send(&g, 0, 0);     /* 8, 9 */
+    flowgen_read(&g, 0, 3000);  /* frames 4 to 7 */
+    flowgen_send(&g, 0, 0);     /* frames 8 and 9 */
     run(&g);
     EXPECT_EQ(r[4].next_psn, 0x5005);
     EXPECT_EQ(r[4].reads_in_flight, 1);
@@ -68,18 +68,18 @@ static void go_back_names_its_cause(void)
     struct roce_pkt p;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* 1, 2 */
+    flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-    flowgen_put(&g, 0, &p); /* 3, lost */
+    flowgen_put(&g, 0, &p); /* frame 3, lost */
     g.conn.msn[0]--;
-    flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* 4 */
+    flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* frame 4 */
     g.conn.msn[0]--;
-    flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK); /* 5 */
-    flowgen_put(&g, 0, &p);                           /* 6 */
+    flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK); /* frame 5 */
+    flowgen_put(&g, 0, &p);                           /* frame 6 */
     p.bth.psn++;
-    flowgen_put(&g, 0, &p); /* 7 */
+    flowgen_put(&g, 0, &p); /* frame 7 */
     g.conn.msn[0] += 2;
-    flowgen_ack_all(&g, 1); /* 8 */
+    flowgen_ack_all(&g, 1); /* frame 8 */
     run(&g);
     CU_ASSERT(r[5].flags & ROCE_AN_NAK);
     CU_ASSERT(r[6].flags & ROCE_AN_RETRANSMISSION);
@@ -90,7 +90,8 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
     EXPECT_EQ(r[3].msg_number, 1);
     EXPECT_EQ(r[4].msg_number, 2);
-    EXPECT_EQ(r[6].msg_number, 1); /* its own number, however many messages were sent since */
+    EXPECT_EQ(r[6].msg_number, 1); /* the retransmission has its own message number, independent of
+                                    * later messages */
     EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
@@ -105,22 +106,22 @@ static void out_of_order_packet_gets_its_message_number(void)
     struct roce_pkt p[6];
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* 1, 2 */
+    flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     for (int i = 0; i < 6; i++)
         p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64); /* messages 1 to 6 */
-    flowgen_put(&g, 0, &p[3]);                               /* 3 */
-    flowgen_put(&g, 0, &p[0]);                               /* 4 */
-    flowgen_put(&g, 0, &p[1]);                               /* 5 */
-    flowgen_put(&g, 0, &p[4]);                               /* 6 */
-    flowgen_put(&g, 0, &p[2]);                               /* 7 */
-    flowgen_put(&g, 0, &p[5]);                               /* 8 */
+    flowgen_put(&g, 0, &p[3]);                               /* frame 3 */
+    flowgen_put(&g, 0, &p[0]);                               /* frame 4 */
+    flowgen_put(&g, 0, &p[1]);                               /* frame 5 */
+    flowgen_put(&g, 0, &p[4]);                               /* frame 6 */
+    flowgen_put(&g, 0, &p[2]);                               /* frame 7 */
+    flowgen_put(&g, 0, &p[5]);                               /* frame 8 */
     g.conn.msn[0] = 7;
-    flowgen_ack_all(&g, 1); /* 9 */
+    flowgen_ack_all(&g, 1); /* frame 9 */
     flowgen_wait(&g, 20000000);
     for (int i = 0; i < 6; i++)
-        flowgen_put(&g, 0, &p[i]); /* 10 to 15 */
+        flowgen_put(&g, 0, &p[i]); /* frames 10 to 15 */
     flowgen_ack_all(&g, 1);
-    flowgen_send(&g, 0, 64); /* 17 */
+    flowgen_send(&g, 0, 64); /* frame 17 */
     run(&g);
     EXPECT_EQ(r[4].msg_number, 1);
     EXPECT_EQ(r[5].msg_number, 2);
@@ -133,7 +134,8 @@ static void out_of_order_packet_gets_its_message_number(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
-/* Without CM the first PSN is that of the first packet, or of a packet that it had overtaken. */
+/* Without CM the first PSN is that of the first packet, or of a packet which the first packet had
+ * overtaken. */
 static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;
@@ -148,7 +150,7 @@ static void overtaken_packet_has_the_first_psn(void)
     flowgen_ack_all(&g, 1);
     run(&g);
     EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
-    CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* its MSN counts from there */
+    CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* the MSN counts from the overtaken packet on */
     /* Relative PSNs keep counting from the first packet. */
     EXPECT_EQ(r[1].rel_psn, 0);
     EXPECT_EQ(r[2].rel_psn, ROCE_PSN_MASK);
@@ -185,8 +187,8 @@ static void incomplete_message_counts_captured_bytes(void)
     }
 }
 
-/* The response to the first of several READs is lost, and the requester sends all from there on
- * again. The window still has the first one, and all READs complete. */
+/* The response to the first of several READs is lost, and the requester retransmits all from there.
+ * The first READ is still in the window, and all READs complete. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
@@ -228,8 +230,8 @@ static void summary_names_why_a_qp_failed(void)
     EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
 }
 
-/* One request is repeated without any response: in a capture of both directions it was not
- * answered. A later request shows that it was. */
+/* One request is retransmitted without any response. In a capture of both directions it was
+ * unanswered. A later request shows that a response existed. */
 static void unanswered_request_ends_the_connection(void)
 {
     for (unsigned times = 2; times <= 4; times++)
@@ -287,17 +289,17 @@ static void cnp_is_linked_to_its_marked_packet(void)
     struct roce_pkt p, cnp;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* 1, 2 */
+    flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     p.ip4.ecn = 3;
-    flowgen_put(&g, 0, &p); /* 3 */
+    flowgen_put(&g, 0, &p); /* frame 3 */
     p = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
     roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
     cnp.eth = p.eth;
     cnp.ip4 = p.ip4;
     cnp.bth.dest_qp = p.bth.dest_qp;
     cnp.bth.becn = 1;
-    flowgen_put(&g, 1, &cnp); /* 4 */
+    flowgen_put(&g, 1, &cnp); /* frame 4 */
     run(&g);
     CU_ASSERT(r[3].flags & ROCE_AN_CE);
     CU_ASSERT(r[4].flags & ROCE_AN_CNP);

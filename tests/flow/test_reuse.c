@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP reuse: another program, or the next connection of one, gets the QPNs of destroyed QPs. Without
- * CM only the packets show it. What may belong to either use causes no error, least of all in a
- * capture that lacks packets.
+ * QP reuse: another program, or the next connection of a program, gets the QPNs of destroyed QPs.
+ * Without CM only the packets show the reuse. Packets that may belong to either use cause no error,
+ * even in an incomplete capture.
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> others. With seed 1 no error
  * is reported. With other seeds there are some in 100,000: a message of a new use, whose first
@@ -170,7 +170,7 @@ static void reuse_with_one_packet_causes_no_error(void)
 /* ---- at random ---------------------------------------------------------------------------------
  */
 
-/* How a program ended. */
+/* End of a program. */
 enum ending { ENDED, REFUSED, KILLED, ENDINGS };
 
 static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
@@ -179,13 +179,13 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     struct roce_pkt p;
 
     switch (ending) {
-    case REFUSED: /* by a fatal NAK */
+    case REFUSED: /* ended by a fatal NAK */
         p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
         flowgen_put(g, 0, &p);
         g->conn.msn[0]--;
         flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
         break;
-    case KILLED: /* before its last request was answered or completely sent */
+    case KILLED: /* ended before its last request was answered or completely sent */
         if (rng_below(rng, 2)) {
             uint32_t len = rng_below(rng, 6000);
 
@@ -203,9 +203,9 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     }
 }
 
-/* First PSNs of the new use. */
+/* First PSNs of the new use, relative to the old use. */
 enum start {
-    EQUAL,  /* those of the old use: what most programs do */
+    EQUAL,  /* equal to those of the old use, as in most programs */
     RANDOM, /* random */
     NEAR,   /* so close that the PSNs of both uses overlap */
     STARTS
@@ -260,7 +260,7 @@ static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned 
     }
 }
 
-/* How the capture is spoiled. */
+/* Defects of the capture. */
 static const struct {
     const char *name;
     bool thinned, one_side, head, cut;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Spoiled captures of conformant traffic: nothing that is missing causes an error. */
+/* Incomplete captures of conformant traffic: missing packets cause no error. */
 #include <stdio.h>
 #include "judge.h"
 #include "support/suite.h"
 
 #define ROUNDS 120
 
-/* Generates several connections, some with CM, some with repaired losses. */
+/* Generates several connections, some with CM, some with losses and retransmissions. */
 static void traffic(struct flowgen *g, struct rng *rng)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -149,7 +149,7 @@ static void reordering_and_copies_cause_no_errors(void)
     run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
 }
 
-/* The capture is cut before the length of a READ: the number of its responses is not known. */
+/* The capture is cut before the length of a READ, so the number of its responses is unknown. */
 static void read_without_length_causes_no_errors(void)
 {
     struct judge_spoil spoil = {.snap_min = 64, .snap_max = 64};
@@ -168,7 +168,7 @@ static void read_without_length_causes_no_errors(void)
     flowgen_free(&g);
 }
 
-/* Sends half of the frames through a mirror port that is `ns` later. */
+/* Sends half of the frames through a mirror port that adds a delay of `ns`. */
 static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 {
     for (size_t i = 0; i < g->frame_cnt; i++)

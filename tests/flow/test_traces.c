@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Captures of real devices (traces/): no error that is not a known deviation of the device, in the
- * whole capture and in spoiled ones.
+ * Captures of real devices (traces/): the observer reports no error except known deviations of the
+ * device, in the complete capture and in incomplete ones.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define ROUNDS 8
 
-/* Loads a capture in the form of a generated conversation. */
+/* Loads a capture into a generated conversation. */
 static bool load(const char *path, struct flowgen *g)
 {
     char err[PCAP_ERRBUF_SIZE];
@@ -144,7 +144,7 @@ static void spoiled_real_captures_have_no_errors(void)
     each(check_spoiled, &rng);
 }
 
-/* Counts were made by hand in the packet list. */
+/* The expected counts were made by hand in Wireshark's packet list. */
 static void counts_equal_manual_counts(void)
 {
     static const struct {

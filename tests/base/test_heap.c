@@ -5,7 +5,7 @@
 
 #define NODES 200
 
-/* Against looking at all of them. */
+/* Compares the first node with a search over all nodes. */
 static void first_is_the_earliest(void)
 {
     static struct rnic_heap_node node[NODES];

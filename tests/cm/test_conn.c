@@ -11,7 +11,7 @@ static const struct rnic_cm_ip ip4 = {
     .dst = {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2},
 };
 
-/* R239: the ACK timeout, with the values that Linux computes from its defaults. */
+/* The ACK timeout equals the value that Linux computes from its defaults (R239). */
 static void ack_timeout_is_delay_plus_two_lifetimes(void)
 {
     EXPECT_EQ(rnic_cm_ack_timeout(15, 18), 19);

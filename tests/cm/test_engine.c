@@ -7,7 +7,7 @@
 
 #define SERVICE   UINT64_C(0x0000000001061D2F)
 #define DELAY     UINT64_C(1000000)
-#define LONG_TIME UINT64_C(400000000000) /* ns; longer than all retransmissions together */
+#define LONG_TIME UINT64_C(400000000000) /* time longer than all retransmissions together, ns */
 
 enum { A, B, ENDS };
 
@@ -17,9 +17,10 @@ struct end {
     struct rnic_cm_id *listen; /* listening id; B only */
     unsigned seen[RNIC_CM_SIDR_RESPONSE + 1];
     struct rnic_cm_event last;
-    bool accepts, rejects, silent; /* reaction to a request */
+    bool accepts, rejects,
+        silent; /* reaction of the program to a request: accept, reject or none */
     bool speaks;
-    bool elsewhere; /* another engine has every service */
+    bool elsewhere; /* another engine has a listener for every service */
     bool xrc;       /* accepts with an XRC target QP */
 };
 
@@ -50,8 +51,8 @@ static bool elsewhere(void *user, uint64_t service_id)
     return ((struct end *)user)->elsewhere;
 }
 
-/* Starts both CMs. `patience` is the time in nanoseconds for which B holds a request for a service
- * without listener. */
+/* Starts both CMs. `patience` is the time for which B delays a request for a service without a
+ * listener, ns. */
 static void start_with(struct world *w, uint64_t patience)
 {
     memset(w, 0, sizeof(*w));
@@ -179,7 +180,7 @@ static bool lost(struct world *w, const uint8_t *mad, unsigned from)
     return rng_below(&w->rng, 100) < w->loss;
 }
 
-/* Carries messages and events until no message is in flight. */
+/* Delivers messages and events until no message is in flight. */
 static void carry(struct world *w)
 {
     for (bool moved = true; moved;) {
@@ -202,8 +203,8 @@ static void carry(struct world *w)
     }
 }
 
-/* Advances the time by `time` nanoseconds. Lets each timer fire that becomes due, and carries the
- * messages. */
+/* Advances the time by `time` ns. Expires each timer that becomes due, and delivers the messages.
+ */
 static void pass(struct world *w, uint64_t time)
 {
     rnic_time end = w->now + time;
@@ -242,7 +243,7 @@ static void expect_connected(struct world *w)
     EXPECT_EQ(w->end[B].seen[RNIC_CM_ESTABLISHED], 1);
 }
 
-/* Each side's QP gets the values that the other side sent: R238, R239, R240. */
+/* Each side's QP gets the values that its peer sent (R238, R239, R240). */
 static void connect_and_disconnect(void)
 {
     struct world w;
@@ -260,7 +261,7 @@ static void connect_and_disconnect(void)
     EXPECT_EQ(a.rq_psn, 111);
     EXPECT_EQ(b.sq_psn, 111);
     EXPECT_EQ(b.rq_psn, 222);
-    EXPECT_EQ(a.max_rd_atomic, 5); /* B sent 9, which A reduces to its own offer */
+    EXPECT_EQ(a.max_rd_atomic, 5); /* B sent 9, and A reduces the value to its own offer */
     EXPECT_EQ(b.max_dest_rd_atomic, 5);
     EXPECT_EQ(a.max_dest_rd_atomic, 2);
     EXPECT_EQ(b.max_rd_atomic, 2);
@@ -325,8 +326,8 @@ static void deleted_xrc_target_sends_no_dreq(void)
     pass(&w, LONG_TIME);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 0);
     EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_CONNECTED);
-    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK); /* R233: the peer answers
-                                                                          * it */
+    /* the peer answers the DREQ for the deleted id (R233) */
+    EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK);
     pass(&w, UINT64_C(1000000000));
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
     EXPECT_EQ(w.sent[A][ROCE_CM_DREQ], 1);
@@ -339,7 +340,7 @@ static void deleted_xrc_target_sends_no_dreq(void)
     stop(&w);
 }
 
-/* R230, R237: after the loss of any one message the result is as without loss. */
+/* After the loss of any one message the connection is set up as without loss (R230, R237). */
 static void each_lost_message_is_retransmitted(void)
 {
     static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
@@ -387,7 +388,7 @@ static void loss_and_duplicates_are_survived(void)
     }
 }
 
-/* R235: a REJ has reason and private data. A retransmitted REQ gets the REJ again. */
+/* A REJ contains reason and private data. A retransmitted REQ gets the REJ again (R235). */
 static void rejection_reaches_the_requester(void)
 {
     struct world w;
@@ -405,8 +406,8 @@ static void rejection_reaches_the_requester(void)
     stop(&w);
 }
 
-/* R232: a REQ without listener is rejected. An engine that does not answer for its port stays
- * silent, and the requester gives up (R237). */
+/* A REQ without listener is rejected (R232). If the engine does not answer for its port, no REJ is
+ * sent and the requester gives up (R237). */
 static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {
@@ -437,8 +438,8 @@ static void listens_again(struct world *w)
     EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
 }
 
-/* A program that starts to listen soon after a request arrived gets this request, once. perftest -R
- * connects when the other side is about to listen, and a REJ would end it. */
+/* A program that listens soon after a request arrived gets this request, once. perftest -R connects
+ * when its peer is about to listen, and a REJ would end it. */
 static void early_req_waits_for_listener(void)
 {
     enum { PATIENCE = 250000000 };
@@ -457,7 +458,7 @@ static void early_req_waits_for_listener(void)
     EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
     stop(&w);
 
-    start_with(&w, PATIENCE); /* the same for a request of a datagram service */
+    start_with(&w, PATIENCE); /* an early SIDR request waits for a listener, too */
     stops_listening(&w);
     w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
     EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
@@ -469,8 +470,8 @@ static void early_req_waits_for_listener(void)
     stop(&w);
 }
 
-/* R232: the REJ follows after B's patience, which is limited by the requester's timeout. No REJ is
- * sent if another engine may have the service. */
+/* The REJ is sent after B's patience, which the requester's timeout limits (R232). No REJ is sent
+ * if another engine may have the service. */
 static void nobody_listens_in_time(void)
 {
     struct world w;
@@ -501,7 +502,7 @@ static void nobody_listens_in_time(void)
     stop(&w);
 }
 
-/* R236: if the program is slow to accept, the CM sends an MRA and the peer waits. */
+/* If the program is slow to accept, the CM sends an MRA and the peer waits longer (R236). */
 static void mra_extends_the_wait(void)
 {
     struct world w;
@@ -520,7 +521,8 @@ static void mra_extends_the_wait(void)
     stop(&w);
 }
 
-/* R231: the peer has lost the state of a connection and uses its QPN again. */
+/* The peer lost the state of a connection and reuses its QPN: the REQ is rejected as stale (R231).
+ */
 static void reused_qpn_is_rejected_as_stale(void)
 {
     struct world w;
@@ -531,7 +533,7 @@ static void reused_qpn_is_rejected_as_stale(void)
     carry(&w);
     old = w.end[B].id;
     w.end[A].silent = true;
-    rnic_cm_del(w.end[A].cm); /* as after a restart of the machine */
+    rnic_cm_del(w.end[A].cm); /* the peer restarts, as its machine would */
     w.end[A].cm = rnic_cm_new(
         &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
     ask(&w, 0x111);
@@ -544,7 +546,7 @@ static void reused_qpn_is_rejected_as_stale(void)
     stop(&w);
 }
 
-/* R233: a DREQ with a wrong QPN changes no state. */
+/* A DREQ with a wrong QPN changes no state (R233). */
 static void dreq_with_wrong_qpn_is_ignored(void)
 {
     struct world w;
@@ -566,8 +568,8 @@ static void dreq_with_wrong_qpn_is_ignored(void)
     stop(&w);
 }
 
-/* R238: the passive side may only lower the offered values, but Linux lets programs raise them. The
- * active side limits them to the resources that the device has. */
+/* The passive side may only lower the offered values, but Linux lets programs raise them. The
+ * active side limits the values to the resources of its device (R238). */
 static void takes_more_than_offered(void)
 {
     struct world w;
@@ -594,8 +596,8 @@ static void takes_more_than_offered(void)
     stop(&w);
 }
 
-/* R197: a LAP, which requests an alternate path, gets the answer "not supported". The connection
- * remains. */
+/* A LAP, which requests an alternate path, is answered "not supported", and the connection remains
+ * (R197). */
 static void lap_is_answered_unsupported(void)
 {
     struct world w;
@@ -638,7 +640,7 @@ static void crossing_dreqs_end_both_sides(void)
     stop(&w);
 }
 
-/* R244: service id resolution, with one lost answer. */
+/* Service id resolution, with one lost response (R244). */
 static void sidr_resolves_ud_service(void)
 {
     struct world w;

@@ -112,7 +112,7 @@ struct replay {
     rnic_time now;
 };
 
-/* Makes the call after which the CM sends `msg` for the first time. */
+/* Makes the program's call after which the CM sends `msg` for the first time. */
 static void act(struct replay *r, const struct roce_cm_msg *msg)
 {
     switch (msg->kind) {
@@ -138,8 +138,8 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
     }
 }
 
-/* Fetches the next MAD of our CM, and advances the time until there is one. Returns false if none
- * comes. */
+/* Fetches the next MAD of our CM, and advances the time until there is one. Returns false if the CM
+ * sends none. */
 static bool say(struct replay *r, struct roce_cm_msg *msg)
 {
     uint8_t mad[ROCE_MAD_SIZE];
@@ -156,7 +156,7 @@ static bool say(struct replay *r, struct roce_cm_msg *msg)
     return false;
 }
 
-/* Returns whether the message repeats an earlier one. */
+/* Returns whether the recorded message repeats an earlier one. */
 static bool again(unsigned frame)
 {
     for (unsigned i = 0; i < frame; i++)
@@ -167,8 +167,8 @@ static bool again(unsigned frame)
     return false;
 }
 
-/* Returns whether the message was lost on its way to the other side. Then the next message is a
- * retransmission, of this message or of the one that it answers. */
+/* Returns whether the recorded message was lost before it reached the peer. The next message is
+ * then a retransmission, of this message or of the one that it answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The delay line: in which order, and when, frames arrive. */
+/* Delay line tests: order and time of arrival of frames. */
 #include "impair/delay_line.h"
 #include "support/rng.h"
 #include "support/suite.h"
 
 static struct delay_line line;
 
-/* Takes everything that is due at any time and checks its order. */
+/* Removes all frames that become due, and checks their order. */
 static void expect_order(const struct delay_entry *entry, const unsigned *order, unsigned cnt)
 {
     for (unsigned i = 0; i < cnt; i++)
@@ -66,7 +66,8 @@ static void frames_of_another_lane_overtake_nothing(void)
     expect_order(entry, (const unsigned[]){2, 0}, 2);
 }
 
-/* Many random frames: each once, none before its time, those that are not held in order. */
+/* Many random frames: each arrives once, none before its time, and frames without `hold` arrive in
+ * order. */
 static void random_frames_arrive_once_and_in_order(void)
 {
     enum { FRAMES = 2000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The impairment engine: what happens to frames of a connection. */
+/* Impairment engine tests: effects of rules on the frames of a connection. */
 #include <string.h>
 #include "impair/impair.h"
 #include "support/pktgen.h"
@@ -22,7 +22,7 @@ static void bench_init(struct bench *b, const char *text, uint64_t seed)
     impair_init(&b->impair, &b->rules, seed);
 }
 
-/* A WRITE Only of 8 bytes at a PSN goes through. */
+/* Passes a WRITE Only of 8 bytes with this PSN through the engine. */
 static void pass(struct bench *b, uint32_t psn)
 {
     struct roce_pkt pkt =
@@ -50,7 +50,7 @@ static void a_rule_with_a_psn_applies_to_its_nth_occurrence(void)
         pass(&b, psn);
         EXPECT_EQ(b.out.copies, psn == 103 || psn == 104 ? 0 : 1);
     }
-    pass(&b, 103); /* sent again */
+    pass(&b, 103); /* retransmission of an earlier PSN */
     EXPECT_EQ(b.out.copies, 1);
     EXPECT_EQ(b.impair.applied[0], 2);
     bench_free(&b);
@@ -102,14 +102,14 @@ static void a_set_field_gets_a_good_icrc(void)
     CU_ASSERT(b.out.damaged && !b.out.forged);
     bench_free(&b);
 
-    bench_init(&b, "set=aeth.msn=1", 1); /* it has no AETH */
+    bench_init(&b, "set=aeth.msn=1", 1); /* the packet has no AETH */
     pass(&b, 101);
     CU_ASSERT(!b.out.changed);
     EXPECT_EQ(b.impair.applied[0], 0);
     bench_free(&b);
 }
 
-/* The mark is outside of the ICRC and inside of the IPv4 checksum. */
+/* The ICRC does not cover a CE mark, but the IPv4 checksum does. */
 static void a_ce_mark_is_not_a_forgery(void)
 {
     struct bench b;
@@ -136,7 +136,7 @@ static void a_corrupt_frame_is_dropped_by_a_receiver(void)
             bench_init(&b, edits[i], seed);
             pass(&b, 101);
             CU_ASSERT(b.out.changed);
-            /* FECN, BECN and the reserved bits beside them are outside of the ICRC. */
+            /* The ICRC does not cover FECN, BECN and the adjacent reserved bits. */
             CU_ASSERT(b.out.damaged || i == 1);
             CU_ASSERT(!b.out.forged);
             bench_free(&b);

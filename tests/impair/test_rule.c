@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The grammar of impairments: which texts are read, as what, and how a wrong one is refused. */
+/* Grammar of impairments: parsing of valid texts, and errors for invalid ones. */
 #include <string.h>
 #include "impair/impair_rule.h"
 #include "support/suite.h"
 
-#define CHANCE(p) ((uint64_t)((p)*4294967296.0) + 1) /* for chances that are not whole */
+/* probability in units of 2^-32, for values that are not whole */
+#define CHANCE(p) ((uint64_t)((p)*4294967296.0) + 1)
 
 static struct impair_rules rules;
 
-/* Reads a text into `rules` and returns its first rule. */
+/* Parses a text into `rules` and returns its first rule. */
 static const struct impair_rule *read_rules(const char *text, enum impair_use use)
 {
     struct error error = {""};
@@ -72,7 +73,7 @@ static void short_forms_are_read(void)
     EXPECT_EQ(read_rules("delay=2s", IMPAIR_LIVE)->delay_max, 2000000000u);
 }
 
-/* loss=3% is drop@p=0.03; dup=1 is one copy, whichever way it is read. */
+/* loss=3% is drop@p=0.03. dup=1 is one copy, whether 1 is read as a count or as a probability. */
 static void short_and_long_forms_mean_the_same(void)
 {
     static const char *const pairs[][2] = {
@@ -113,7 +114,7 @@ static void a_comma_ends_a_rule_where_an_action_follows(void)
     EXPECT_EQ(rule[1].kinds, IMPAIR_ANY);
 }
 
-/* A wrong text, the item that is wrong, and what was expected there. */
+/* An invalid text, its invalid item, and the expected syntax. */
 struct wrong {
     const char *text, *item, *expected;
 };

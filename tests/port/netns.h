@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Netns: network namespaces of a test. They end with the processes in them, so that nothing is
- * left behind however a test ends. Without root, user namespaces serve as well.
+ * Netns: network namespaces of a test. A namespace ends with its processes, so that none is left
+ * behind however a test ends. Without root, user namespaces are used.
  */
 #ifndef TEST_NETNS_H
 #define TEST_NETNS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Exit status of a test that cannot run here; ctest knows it as SKIP_RETURN_CODE. */
+/* Exit status of a test that cannot run here; equals SKIP_RETURN_CODE in ctest. */
 #define NETNS_SKIP 77
 
 /* Moves this process into a new network namespace with the loopback up. Returns false, and prints

@@ -13,9 +13,10 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-#define PATIENCE_NS 60000000000u /* a stall fails the test, slowness does not */
-#define NOTE        64u          /* bytes of a SEND */
-#define NOTES       32u          /* receive requests, each with a buffer of its own */
+/* timeout of the conversation, ns: fails the test after a stall, not because of slowness */
+#define PATIENCE_NS 60000000000u
+#define NOTE        64u /* length of a SEND, bytes */
+#define NOTES       32u /* number of receive requests, each with a separate buffer */
 
 /* The message in which each side describes its QP to the other. */
 struct hello {
@@ -36,8 +37,7 @@ struct side {
     uint32_t qpn;
     int gid_idx;
     struct hello peer;
-    uint8_t *mem; /* note to send, a counter, received notes, the data, and the data that was read
-                   * back */
+    uint8_t *mem; /* memory: SEND data, a counter, received data, WRITE data, and READ data */
     size_t len;
 };
 
@@ -170,7 +170,7 @@ static bool connect_qp(struct side *side)
     memcpy(attr.av.dgid, side->peer.gid, 16);
     attr.av.sgid_idx = path.sgid_idx;
     attr.av.hop_limit = path.hop_limit;
-    attr.av.tclass = 2; /* ECT(0) */
+    attr.av.tclass = 2; /* traffic class with ECN ECT(0) */
     attr.av.tagged = side->talk->vlan != 0;
     attr.av.vlan = side->talk->vlan;
     attr.path_mtu = side->talk->path_mtu ? side->talk->path_mtu : path.path_mtu;
@@ -183,9 +183,10 @@ static bool connect_qp(struct side *side)
     return error ? fail(side, "connecting", error) : true;
 }
 
-/* ---- talking --------------------------------------------------------------------------------- */
+/* ---- conversation
+ * -------------------------------------------------------------------------------- */
 
-/* Waits for the next completion. Returns false if it is a failure or does not come. */
+/* Waits for the next completion. Returns false if it has an error or does not arrive in time. */
 static bool next_wc(struct side *side, struct rnic_wc *wc)
 {
     static const struct timespec nap = {.tv_nsec = 50000};
@@ -250,8 +251,8 @@ static bool ask(struct side *side)
 
         fill(at_data(side), side->talk->size, round);
         memset(at_back(side), 0, side->talk->size);
-        /* Dissectors guess the protocol of a SEND by its first bytes: no protocol begins with
-         * these. */
+        /* Dissectors guess the protocol of a SEND by its first bytes. No protocol begins with these
+         * bytes. */
         memset(side->mem, 0xff, NOTE);
         memcpy(side->mem + NOTE - sizeof(round), &round, sizeof(round));
         if (!request(side, RNIC_WR_WRITE, at_data(side), side->talk->size, at_data(side)) ||
@@ -285,7 +286,7 @@ static bool answer(struct side *side)
         if (said != round)
             fine = fail(side, "a note of another round", (int)said);
     }
-    if (fine) { /* the data of the last round: later WRITEs have overwritten earlier ones */
+    if (fine) { /* data of the last round, because later WRITEs have overwritten earlier ones */
         fill(want, side->talk->size, side->talk->rounds - 1);
         if (memcmp(want, at_data(side), side->talk->size) != 0)
             fine = fail(side, "what was written is not what was meant", 0);

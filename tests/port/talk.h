@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Talk: one side of a conversation between two live devices in two processes. Each has an RC QP;
- * SEND, WRITE, READ and an atomic operation, with every byte compared.
+ * Talk: one side of a conversation between two live devices in two processes. Each side has an RC
+ * QP and uses SEND, WRITE, READ and an atomic operation. Every byte is compared.
  */
 #ifndef TEST_TALK_H
 #define TEST_TALK_H
@@ -10,29 +10,28 @@
 
 struct talk {
     const char *iface;
-    const char *gid; /* the GID to use: "v4", "v6" (RoCEv2) or "v1"; NULL: v4 */
+    const char *gid; /* GID to use: "v4", "v6" (RoCEv2) or "v1" (RoCEv1); NULL: v4 */
     const char *impair;
     const char *record; /* folder, as rnic_live_attr.record and .record_shared */
     bool shared;
     uint64_t seed;
     bool client;
-    bool polls; /* calls the device itself; otherwise the device's thread does, and this side sleeps
-                 */
-    int fd;     /* stream socket to the other side, for QPNs and the like */
+    bool polls; /* this side drives the device itself; otherwise the device's thread does, and this
+                 * side sleeps */
+    int fd;     /* stream socket to the other side, for example to exchange QPNs */
     unsigned rounds;
-    uint32_t size;                  /* bytes of a WRITE and a READ */
-    uint32_t path_mtu;              /* 0: the interface's */
-    uint16_t vlan;                  /* 802.1Q id of all that is sent; 0: without a tag */
-    const struct rnic_gid *own_gid; /* instead of the interface's, or NULL */
-    /* Called before the QP is deleted; or NULL. */
+    uint32_t size;                  /* length of a WRITE and of a READ, bytes */
+    uint32_t path_mtu;              /* path MTU, bytes; 0: that of the interface */
+    uint16_t vlan;                  /* 802.1Q id of all sent frames; 0: without a tag */
+    const struct rnic_gid *own_gid; /* GID to use instead of the interface's, or NULL */
+    /* Called before the QP is deleted; may be NULL. */
     void (*at_end)(struct rnic_live *live);
 };
 
-/* Makes one file of the recordings in the folder, and removes the folder. */
+/* Joins the recordings in the folder into one file, and removes the folder. */
 bool talk_join_recordings(const char *folder, const char *path);
 
-/* Plays one side. Returns true if all was as expected; otherwise prints the difference on stderr.
- */
+/* Runs one side. Returns true on success; otherwise prints the first difference on stderr. */
 bool talk_play(const struct talk *talk);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Wrap: a port before another one that passes all calls on, until a test replaces a function in
- * `ops`. It has no counters and does not support fork().
+ * Wrap: a port in front of another one that passes all calls on, until a test replaces a function
+ * in `ops`. It has no counters and does not support fork().
  */
 #ifndef TEST_WRAP_H
 #define TEST_WRAP_H
@@ -12,10 +12,10 @@
 struct wrap {
     struct rnic_port port;
     struct rnic_port_ops ops;
-    struct rnic_port *behind; /* closed with the wrap */
+    struct rnic_port *behind; /* port behind, closed with the wrap */
 };
 
-/* Begins to wrap. `behind` belongs to `w` from then on; `w` must not move. */
+/* Initializes the wrap. `behind` then belongs to `w`, which must not move in memory. */
 void wrap_port(struct wrap *w, struct rnic_port *behind);
 
 /* Returns the port behind a wrap. */

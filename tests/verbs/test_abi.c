@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the binary interface on x86-64, which is built into compiled programs: sizes and
- * offsets. Also compares the results of functions that need no device with the system's library.
- * Both libraries are loaded here, each in a namespace of its own.
+ * Tests the binary interface on x86-64, which compiled programs depend on: sizes and offsets. Also
+ * compares the results of functions that need no device with the system's library. The test loads
+ * both libraries, in separate linker namespaces.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -40,8 +40,8 @@ static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ib
 
 static void *ours, *theirs;
 
-/* Loads two libraries of the same SONAME. The system's library gets a namespace of its own. Ours
- * cannot have one in a sanitizer build. */
+/* Loads two libraries with one SONAME. The system's library is in a separate linker namespace. Ours
+ * cannot be in one in a sanitizer build. */
 static bool load(void)
 {
     if (!ours)
@@ -63,7 +63,7 @@ static void strings_of_numbers_match_rdma_core(void)
         const char *(*a)(int), *(*b)(int);
         *(void **)&a = dlsym(ours, names[i]);
         *(void **)&b = dlsym(theirs, names[i]);
-        for (int number = -1; number < 30; number++) /* our library may have names for numbers of
+        for (int number = -1; number < 30; number++) /* our library may have names for constants of
                                                       * later releases */
             if (strcmp(b(number), "unknown") != 0)
                 CU_ASSERT_STRING_EQUAL(a(number), b(number));

@@ -101,7 +101,7 @@ static void push_wakes_waiters(void)
     evq_free(&evq);
 }
 
-/* The child has a queue of its own. The event of the parent stays in the parent's queue. */
+/* The child has a separate, empty queue. The event of the parent stays in the parent's queue. */
 static void child_has_empty_queue(void)
 {
     struct evq evq;
@@ -127,8 +127,8 @@ static void child_has_empty_queue(void)
     evq_free(&evq);
 }
 
-/* In the child the descriptor keeps the flags that the program set. If the program put another file
- * under its number, that file stays there. */
+/* In the child the descriptor keeps the flags that the program set. If the program assigned its
+ * number to another file, that file is not replaced. */
 static void child_keeps_descriptor_flags(void)
 {
     for (unsigned kind = 0; kind < 5; kind++) {

@@ -58,7 +58,7 @@ static void page_of_truncated_file_fails(void)
     fclose(file);
 }
 
-static char *volatile nowhere = (char *)16; /* volatile, so that the compiler does not see the
+static char *volatile nowhere = (char *)16; /* volatile, so that the compiler cannot detect the
                                              * invalid address */
 
 static void leave(int sig, siginfo_t *info, void *context)
@@ -72,9 +72,8 @@ static void leave_simply(int sig)
     _exit(sig + 1);
 }
 
-/* Runs a child with the handler `is` for SIGSEGV, which first probes an invalid address. If `errs`
- * is true, the child then makes an invalid access, otherwise it sends itself the signal. Returns
- * its exit status. */
+/* Runs a child with the handler `is` for SIGSEGV. The child probes an invalid address. Then it
+ * makes an invalid access (`errs`), or sends itself the signal. Returns the child's exit status. */
 static int end_of(const struct sigaction *is, bool errs)
 {
     int status = 0;
@@ -110,9 +109,10 @@ static void other_faults_reach_the_program(void)
     EXPECT_EQ(WEXITSTATUS(end_of(&simple, true)), SIGSEGV + 1);
 }
 
-/* ---- a program with signals of its own ------------------------------------------------------- */
+/* ---- a program with its own signal handlers
+ * ------------------------------------------------------ */
 
-#define TOUCH_LOOKS_US 30000 /* longer than between two checks of the handler */
+#define TOUCH_LOOKS_US 30000 /* longer than the interval between two checks of the handlers, us */
 
 static void touches(char *at)
 {
@@ -224,8 +224,8 @@ static void other_5(int sig)
     _exit(sig + 50);
 }
 
-/* More handlers than page_probe can replace. The last handler gets its signals, and the probe uses
- * a system call instead. */
+/* The program installs more handlers than page_probe can replace. Its last handler gets the
+ * signals, and the probe uses a system call instead. */
 static void fifth_handler_uses_system_call(void)
 {
     static void (*const handlers[])(int) = {other_1, other_2, other_3, other_4, other_5};

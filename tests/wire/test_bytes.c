@@ -105,7 +105,8 @@ static void bad_reader_stays_bad(void)
     struct roce_rd r = roce_rd(p, sizeof(p));
 
     EXPECT_EQ(roce_rd_be32(&r), 0);
-    EXPECT_EQ(roce_rd_u8(&r), 0); /* although one byte is left */
+    EXPECT_EQ(roce_rd_u8(&r),
+              0); /* although one byte is left, reads fail after the first failure */
     CU_ASSERT_PTR_NULL(roce_rd_bytes(&r, SIZE_MAX));
     EXPECT_EQ(r.off, 0);
     r = roce_rd(NULL, 0);
@@ -122,7 +123,7 @@ static void writer_keeps_its_bounds(void)
     roce_wr_bytes(&w, "\x04\x05", 2);
     roce_wr_zero(&w, 1);
     CU_ASSERT_FALSE(w.bad);
-    roce_wr_be(&w, 2, 0xFFFF); /* one byte more than the room: the call writes no byte */
+    roce_wr_be(&w, 2, 0xFFFF); /* one byte more than there is room: the call writes no byte */
     CU_ASSERT_TRUE(w.bad);
     roce_wr_be(&w, 1, 0xFF);
     CU_ASSERT(memcmp(p, "\x01\x02\x03\x04\x05\x00\x00\x00", 8) == 0);

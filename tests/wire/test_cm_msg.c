@@ -217,8 +217,8 @@ static void linux_responses_are_parsed(void)
     EXPECT_EQ(msg.dreq.remote_qpn, 0x60);
 }
 
-/* The parser separates malformed MADs, which are dropped, from MADs for another class or service
- * (R246). */
+/* The parser distinguishes malformed MADs, which are dropped, from MADs for another class or
+ * service (R246). */
 static void wrong_mads_are_told_apart(void)
 {
     static const struct {
@@ -226,14 +226,14 @@ static void wrong_mads_are_told_apart(void)
         uint8_t value;
         int error;
     } wrong[] = {
-        {0, 2, ROCE_ERR_MALFORMED}, /* base version */
+        {0, 2, ROCE_ERR_MALFORMED}, /* invalid base version */
         {0, 0, ROCE_ERR_MALFORMED},
-        {1, 0x03, ROCE_ERR_NOT_ROCE}, /* class: subnet administration */
-        {2, 1, ROCE_ERR_MALFORMED},   /* class version */
+        {1, 0x03, ROCE_ERR_NOT_ROCE}, /* management class: subnet administration */
+        {2, 1, ROCE_ERR_MALFORMED},   /* invalid class version */
         {3, 0x01, ROCE_ERR_NOT_ROCE}, /* method: Get */
         {3, 0x83, ROCE_ERR_NOT_ROCE},
-        {16, 1, ROCE_ERR_NOT_ROCE},    /* attribute 0x0110 */
-        {17, 0x01, ROCE_ERR_NOT_ROCE}, /* ClassPortInfo */
+        {16, 1, ROCE_ERR_NOT_ROCE},    /* attribute id 0x0110 */
+        {17, 0x01, ROCE_ERR_NOT_ROCE}, /* attribute ClassPortInfo */
         {17, 0x0F, ROCE_ERR_NOT_ROCE},
         {17, 0x1B, ROCE_ERR_NOT_ROCE},
     };
@@ -343,7 +343,9 @@ static void rdmaip_header_in_private_data(void)
 
         roce_cm_msg_init(&msg, (enum roce_cm)kind, 1);
         EXPECT_EQ(roce_cm_rdmaip_write(&ip, &msg), has ? ROCE_OK : ROCE_ERR_INVALID);
-        EXPECT_EQ(roce_cm_rdmaip_read(&back, &msg), ROCE_ERR_NOT_ROCE); /* service id 0 */
+        EXPECT_EQ(roce_cm_rdmaip_read(&back, &msg),
+                  ROCE_ERR_NOT_ROCE); /* service id 0 does not
+                                       * belong to the RDMA-IP CM */
         if (!has)
             continue;
         *(kind == ROCE_CM_REQ ? &msg.req.service_id : &msg.sidr_req.service_id) =

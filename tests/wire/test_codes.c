@@ -17,8 +17,8 @@ static uint32_t pattern(unsigned code)
 
 static void rnr_timer_follows_its_pattern(void)
 {
-    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time, not zero: code 32 of the
-                                           * pattern */
+    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time, not zero: it continues the
+                                           * pattern as code 32 */
     EXPECT_EQ(roce_rnr_ns(0), UINT64_C(10000) * pattern(32));
     EXPECT_EQ(roce_rnr_ns(25), 61440000);
     for (unsigned code = 1; code < ROCE_RNR_CODES; code++)
@@ -115,7 +115,7 @@ static void syndromes_have_text(void)
     expect_syndrome(0x80, "reserved");
 }
 
-/* Each table has the expected number of names, and no two values have the same name. */
+/* Each table has the expected number of names, and no two values have equal names. */
 static void value_names_are_unique(void)
 {
     static const unsigned named[ROCE_VALS_CNT] = {
@@ -144,7 +144,8 @@ static void value_names_are_unique(void)
     };
 
     for (unsigned vals = 0; vals < ROCE_VALS_CNT; vals++) {
-        bool shared = vals == ROCE_VALS_OPCODE || vals == ROCE_VALS_SYNDROME; /* "reserved" */
+        /* these tables name several values "reserved" */
+        bool shared = vals == ROCE_VALS_OPCODE || vals == ROCE_VALS_SYNDROME;
         unsigned cnt = 0;
         char a[64], b[64];
 

@@ -88,7 +88,7 @@ static void defect_fcs(void)
     roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
     b.len += 4;
     expect_only(&b, 0, BIT(FCS));
-    b.frame[b.len - 1] ^= 1; /* four bytes that are no valid FCS are a trailer */
+    b.frame[b.len - 1] ^= 1; /* four bytes that are not a valid FCS are a trailer */
     expect_only(&b, 0, BIT(TRAILER));
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
     rebuild(&b, 0);
@@ -189,7 +189,7 @@ static void defect_ip_checksum(void)
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.frame[IP + 8]--; /* as by a router that does not correct the checksum */
+    b.frame[IP + 8]--; /* as after a router that does not correct the checksum */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
     b.frame[IP + 10] = b.frame[IP + 11] = 0;
     expect_only(&b, 0, BIT(IP_CHECKSUM_0));
@@ -252,7 +252,7 @@ static void defect_udp_len(void)
         b.model.udp.len = (uint16_t)((int)b.len - UDP + off[i]);
         rebuild(&b, ROCE_BUILD_KEEP_LEN);
         b.model.ip4.ihl = 5;
-        if (off[i] < 0) { /* the bytes of the IP packet behind the UDP datagram are a trailer */
+        if (off[i] < 0) { /* bytes of the IP packet after the UDP datagram are a trailer */
             expect_only(&b, 0, BIT(UDP_LEN) | BIT(TRAILER));
             continue;
         }
@@ -266,7 +266,7 @@ static void defect_lrh_len(void)
 
     good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.len -= 2; /* leave out the VCRC, so that the length in words is consistent */
+    b.len -= 2; /* drops the VCRC, so that the length in words is consistent */
     b.frame[5]++;
     expect_only(&b, 0, BIT(LRH_LEN));
 }
@@ -359,7 +359,7 @@ static void defect_pad_count(void)
         rebuild(&b, 0);
         b.frame[BTH + 1] = (uint8_t)((b.frame[BTH + 1] & 0xCF) | pad << 4);
         expect_defects(&b, b.len, 0, BIT(PAD_COUNT), &pkt);
-        EXPECT_EQ(pkt.payload_len, 0); /* not 2^32 - pad (R029) */
+        EXPECT_EQ(pkt.payload_len, 0); /* the length is 0, not 2^32 - pad (R029) */
     }
 }
 

@@ -136,7 +136,7 @@ static void native_links_and_bare_bth(void)
     }
 }
 
-/* A native packet whose VCRC is not in the capture, as with some adapters. */
+/* A native packet whose VCRC is not in the capture, as some adapters deliver it. */
 static void native_link_without_vcrc(void)
 {
     struct roce_pkt pkt;
@@ -178,7 +178,7 @@ static void vcrc_is_its_polynomial(void)
         rng_fill(&rng, p, sizeof(p));
         EXPECT_EQ(roce_vcrc(p, len), vcrc_by_bits(p, len));
     }
-    /* The VCRC follows the ICRC, and is stored least significant byte first too. */
+    /* The VCRC follows the ICRC, and is also stored least significant byte first. */
     build(&b, ROCE_ENCAP_IB_GLOBAL, 0);
     EXPECT_EQ(b.frame[b.len - 2] | b.frame[b.len - 1] << 8, vcrc_by_bits(b.frame, b.len - 2));
 }
@@ -237,7 +237,7 @@ static void other_protocols_are_not_roce(void)
     build(&b, ROCE_ENCAP_V2_IP6, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[20] = 58); /* ICMPv6 */
     build(&b, ROCE_ENCAP_V2_IP6, 0);
-    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* the first byte is of an Ethernet address and no IP
+    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* the first byte is part of an Ethernet address, not an IP
                                           * version */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
     EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* link next header: raw */
@@ -345,8 +345,8 @@ static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *pl
     return true;
 }
 
-/* The fast parser may read frames without tags, but never those with a tag. So both parsers must
- * agree on a packet with and without a tag, also with a wrong byte, cut, or with bytes behind it.
+/* The fast parser may read frames without tags, but never those with a tag. Both parsers must agree
+ * on a packet with and without a tag, also with a wrong byte, a truncated frame, or trailing bytes.
  */
 static void plain_frames_are_read_as_tagged_ones(void)
 {
@@ -364,7 +364,8 @@ static void plain_frames_are_read_as_tagged_ones(void)
 
         build_op(&b, (uint8_t)rng_below(&rng, 256), &rng);
         memcpy(frame, b.frame, b.len);
-        if (rng_below(&rng, 4)) /* behind the Ethernet header, as the tag has the Ethernet type */
+        if (rng_below(&rng, 4)) /* the change is after the Ethernet header, because a tag contains
+                                 * the Ethernet type */
             frame[14 + rng_below(&rng, 52)] ^= (uint8_t)(1u << rng_below(&rng, 8));
         if (rng_below(&rng, 2))
             roce_ip4_set_checksum(frame + 14, 20);

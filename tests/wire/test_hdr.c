@@ -73,7 +73,7 @@ static void names_are_unique(void)
     }
 }
 
-/* A field changes only its own bits: set to ones among zeros, and to zeros among ones. */
+/* A field changes only its own bits: ones among zeros, and zeros among ones. */
 static void each_field_is_alone(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -114,7 +114,7 @@ static void each_field_is_alone(void)
         STRUCT(id) in, out;
 #define FIELD(hdr, name, at, start, width, ctype, fmt, vals, label)                                \
         memset(&in, 0, sizeof(in));                                                                \
-        in.name = (ctype) ~(ctype)0; /* wider than the field: the rest must be dropped */          \
+        in.name = (ctype) ~(ctype)0; /* wider than the field: the upper bits must be dropped */          \
         memset(wire, 0xFF, sizeof(wire));                                                          \
         memset(want, 0, sizeof(want));                                                             \
         BUILD(hdr)(&in, wire);                                                                     \
@@ -153,7 +153,7 @@ static void members_move_their_bits(void)
 #include "wire/headers.def"
 }
 
-/* Any bytes survive parse and build without a lost bit. */
+/* Build after parse restores any bytes of a header. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();

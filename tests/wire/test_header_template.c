@@ -27,7 +27,7 @@ static void template_gives_same_bytes_as_model(void)
         got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
         EXPECT_EQ(got, want);
         CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
-        /* With a buffer of exactly this length, and with one byte less. */
+        /* Builds into a buffer of exactly this length, and into one with a byte less. */
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want), want);
         CU_ASSERT(memcmp(plain, fast, (size_t)want) == 0);
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want - 1), ROCE_ERR_NOSPACE);
@@ -46,7 +46,7 @@ static void unsupported_models_are_refused(void)
     EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_ERR_INVALID);
 }
 
-/* R013: packets differ in the UDP source port only, which RoCEv1 lacks. */
+/* The UDP source port can be changed; RoCEv1 has none (R013). */
 static void source_port_can_be_changed(void)
 {
     struct rng rng = rng_of(7);

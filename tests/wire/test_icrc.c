@@ -141,7 +141,7 @@ static void expect_stored(const struct roce_pkt *pkt, const char *icrc)
     CU_ASSERT(memcmp(frame + len - 4, icrc, 4) == 0);
 }
 
-/* R017, R018, R022: scapy test/contrib/roce.uts, "RoCE layer" */
+/* UC packet over IPv4 from scapy's test/contrib/roce.uts, "RoCE layer" (R017, R018, R022). */
 static void scapy_ipv4_packet(void)
 {
     struct roce_pkt pkt, back;
@@ -164,7 +164,7 @@ static void scapy_ipv4_packet(void)
     EXPECT_EQ(back.defects, 0);
 }
 
-/* R017, R019: scapy test/contrib/roce.uts, "RoCE over IPv6" */
+/* UC packet over IPv6 from scapy's test/contrib/roce.uts, "RoCE over IPv6" (R017, R019). */
 static void scapy_ipv6_packet(void)
 {
     struct roce_pkt pkt;
@@ -179,7 +179,7 @@ static void scapy_ipv6_packet(void)
     expect_stored(&pkt, "\x3e\x5b\x74\x3b");
 }
 
-/* scapy test/contrib/roce.uts, "RoCE CNP captured on ConnectX-4 Lx": a frame of real hardware */
+/* CNP of real hardware from scapy's test/contrib/roce.uts, "RoCE CNP captured on ConnectX-4 Lx". */
 static void connectx4_cnp(void)
 {
     static const uint8_t frame[] = {
@@ -231,8 +231,8 @@ static void both_implementations_agree(void)
         }
 }
 
-/* Returns whether a receiver accepts the frame that checks only its form and its ICRC. A wrong IPv4
- * checksum is ignored, as a router that changes TOS or TTL corrects it. */
+/* Returns whether a receiver that checks only format and ICRC accepts the frame. A wrong IPv4
+ * checksum is ignored, because a router that changes TOS or TTL corrects it. */
 static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
 {
     struct roce_pkt pkt;
@@ -266,7 +266,7 @@ static bool outside(const struct roce_pkt *pkt, size_t bit)
     return roce_pkt_has(pkt, ROCE_HDR_VLAN) && (bit / 8 - 14) % 4 < 2 && bit / 8 >= 14;
 }
 
-/* R024: exactly these bits of a packet may flip without detection. */
+/* Asserts that exactly the bits outside the ICRC may flip without detection (R024). */
 static void every_bit_flip(enum roce_encap encap, uint8_t opcode, unsigned vlan_cnt,
                            uint32_t payload_len)
 {

@@ -62,7 +62,8 @@ static void other_lengths_and_versions_are_malformed(void)
     EXPECT_EQ(roce_mad_read(&mad, NULL, 0, 256), ROCE_ERR_CUT);
     p[0] = 2;
     EXPECT_EQ(roce_mad_read(&mad, p, 256, 256), ROCE_ERR_MALFORMED);
-    EXPECT_EQ(mad.base_version, 2); /* the value is set, so that it can be printed */
+    EXPECT_EQ(mad.base_version,
+              2); /* the invalid base version is stored, so that it can be printed */
 }
 
 static void description_names_class_and_method(void)

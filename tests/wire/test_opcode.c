@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the 256 rows against a second, shorter form of the same facts: the 27 operations of the
- * reliable connection, and one rule per service for the headers before theirs.
+ * Checks the 256 opcodes against a second, shorter description: the 27 operations of the reliable
+ * connection, and one rule per service for the headers that precede theirs.
  */
 #include <stdio.h>
 #include "support/suite.h"
@@ -88,7 +88,7 @@ static bool answers(enum roce_kind kind)
     return kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ACK || kind == ROCE_KIND_ATOMIC_ACK;
 }
 
-/* Returns the headers that a service puts before those of an operation. */
+/* Returns the headers that a service inserts before those of an operation. */
 static const char *prefix(unsigned service, enum roce_kind kind)
 {
     switch (service) {
@@ -137,8 +137,7 @@ static void expect_row(uint8_t value, enum roce_kind kind, enum roce_pos pos,
         EXPECT_EQ(roce_opcode_has(op, (enum roce_hdr)h), set >> h & 1);
 }
 
-/* R030, R032-R036: the service and the headers, in their order and at their offsets, of all 256
- * opcodes. */
+/* Checks service, headers, order and offsets of all 256 opcodes (R030, R032-R036). */
 static void every_row_is_recomputed(void)
 {
     static const unsigned service_of[8] = {RC, UC, RD, UD, 0, XRC, 0, 0};

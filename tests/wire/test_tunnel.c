@@ -17,8 +17,8 @@ struct frame {
     size_t len;
 };
 
-/* One wrapping. It has an Ethernet type, or an IP protocol and for UDP a port. A header follows,
- * then the whole inner frame or only its IP packet. */
+/* One encapsulation. It has an Ethernet type, or an IP protocol and, for UDP, a port. A header
+ * follows, then the whole inner frame or only its IP packet. */
 static const struct wrapping {
     enum roce_tunnel tunnel;
     uint16_t type;
@@ -198,7 +198,7 @@ static void a_packet_in_no_tunnel_is_as_before(void)
     EXPECT_EQ(pkt.overlay, 0);
 }
 
-/* VLAN tags of each kind before the tunnel's own frame, as access ports of a fabric add them. */
+/* VLAN tags of each kind precede the tunnel, as access ports of a fabric add them. */
 static void tags_before_the_tunnel(void)
 {
     static const uint8_t tags[] = {0x91, 0x00, 0, 7, 0x88, 0xA8, 0, 8, 0x81, 0x00, 0, 9};
@@ -212,7 +212,7 @@ static void tags_before_the_tunnel(void)
     put(&tagged, outer.p + 12, outer.len - 12);
     EXPECT_EQ(parse(&pkt, &tagged), 0);
     EXPECT_EQ(pkt.bth.psn, model.bth.psn);
-    EXPECT_EQ(pkt.vlan_cnt, 0); /* the tags belong to the tunnel */
+    EXPECT_EQ(pkt.vlan_cnt, 0); /* the tags belong to the outer frame */
 }
 
 static void tunnels_in_tunnels(void)
@@ -235,7 +235,7 @@ static void tunnels_in_tunnels(void)
     }
 }
 
-/* Wherever the capture ends, the parser reports the values of the whole packet or none. */
+/* For any truncation of the capture, the parser reports the values of the whole packet or none. */
 static void cut_anywhere(void)
 {
     for (size_t i = 0; i < CNT(wrappings); i++) {
@@ -266,7 +266,7 @@ static void cut_anywhere(void)
     }
 }
 
-/* A mirror port cuts the frame and sends the rest in a tunnel whose lengths are consistent. */
+/* A mirror port truncates the frame and sends the rest in a tunnel with consistent lengths. */
 static void cut_before_the_tunnel(void)
 {
     struct roce_pkt model, pkt;
@@ -327,7 +327,7 @@ static void what_is_not_opened_is_named(void)
     EXPECT_EQ(pkt.tunnel, ROCE_TUNNEL_FRAGMENT);
 }
 
-/* Tunnels with another protocol inside, and frames with too many tags. */
+/* Tunnels that contain another protocol, and frames with too many tags, are not RoCE. */
 static void other_protocols_stay_so(void)
 {
     struct roce_pkt model, pkt;

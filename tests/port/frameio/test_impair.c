@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The impairing port: the effect of each rule on the frames between a pair of ports in memory. */
+/* Tests the impairing port: the effect of each rule on the frames between a pair of memory ports.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,13 @@
 #define FRAMES 20000u
 #define LEN    100u
 
-/* ---- what happens to frames ------------------------------------------------------------------ */
+/* ---- effects on frames -------------------------------------------------------------------------
+ */
 
 struct seen {
     unsigned cnt;
     unsigned twice;
-    unsigned late; /* frames that arrived after one that was sent later */
+    unsigned late; /* number of frames that arrived after a frame sent later */
     unsigned changed;
     unsigned marked;
     uint32_t last;
@@ -33,7 +35,7 @@ static unsigned ip_at(uint32_t number)
     return number & 1 ? 18 : 14;
 }
 
-/* Returns the tag's Ethernet type: each kind in turn. */
+/* Returns the Ethernet type of the VLAN tag; the frames use each type in turn. */
 static uint16_t tag_of(uint32_t number)
 {
     static const uint16_t tags[] = {ROCE_ETHERTYPE_VLAN, ROCE_ETHERTYPE_QINQ, ROCE_ETHERTYPE_QINQ1};
@@ -41,8 +43,8 @@ static uint16_t tag_of(uint32_t number)
     return tags[number / 2 % 3];
 }
 
-/* Makes an IPv4 packet with ECT(0). Its number is at its end twice, so that a changed bit is
- * noticed. */
+/* Builds an IPv4 packet with ECT(0). The packet number is at its end twice, so that a changed bit
+ * is detected. */
 static void make(uint8_t *buf, uint32_t number)
 {
     unsigned at = ip_at(number);
@@ -97,7 +99,8 @@ static void on_frame(void *user, const struct rnic_frame *frame)
     seen->last = number > seen->last ? number : seen->last;
 }
 
-/* Sends FRAMES frames, one per microsecond, through impairments, and returns what arrived. */
+/* Sends FRAMES frames, one per microsecond, through impairments. Returns counts of the received
+ * frames. */
 static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *stats)
 {
     struct seen seen = {.times = calloc(1, FRAMES)};
@@ -117,7 +120,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
         i += rnic_port_send(front, &frame, 1, now);
         rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
     }
-    /* Held frames arrive at the times that the port reports. */
+    /* Delayed frames arrive at the times that the port reports. */
     while (rnic_port_deadline(front) != UINT64_MAX) {
         CU_ASSERT_FATAL(turns++ < 3 * FRAMES);
         now = rnic_port_deadline(front) > now ? rnic_port_deadline(front) : now + 1;
@@ -134,7 +137,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
     return seen;
 }
 
-/* Expects `part` of FRAMES, within five standard deviations. */
+/* Expects `part` of FRAMES, within five standard deviations of the binomial distribution. */
 static void expect_about(unsigned actual, double part)
 {
     double want = FRAMES * part;
@@ -204,8 +207,8 @@ static void reorders(void)
 
     EXPECT_EQ(seen.cnt, FRAMES);
     expect_about((unsigned)stats.impair_reordered, 0.01);
-    /* All but the last ones, which no frame followed, and those overtaken only by other held
-     * frames. */
+    /* Counts all reordered frames, except the last ones, which no frame followed, and those
+     * overtaken only by other delayed frames. */
     CU_ASSERT(seen.late + 20 >= stats.impair_reordered && seen.late <= stats.impair_reordered);
     EXPECT_EQ(seen.changed + seen.twice, 0);
 }
@@ -224,7 +227,7 @@ static void delays(void)
     EXPECT_EQ(stats.impair_delayed, FRAMES);
 }
 
-/* The port reports that it is full when it holds as many frames as it can. No frame is lost. */
+/* The port reports that it is full when its queue is full. No frame is lost. */
 static void full(void)
 {
     struct rnic_port_stats stats;
@@ -245,7 +248,7 @@ static void repeats(void)
     EXPECT_EQ(first.order, second.order);
     EXPECT_EQ(memcmp(&a, &b, sizeof(a)), 0);
     CU_ASSERT(run(all, 43, &b).order != first.order);
-    /* The same frames are lost with and without other impairments. */
+    /* Rules lose the same frames with and without other impairments. */
     run("loss=2%", 42, &b);
     EXPECT_EQ(a.impair_lost, b.impair_lost);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The live port on a veth pair: which port receives a frame, and how often. There are three
- * ports: two of "processes" on one end, which share its address; one on the other end; one on
- * the loopback.
+ * Tests the live port on a veth pair: which port receives a frame, and how often. There are four
+ * ports: two of "processes" on one end, which share its address; one on the other end; one on the
+ * loopback.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void open_all(void)
 {
     static const char *const names[] = {"p0", "p0", "p1", "lo"};
 
-    /* No address, so that the kernel sends nothing by itself. */
+    /* The interface has no address, so that the kernel sends no frames by itself. */
     CU_ASSERT_FATAL(
         netns_sh("ip link add p0 address 02:00:00:00:00:01 mtu 1500 type veth peer "
                  "name p1 address 02:00:00:00:00:02 && "
@@ -63,7 +63,7 @@ static void close_all(void)
     CU_ASSERT(netns_sh("ip link del p0"));
 }
 
-/* Counts RoCE frames. The kernel's Neighbour Discovery is received too. */
+/* Counts RoCE frames. Other received frames are the kernel's Neighbour Discovery. */
 static void count(void *user, const struct rnic_frame *frame)
 {
     struct roce_pkt pkt;
@@ -88,9 +88,9 @@ static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap
     return frame.flags;
 }
 
-/* Sends a frame from A. The decimal digits of `wanted` are how often A, B, FAR and LO receive it; A
- * must have the flag for its own. Waits up to 5 s for these frames, and a moment for others, which
- * must not come. */
+/* Sends a frame from A. The decimal digits of `wanted` are the numbers of copies that A, B, FAR and
+ * LO receive. If A receives a copy, the port must set the flag for it. Waits up to 5 s for these
+ * frames, and a moment for others, which must not arrive. */
 static void sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, unsigned wanted)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
@@ -113,7 +113,7 @@ static void who_gets_it(void)
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
 
     open_all();
-    /* FAR's MAC address belongs to this machine too: the rules for two interfaces of one machine
+    /* FAR's MAC address belongs to this machine too, so the rules for two interfaces of one machine
      * apply. */
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
         enum roce_encap e = encaps[i];
@@ -122,10 +122,11 @@ static void who_gets_it(void)
         sent(near_mac, blocks[B] << 12 | 0xfff, e, 100);
         sent(far_mac, blocks[FAR] << 12, e, 10);
         sent(zero_mac, blocks[LO] << 12, e, 1);
-        sent(near_mac, blocks[FAR] << 12, e, 0); /* a QPN of another process */
+        sent(near_mac, blocks[FAR] << 12, e, 0); /* QPN of another process: no port receives the
+                                                  * frame */
         sent(far_mac, blocks[B] << 12, e, 0);
-        sent(near_mac, 1, e, 1100);  /* QP 1: every port on the interface */
-        sent(group, 0xffffff, e, 0); /* no port has joined */
+        sent(near_mac, 1, e, 1100);  /* QP 1: every port on the interface receives the frame */
+        sent(group, 0xffffff, e, 0); /* no port has joined the group */
         sent(near_mac, 0x123456, e, 0);
     }
     close_all();
@@ -138,17 +139,17 @@ static void groups(void)
     set_filter(B, true);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 100);
     set_filter(FAR, true);
-    set_filter(LO, true); /* not on that link */
+    set_filter(LO, true); /* LO is not on that link */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 110);
-    set_filter(A, true); /* the sender's own receivers */
+    set_filter(A, true); /* the sending port also receives the frame */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1110);
     set_filter(B, false);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1010);
     close_all();
 }
 
-/* A frame longer than the MTU, or sent while the link is down, is taken and counted, and stops no
- * other. */
+/* A frame longer than the MTU, or sent while the link is down, is counted as finished and does not
+ * block other frames. */
 static void not_sent(void)
 {
     uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
@@ -172,7 +173,7 @@ static void not_sent(void)
     close_all();
 }
 
-/* A frame that the other end of a veth never takes does not stop those behind it. */
+/* A frame that the other end of a veth always refuses does not block later frames. */
 static void refused(void)
 {
     uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
@@ -189,13 +190,13 @@ static void refused(void)
     memcpy(pkt.eth.dst, far_mac, 6);
     pkt.bth.dest_qp = blocks[FAR] << 12;
     frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
-    rnic_port_pcap_hosts(ports[A], NULL, 0); /* as if the other end belonged to another machine */
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* treats the other end as another machine */
     for (; done < 2 && now < 1000000000; now += 20000)
         done += rnic_port_send(ports[A], frame + done, 2 - done, now);
     EXPECT_EQ(done, 2);
     CU_ASSERT(now < 20000000);
     rnic_port_stats(ports[A], &stats);
-    /* A kernel that does not report it has sent both. */
+    /* A kernel that does not report the refusal has sent both frames. */
     EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
     for (unsigned i = 0; i < 20 && got == 0; i++)
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
@@ -225,7 +226,7 @@ static void overrun(void)
     while (rnic_port_recv(ports[B], 1000, count, &got, 0) > 0)
         ;
     rnic_port_stats(ports[B], &stats);
-    /* A few frames of Neighbour Discovery may have been received or dropped too. */
+    /* The counts may include a few frames of Neighbour Discovery. */
     CU_ASSERT(stats.rx_frames >= got && stats.rx_frames < got + 20);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped >= FRAMES);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped < FRAMES + 20);
@@ -244,7 +245,7 @@ static void break_fd(int fd)
     close(ends[0]);
 }
 
-/* A handle that fails is opened again with its filter and groups, and a counter shows it. */
+/* A failed handle is opened again with its filter and groups, and a counter shows it. */
 static void reopened(void)
 {
     struct rnic_port_stats stats;
@@ -254,9 +255,10 @@ static void reopened(void)
 
     open_all();
     set_filter(FAR, true);
-    EXPECT_EQ(rnic_port_fds(ports[FAR], before), 2); /* the link's, the loopback's */
+    EXPECT_EQ(rnic_port_fds(ports[FAR], before),
+              2); /* descriptors of the link and of the loopback */
     break_fd(before[0].fd);
-    do { /* frames of Neighbour Discovery that were in the ring come first */
+    do { /* frames of Neighbour Discovery that were in the ring are received first */
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
         rnic_port_stats(ports[FAR], &stats);
     } while (stats.rx_failed == 0 && ++tries < 100);
@@ -268,15 +270,15 @@ static void reopened(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* The same for the loopback handle of a port without another one. */
+    /* The loopback handle of a port without a link handle is opened again, too. */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);
     close_all();
 }
 
-/* While the interface is down, the port tries to open it again at intervals. A deleted interface
- * never comes back. */
+/* While the interface is down, the port tries to open it again at intervals. A deleted interface is
+ * never opened again. */
 static void down_and_gone(void)
 {
     struct rnic_port_stats stats;
@@ -292,7 +294,8 @@ static void down_and_gone(void)
     EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
     CU_ASSERT(rnic_port_deadline(ports[FAR]) < UINT64_MAX);
     CU_ASSERT(netns_sh("ip link set p1 up"));
-    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 2000000) >= 0); /* not yet */
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 2000000) >= 0); /* the next attempt is
+                                                                            * not due yet */
     EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 1);
     CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, rnic_port_deadline(ports[FAR])) >= 0);
     EXPECT_EQ(rnic_port_fds(ports[FAR], fds), 2);

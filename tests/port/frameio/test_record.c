@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Recordings and file ports: what goes in comes out, byte for byte, sorted by time. */
+/* Recordings and file ports: recorded frames are read back byte for byte, sorted by time. */
 #include <errno.h>
 #include <glob.h>
 #include <pcap/pcap.h>
@@ -36,7 +36,7 @@ static void remove_folder(void)
     CU_ASSERT(system(command) == 0);
 }
 
-/* Makes one file of all in the folder. Returns the result of pcapng_join(). */
+/* Joins all files in the folder into one file. Returns the result of pcapng_join(). */
 static int join_folder(struct error *why)
 {
     char pattern[sizeof(folder) + 16];
@@ -155,7 +155,8 @@ static void every_frame_is_recorded_byte_for_byte(void)
         }
     }
     EXPECT_EQ(got, 3000);
-    rnic_port_flush(near); /* after a flush all frames are in the file: the process may be killed */
+    rnic_port_flush(near); /* after a flush all frames are in the file, in case the process is
+                            * killed */
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 3000);
     rnic_port_close(near);
@@ -163,7 +164,7 @@ static void every_frame_is_recorded_byte_for_byte(void)
     remove_folder();
 }
 
-/* Frames that the port did not take are not in the file. */
+/* Frames that the port did not accept are not in the file. */
 static void frames_the_port_refused_are_not_recorded(void)
 {
     struct rnic_port *far;
@@ -186,7 +187,7 @@ static void frames_the_port_refused_are_not_recorded(void)
     remove_folder();
 }
 
-/* Several writers: one section, and interfaces of one name are one. */
+/* The joined file of several writers has one section, and one interface for each name. */
 static void several_writers_share_interfaces(void)
 {
     struct rnic_port *far[2];
@@ -205,7 +206,7 @@ static void several_writers_share_interfaces(void)
         EXPECT_EQ(rnic_port_send(near[i / 7 % 2], &frame, 1, 0), 1);
         rnic_port_flush(near[i / 7 % 2]);
         rnic_port_recv(far[i / 7 % 2], 16, ignore, &got, 0);
-        /* A frame from this machine is recorded by its sender. */
+        /* A frame from this machine is recorded only by its sender. */
         EXPECT_EQ(rnic_port_send(far[0], &frame, 1, 0), 1);
         rnic_port_recv(near[0], 16, ignore, &got, 0);
     }
@@ -216,7 +217,8 @@ static void several_writers_share_interfaces(void)
     EXPECT_EQ(got, 200);
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 100);
-    near[0] = recorded(&far[0], true, "e1"); /* a third at the same interface */
+    near[0] = recorded(&far[0], true, "e1"); /* a third recording at an interface that is already
+                                              * recorded */
     frame.len = len_of(100);
     make(buf, frame.len, 100);
     EXPECT_EQ(rnic_port_send(near[0], &frame, 1, 0), 1);
@@ -265,8 +267,9 @@ static void append(FILE *file, unsigned number, uint64_t stamp)
     CU_ASSERT_FATAL(len > 0 && fwrite(block, len, 1, file) == 1);
 }
 
-/* Two files with frames in any order become one, sorted by time. Frames of one time keep their
- * order. The cut-off end of a file, as a killed process leaves it, is left out. */
+/* Two files with frames in any order are joined into one, sorted by time. Frames with equal times
+ * keep their order. An incomplete block at the end of a file, which a killed process leaves, is
+ * dropped. */
 static void joined_file_is_sorted_by_time(void)
 {
     enum { CNT = 2000 };
@@ -280,7 +283,7 @@ static void joined_file_is_sorted_by_time(void)
     for (unsigned i = 0; i < 3; i++)
         CU_ASSERT_FATAL((file[i] = open_part(i, "we")) != NULL);
     write_interface(file[0], "lo");
-    write_interface(file[1], "eth0"); /* the third stays empty */
+    write_interface(file[1], "eth0"); /* the third file remains empty */
     for (unsigned i = 0; i < CNT; i++)
         order[i] = i;
     for (unsigned i = 0; i < CNT; i++) { /* swaps even with even numbers, so that the first of a
@@ -308,7 +311,7 @@ static void joined_file_is_sorted_by_time(void)
     EXPECT_EQ(count(0), CNT);
     file[1] = open_part(1, "r+e");
     CU_ASSERT_FATAL(file[1] != NULL);
-    EXPECT_EQ(ftruncate(fileno(file[1]), 20), 0); /* the section is not whole */
+    EXPECT_EQ(ftruncate(fileno(file[1]), 20), 0); /* the section block is incomplete */
     fclose(file[1]);
     EXPECT_EQ(join_folder(&why), -1);
     CU_ASSERT(strstr(why.text, "/1.pcapng: not a pcapng file") != NULL);
@@ -370,7 +373,7 @@ static void damaged_recordings_are_read_in_bounds(void)
 
 /* ---- the file port --------------------------------------------------------------------------- */
 
-/* A port plays what another one wrote, with the same times between the frames. */
+/* A port replays a file that another port wrote, with the original times between frames. */
 static void what_one_port_wrote_another_plays(void)
 {
     struct rnic_port *port;
@@ -399,7 +402,7 @@ static void what_one_port_wrote_another_plays(void)
     }
     EXPECT_EQ(status == -ENODATA, true);
     EXPECT_EQ(got, 100);
-    CU_ASSERT(now > 500); /* the frames have the times at which they were written */
+    CU_ASSERT(now > 500); /* the frames are received at the times at which they were written */
     rnic_port_close(port);
     remove_folder();
 }
@@ -417,7 +420,7 @@ static void missing_file_is_named(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A full port reports it, and a wait for room ends; frames keep their order. */
+/* A full port reports that it is full, and a wait for room ends. Frames keep their order. */
 static void full_memory_port_reports_room(void)
 {
     struct rnic_port *pair[2];
@@ -435,7 +438,7 @@ static void full_memory_port_reports_room(void)
     EXPECT_EQ(rnic_port_fds(pair[0], fds), 1);
     EXPECT_EQ(poll(fds, 1, 0), 0);
     EXPECT_EQ(rnic_port_recv(pair[1], 1, ignore, &got, 0), 1);
-    EXPECT_EQ(poll(fds, 1, 0), 1); /* there is room again */
+    EXPECT_EQ(poll(fds, 1, 0), 1); /* the port has room again */
     EXPECT_EQ(rnic_port_recv(pair[0], 8, ignore, &got, 0), 0);
     EXPECT_EQ(poll(fds, 1, 0), 0);
     EXPECT_EQ(rnic_port_send(pair[0], frame, 4, 0), 1);

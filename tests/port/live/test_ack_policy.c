@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The delayed-ACK policy, at times that the test sets: when an ACK waits, for how long, and how
- * useless waits change that. */
+/* The delayed-ACK policy, at times that the test sets: whether and how long an ACK is delayed, and
+ * how useless delays change that. */
 #include "port/live/ack_policy.h"
 #include "support/suite.h"
 
@@ -13,7 +13,7 @@ static void begin(void)
     now = 1000000000;
 }
 
-/* A request arrives at a program that polls and that has requests of its own outstanding or not. */
+/* Simulates a request to a polling program, with or without outstanding requests of the program. */
 static uint64_t receive(bool answers)
 {
     ack_policy_received(&policy, answers, now);
@@ -25,11 +25,11 @@ static void one_ack_covers_a_stream_of_requests(void)
     begin();
     for (unsigned turn = 0; turn < ACK_TURNS_MAX; turn++) {
         EXPECT_EQ(receive(false), now + ACK_NEXT_NS);
-        now += ACK_NEXT_NS; /* the next request arrives just in time */
+        now += ACK_NEXT_NS; /* the next request arrives just before the delay ends */
         CU_ASSERT(ack_policy_until(&policy, now) > 0);
     }
     EXPECT_EQ(receive(false), 0);
-    EXPECT_EQ(receive(false), now + ACK_NEXT_NS); /* the next stream */
+    EXPECT_EQ(receive(false), now + ACK_NEXT_NS); /* first request of the next stream */
 }
 
 static void ack_is_sent_when_the_stream_ends(void)
@@ -42,7 +42,8 @@ static void ack_is_sent_when_the_stream_ends(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* Returns how many ACKs waited, of `requests` that the peer sends too late for one ACK. */
+/* Returns the number of delayed ACKs for `requests` that the peer sends too late for a common ACK.
+ */
 static unsigned count_waits_in_vain(unsigned requests)
 {
     unsigned cnt = 0;
@@ -59,7 +60,8 @@ static unsigned count_waits_in_vain(unsigned requests)
     return cnt;
 }
 
-/* If no next request arrives in time, ACKs wait less and less often, until streams arrive. */
+/* If no next request arrives in time, ACKs are delayed less and less often, until streams arrive.
+ */
 static void acks_wait_seldom_after_waits_in_vain(void)
 {
     unsigned in_vain;
@@ -77,7 +79,7 @@ static void acks_wait_seldom_after_waits_in_vain(void)
     CU_ASSERT(count_waits_in_vain(300) >= 4);
 }
 
-/* If the peer waits for ACKs, they still wait for the program's own response. */
+/* If the peer waits for ACKs, they are still delayed until the program's own response. */
 static void ack_waits_for_the_answer(void)
 {
     begin();
@@ -94,7 +96,7 @@ static void ack_waits_for_the_answer(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* After the program's response the ACK may wait on, for the peer's next request. */
+/* After the program's response the ACK may be delayed further, until the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();

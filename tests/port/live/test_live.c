@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Two live devices in two processes: on the loopback, on one interface, and across a veth pair
- * between two network namespaces; with and without losses. All of it is in namespaces of this
- * test.
+ * between two network namespaces; with and without losses. The test runs in separate namespaces.
  */
 #include <pcap/pcap.h>
 #include <signal.h>
@@ -18,8 +17,8 @@
 
 /* ---- two processes --------------------------------------------------------------------------- */
 
-/* Plays both sides, each in a process. `pid` is a process that waits for `go` in the server's
- * namespace; without it the server's namespace is this one. */
+/* Runs both sides, each in a process. `pid` is a process that waits for `go` in the server's
+ * namespace; without it the server uses this namespace. */
 static void converse(struct talk server, struct talk client)
 {
     int pair[2];
@@ -75,7 +74,7 @@ static void loopback_losses(void)
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .impair = "loss=3%"});
 }
 
-/* Everything at once, with the devices' own threads. */
+/* All operations at once, driven by the devices' own threads. */
 static void loopback_storm(void)
 {
     same((struct talk){.iface = "lo",
@@ -93,7 +92,7 @@ static bool make_dummy(void)
                     "ip addr add 198.51.100.1/24 dev eth8; }");
 }
 
-/* Two processes on one Ethernet interface, one address: the frames take the loopback. */
+/* Two processes on one Ethernet interface with one address: their frames use the loopback. */
 static void siblings(void)
 {
     CU_ASSERT_FATAL(make_dummy());
@@ -114,7 +113,7 @@ static void cousins(void)
 
 /* ---- two namespaces -------------------------------------------------------------------------- */
 
-/* Plays the server in another namespace, at the other end of a veth pair. `setup` is a format for
+/* Runs the server in another namespace, at the other end of a veth pair. `setup` is a format for
  * the shell command that configures the pair; its argument is the server's PID, for `ip link set
  * ... netns`. */
 static void across(struct talk server, struct talk client, const char *here, const char *there)
@@ -222,7 +221,7 @@ static void veth_small_mtu(void)
 
 #define VLAN 5
 
-/* Counts the RoCE frames of a recording by whether they have the tag. */
+/* Counts the RoCE frames of a recording with and without the VLAN tag. */
 static void count_tags(const char *path, unsigned *tagged, unsigned *plain)
 {
     char text[PCAP_ERRBUF_SIZE];
@@ -241,8 +240,8 @@ static void count_tags(const char *path, unsigned *tagged, unsigned *plain)
     pcap_close(pcap);
 }
 
-/* The devices insert the tag themselves, as for a QP with a VLAN's GID. Frames have the tag on the
- * wire in both directions and are accepted with it. Needs no VLAN support of the kernel. */
+/* The devices insert the VLAN tag themselves, as for a QP with a VLAN's GID. Frames have the tag in
+ * both directions and are accepted with it. The kernel needs no VLAN support. */
 static void veth_tagged(void)
 {
     char path[64], folder[] = "/tmp/rocedrill-tagged-XXXXXX";
@@ -260,7 +259,8 @@ static void veth_tagged(void)
     CU_ASSERT(talk_join_recordings(folder, path));
     count_tags(path, &tagged, &plain);
     unlink(path);
-    if (tagged < 200 || plain > 0) /* 5 rounds of WRITE, READ and answers in packets of 4096 */
+    if (tagged < 200 ||
+        plain > 0) /* 5 rounds of WRITE, READ and responses in packets of 4096 bytes */
         suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
 }
 
@@ -288,7 +288,7 @@ static void veth_vlan(void)
            "ip link set vb.5 up && ip addr add 203.0.113.2/24 dev vb.5");
 }
 
-/* Addresses that no kernel has: the devices find each other with their own ARP. */
+/* Addresses that no kernel has: the devices resolve each other by their own ARP. */
 static void veth_own_addresses(void)
 {
     static const struct rnic_gid a = {.gid = {[10] = 0xff, [11] = 0xff, 10, 9, 8, 1},
@@ -301,7 +301,7 @@ static void veth_own_addresses(void)
     across(server, talk, "ip link set va up", "ip link set vb up");
 }
 
-/* The same with IPv6 and Neighbour Discovery. */
+/* IPv6 addresses that no kernel has: the devices use their own Neighbour Discovery. */
 static void veth_own_addresses_ip6(void)
 {
     static const struct rnic_gid a = {.gid = {0xfd, 0, [15] = 1}, .type = RNIC_GID_ROCE_V2};

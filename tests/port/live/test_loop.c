@@ -65,7 +65,7 @@ static void errors(void)
     expect_error((struct rnic_live_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
     CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
     expect_error((struct rnic_live_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
-    /* A socket that holds the port and does not share it, as rdma_rxe does. */
+    /* A socket that is bound to the port and does not share it, as that of rdma_rxe. */
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     memcpy(&addr.sin_port, port, 2);
     EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -75,8 +75,8 @@ static void errors(void)
     rnic_live_close(NULL);
 }
 
-/* Whether the kernel answers a datagram to the RoCEv2 port with ICMP port unreachable: a connected
- * socket gets the error with its next call. */
+/* Returns whether the kernel answers a datagram to the RoCEv2 port with ICMP port unreachable. A
+ * connected socket gets the error with its next call. */
 static bool refused(const struct sockaddr *to, socklen_t size)
 {
     int fd = socket(to->sa_family, SOCK_DGRAM, 0);
@@ -103,7 +103,7 @@ static void guards_the_port(void)
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
     EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), true);
     one = open_on("lo");
-    two = open_on("lo"); /* as another process would */
+    two = open_on("lo"); /* a second device, as another process would open it */
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), false);
     EXPECT_EQ(refused((const struct sockaddr *)&ip6, sizeof(ip6)), false);
     rnic_live_close(one);
@@ -113,7 +113,7 @@ static void guards_the_port(void)
     EXPECT_EQ(refused((const struct sockaddr *)&ip4, sizeof(ip4)), true);
 }
 
-/* A user without the right to capture. */
+/* A user without the right to capture cannot open a device. */
 static void no_permission(void)
 {
     pid_t pid = fork();
@@ -125,7 +125,7 @@ static void no_permission(void)
         int error;
 
         if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
-            _exit(NETNS_SKIP); /* in a user namespace there is no other user */
+            _exit(NETNS_SKIP); /* a user namespace has no other user */
         error = rnic_live_open(&attr, &live, &why);
         _exit(error == -EPERM && strstr(why.text, "CAP_NET_RAW") ? 0 : 1);
     }
@@ -144,9 +144,9 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* An idle device takes no CPU time for `ms`. A busy loop would take all of it; the limit is far
- * above the cost of twenty wake-ups. On a slow machine earlier work may still go on, so one attempt
- * of five is enough. */
+/* Asserts that an idle device uses no CPU time for `ms`. A busy loop would use all of it; the limit
+ * is far above the cost of twenty wake-ups. On a slow machine earlier work may still run, so one
+ * successful attempt of five is enough. */
 static void takes_no_cpu(const char *when, long ms)
 {
     double least = 1e9;
@@ -166,7 +166,7 @@ static void takes_no_cpu(const char *when, long ms)
                    least);
 }
 
-/* Idle, also after the device was polled. */
+/* The device is idle, also after it was polled. */
 static void idle(void)
 {
     struct rnic_live *live = open_on("lo");
@@ -178,8 +178,8 @@ static void idle(void)
     rnic_live_close(live);
 }
 
-/* Idle while its link is down or its interface gone: an error on a descriptor must not cause a busy
- * loop. */
+/* The device is idle while its link is down or its interface removed: an error on a descriptor must
+ * not cause a busy loop. */
 static void idle_without_link(void)
 {
     struct rnic_live *live;
@@ -227,7 +227,7 @@ static void interface_changes(void)
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
 
-    /* No link-local address: it would be another change of the GIDs, at an unknown time. */
+    /* Without a link-local address, which would change the GIDs at an unknown time. */
     CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
                              "ip link set g0 addrgenmode none && ip link set g0 up && "
                              "ip addr add 192.0.2.32/24 dev g0"));
@@ -255,7 +255,7 @@ static void interface_changes(void)
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
-/* Whether the interface accepts frames to this MAC address. */
+/* Returns whether the interface accepts frames to this MAC address. */
 static bool hears(const char *iface, const char *mac)
 {
     char line[256], name[64], address[64];
@@ -271,8 +271,8 @@ static bool hears(const char *iface, const char *mac)
     return found;
 }
 
-/* A NIC drops multicast groups that no program has joined. A child joins again when it takes over
- * the device. */
+/* A NIC drops multicast groups that no program has joined. A child joins the groups again when it
+ * attaches the device. */
 static void groups(void)
 {
     static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
@@ -296,7 +296,7 @@ static void groups(void)
     EXPECT_EQ(hears("m0", "333301020304"), true);
     rnic_live_leave(live, ip4);
     rnic_live_leave(live, ip4);
-    EXPECT_EQ(hears("m0", "01005e010203"), true); /* the other group with this MAC */
+    EXPECT_EQ(hears("m0", "01005e010203"), true); /* another group that maps to this MAC address */
     rnic_live_leave(live, same_mac);
     EXPECT_EQ(hears("m0", "01005e010203"), false);
     EXPECT_EQ(hears("m0", "333301020304"), true);
@@ -327,7 +327,7 @@ static void paths(void)
     CU_ASSERT_FATAL(live != NULL);
     EXPECT_EQ(rnic_live_resolve(live, gid, -1, 0, &path), 0);
     EXPECT_EQ(path.dmac[5], 0x77);
-    EXPECT_EQ(path.sgid_idx, 3); /* RoCEv2 of 192.0.2.1 */
+    EXPECT_EQ(path.sgid_idx, 3); /* index of the RoCEv2 GID of 192.0.2.1 */
     EXPECT_EQ(path.hop_limit, 1);
     EXPECT_EQ(path.local || path.gateway, false);
     gid[12] = 198;
@@ -342,11 +342,12 @@ static void paths(void)
     gid[12] = 192;
     gid[13] = 0;
     gid[14] = 2;
-    gid[15] = 99; /* no host has it */
+    gid[15] = 99; /* no host has the address */
     EXPECT_EQ(rnic_live_resolve(live, gid, 3, 100000000, &path) == -EHOSTUNREACH, true);
     EXPECT_EQ(rnic_live_resolve(live, gid, 7, 0, &path) == -EINVAL, true);
     EXPECT_EQ(rnic_live_resolve(live, gid, 1000, 0, &path) == -EINVAL, true);
-    EXPECT_EQ(rnic_live_resolve(live, ll, 0, 0, &path), 0); /* RoCEv1: MAC in the GID */
+    EXPECT_EQ(rnic_live_resolve(live, ll, 0, 0, &path), 0); /* RoCEv1: the GID contains the MAC
+                                                             * address */
     EXPECT_EQ(memcmp(path.dmac, mac, 6), 0);
     EXPECT_EQ(rnic_live_resolve(live, group, -1, 0, &path), 0);
     EXPECT_EQ(path.dmac[0], 0x33);
@@ -366,7 +367,7 @@ static void fork_keeps_apart(void)
         struct rnic_live *other;
         bool fine;
 
-        rnic_live_lock(live); /* works, but sends nothing: the parent owns the QPNs */
+        rnic_live_lock(live); /* calls succeed but send nothing, because the parent owns the QPNs */
         rnic_live_unlock(live);
         rnic_live_poll(live);
         other = open_on("lo");
@@ -376,14 +377,14 @@ static void fork_keeps_apart(void)
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent still holds it */
+    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent still owns the block */
     rnic_live_lock(live);
     rnic_live_unlock(live);
     rnic_live_close(live);
     EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
 }
 
-/* A program that becomes a daemon: the child goes on when the parent has ended. */
+/* A program that becomes a daemon: the child continues when the parent has ended. */
 static void fork_takes_over(void)
 {
     int report[2];
@@ -453,7 +454,7 @@ static void on_memory(void)
         iface.mac[5] = iface.gid[0].gid[15] = (uint8_t)(i + 1);
         CU_ASSERT_FATAL(rnic_live_open_port(&attr, &iface, pair[i], &live[i], &why) == 0);
     }
-    /* They find each other by Neighbour Discovery. */
+    /* The two devices resolve each other by Neighbour Discovery. */
     EXPECT_EQ(rnic_live_resolve(live[0], gid, 0, 20000000000u, &path), 0);
     EXPECT_EQ(path.dmac[5], 2);
     rnic_live_close(live[0]);
@@ -462,16 +463,17 @@ static void on_memory(void)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-/* A port before another whose receive call takes long, as that of a thread that lost its CPU. */
+/* A port in front of another one with a slow receive call, like that of a thread that lost its CPU.
+ */
 struct slow {
     struct wrap wrap;
-    uint64_t nak_at, again_at; /* when the RNR NAK was received, and when the request was
-                                * retransmitted */
-    uint8_t last;              /* latest opcode */
+    uint64_t nak_at, again_at; /* times of the RNR NAK's reception and of the request's
+                                * retransmission, ns */
+    uint8_t last;              /* opcode of the latest frame */
 };
 
-#define OPCODE_AT (14 + 40 + 8) /* behind Ethernet, IPv6 and UDP */
-#define RNR_CODE  14            /* 1.28 ms */
+#define OPCODE_AT (14 + 40 + 8) /* offset of the opcode, after Ethernet, IPv6 and UDP */
+#define RNR_CODE  14            /* RNR timer code of 1.28 ms */
 
 static void note(void *user, const struct rnic_frame *frame)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A side whose thread gets no CPU time still responds, if real-time priority is permitted.
- * ptrace(2) stops the thread from its beginning until the other side has ended.
+ * A device whose poll thread gets no CPU time still responds, if real-time priority is permitted.
+ * ptrace(2) stops the thread from its start until the other process has ended.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "port/talk.h"
 #include "support/suite.h"
 
-/* Returns the thread of a process that has this name, or 0. */
+/* Returns the id of the thread with this name in a process, or 0. */
 static pid_t thread_named(pid_t pid, const char *name)
 {
     char path[64];
@@ -45,7 +45,8 @@ static pid_t thread_named(pid_t pid, const char *name)
     return found;
 }
 
-/* Waits for the thread. Returns 0 if the process ended, or has no such thread for long. */
+/* Waits for the thread to start. Returns 0 if the process ended, or has no such thread after a long
+ * time. */
 static pid_t await_thread(pid_t pid, const char *name)
 {
     for (unsigned i = 0; i < 5000; i++) {
@@ -58,7 +59,7 @@ static pid_t await_thread(pid_t pid, const char *name)
     return 0;
 }
 
-/* Whether a thread that ptrace has stopped was waiting for frames: then it holds no lock. */
+/* Returns whether a thread stopped by ptrace was waiting for frames, so that it has no lock. */
 static bool sleeps(pid_t pid, pid_t thread)
 {
     char path[64];
@@ -74,7 +75,7 @@ static bool sleeps(pid_t pid, pid_t thread)
     return number == SYS_epoll_wait || number == SYS_epoll_pwait || number == SYS_epoll_pwait2;
 }
 
-/* Stops a thread at a point where it holds no lock, as other threads need the locks. */
+/* Stops a thread at a point where it has no lock, because other threads need the locks. */
 static bool stop(pid_t pid, pid_t thread)
 {
     for (unsigned i = 0; i < 1000; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* ARP and Neighbour Discovery frames: written and read again, and malformed ones. */
+/* ARP and Neighbour Discovery frames: written and parsed again, and malformed frames. */
 #include <string.h>
 #include "port/net/neigh.h"
 #include "support/rng.h"
@@ -24,7 +24,7 @@ static void ask_and_tell(const uint8_t a[16], const uint8_t b[16])
     EXPECT_EQ(memcmp(question.mac, mac_a, 6), 0);
     EXPECT_EQ(memcmp(question.asker, a, 16), 0);
     EXPECT_EQ(memcmp(question.target, b, 16), 0);
-    EXPECT_EQ(buf[0] & 1, 1); /* to a group: the MAC address is not known yet */
+    EXPECT_EQ(buf[0] & 1, 1); /* sent to a group, because the MAC address is not known yet */
     len = rnic_neigh_tell(buf, mac_b, &question);
     CU_ASSERT_FATAL(rnic_neigh_read(buf, len, &answer));
     EXPECT_EQ(answer.kind, RNIC_NEIGH_TELLS);
@@ -60,7 +60,7 @@ static void arp_of_linux(void)
     EXPECT_EQ(buf[21], 2);
 }
 
-/* An address probe has no sender address; ND answers it to all nodes. */
+/* An address probe has no sender address; the Neighbour Advertisement is sent to all nodes. */
 static void probes(void)
 {
     static const uint8_t none[16];
@@ -94,13 +94,13 @@ static void damaged(void)
         EXPECT_EQ(rnic_neigh_read(exact, cut, &msg), false);
         EXPECT_EQ(msg.kind, RNIC_NEIGH_NONE);
     }
-    for (size_t bit = 22 * 8; bit < len * 8; bit++) { /* the addresses and the message, which the
+    for (size_t bit = 22 * 8; bit < len * 8; bit++) { /* the addresses and the message, which the ND
                                                        * checksum covers */
         frame[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         EXPECT_EQ(rnic_neigh_read(frame, len, &msg), false);
         frame[bit / 8] ^= (uint8_t)(1u << (bit % 8));
     }
-    frame[21] = 254; /* was forwarded once: invalid by RFC 4861 7.1.1 */
+    frame[21] = 254; /* a hop limit below 255 is invalid (RFC 4861 7.1.1) */
     EXPECT_EQ(rnic_neigh_read(frame, len, &msg), false);
     for (unsigned i = 0; i < 100000; i++) {
         uint8_t junk[RNIC_NEIGH_FRAME_MAX];

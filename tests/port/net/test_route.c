@@ -46,7 +46,7 @@ static void neighbour(void)
         EXPECT_EQ(memcmp(got, mac, 6) == 0, states[i].usable);
     }
     msg = entry(AF_INET, NUD_REACHABLE, 4);
-    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false); /* another interface */
+    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false); /* entry of another interface */
     msg = entry(AF_INET6, NUD_REACHABLE, 3);
     EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false);
 }
@@ -159,8 +159,8 @@ static void kernel(void)
     free(list);
 }
 
-/* Addresses that come and go hide no others. The kernel sends a long list in parts, and it may
- * change between two of them. */
+/* Addresses that are added and removed do not hide others. The kernel sends a long list in parts,
+ * and the list may change between two parts. */
 static void restless(void)
 {
     enum { ADDRESSES = 600, ROUNDS = 3000 };

@@ -70,7 +70,7 @@ static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
-/* The mark of a stream holds back all frames that are not older. */
+/* The mark of a stream delays all frames that are not older than the mark. */
 static void marks_hold_younger_frames_back(void)
 {
     struct pcapng_merge *merge = pcapng_merge_new();
@@ -82,7 +82,7 @@ static void marks_hold_younger_frames_back(void)
     frame(merge, b, 90);
     frame(merge, c, 120);
     pcapng_merge_take(merge, 1000, take, &t);
-    EXPECT_EQ(t.others, 3); /* the section, lo, eth0 */
+    EXPECT_EQ(t.others, 3); /* other blocks: the section, lo, eth0 */
     EXPECT_EQ(t.frames, 1);
     EXPECT_EQ(t.stamp[0], 90);
     frame(merge, a, 110);
@@ -93,13 +93,13 @@ static void marks_hold_younger_frames_back(void)
     EXPECT_EQ(t.iface[1], 0);
     EXPECT_EQ(t.stamp[2], 120);
     EXPECT_EQ(t.iface[2], 1);
-    mark(merge, c, 10); /* its process was killed */
+    mark(merge, c, 10); /* stream c: its process was killed */
     pcapng_merge_end(merge, c);
     pcapng_merge_take(merge, 1000, take, &t);
     EXPECT_EQ(t.frames, 4);
     mark(merge, a, 10);
     frame(merge, b, 2000);
-    pcapng_merge_take(merge, UINT64_MAX, take, &t); /* nothing will follow */
+    pcapng_merge_take(merge, UINT64_MAX, take, &t); /* no more frames will follow */
     EXPECT_EQ(t.frames, 5);
     EXPECT_EQ(pcapng_merge_waiting(merge), 0);
     EXPECT_EQ(t.others, 3);
@@ -179,7 +179,8 @@ static void streams_that_are_no_recording_end(void)
 
     EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, sizeof(zeros)), -EINVAL);
     EXPECT_EQ(pcapng_merge_feed(merge, a, zeros, 4), -EINVAL); /* the stream has ended */
-    EXPECT_EQ(pcapng_merge_feed(merge, b, buf, len), -EINVAL); /* no such interface */
+    EXPECT_EQ(pcapng_merge_feed(merge, b, buf, len),
+              -EINVAL); /* the stream has no such interface */
     pcapng_merge_take(merge, UINT64_MAX, take, &t);
     EXPECT_EQ(t.frames, 0);
     pcapng_merge_del(merge);

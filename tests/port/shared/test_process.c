@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The text that a process reports to others, for rnic-info. */
+/* Descriptions that processes send to rnic-info. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ static void write_much(void *user, FILE *out)
         fprintf(out, "%s %u\n", (const char *)user, i);
 }
 
-/* Answers all questions until it is killed. */
+/* Answers all clients until it is killed. */
 static void serve(const char *iface, char *text, int ready)
 {
     int fd = rnic_process_listen(iface);
@@ -58,8 +58,8 @@ static void write_nonsense(void *user, FILE *out)
     EXPECT_EQ(ftruncate(fileno(out), (off_t)1 << 30), 0);
 }
 
-/* The report of another process is text of limited length. It may belong to another user, so its
- * names may have any bytes. */
+/* The description of another process is text of limited length. The process may belong to another
+ * user, so its names may have any bytes. */
 static void says_nonsense(void)
 {
     struct rnic_process *list;
@@ -113,15 +113,16 @@ static void tells(void)
                 found++;
                 EXPECT_EQ(strcmp(list[i].iface, j ? "e1" : "e0"), 0);
                 EXPECT_EQ(strncmp(list[i].text, j ? "two 0\n" : "one 0\n", 6), 0);
-                CU_ASSERT(strlen(list[i].text) > 900000); /* the whole report */
+                CU_ASSERT(strlen(list[i].text) > 900000); /* the description is complete */
             }
     EXPECT_EQ(found, 2);
     rnic_process_free(list, cnt);
-    kill(pid[0], SIGSTOP); /* a process that does not answer delays the caller only shortly ... */
+    kill(pid[0], SIGSTOP); /* a process that does not answer delays the caller only briefly */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);
-    ask_in_vain("e0", pid[0]); /* ... and so does one whose queue is full */
+    ask_in_vain("e0", pid[0]); /* a process whose connection queue is full delays the caller only
+                                * briefly */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);

@@ -62,15 +62,15 @@ static void many(void)
         rnic_qpn_alloc_put(&qpns, qpn[i]);
     for (unsigned i = 0; i < qpns.block_cnt; i++)
         EXPECT_EQ(qpns.block[i].free + qpns.block[i].rest_cnt, RNIC_BLOCK_QPNS);
-    rnic_qpn_alloc_put(&qpns, qpn[0]); /* returned a second time: no effect */
+    rnic_qpn_alloc_put(&qpns, qpn[0]); /* freeing a QPN twice has no effect */
     EXPECT_EQ(qpns.block[0].free + qpns.block[0].rest_cnt, RNIC_BLOCK_QPNS);
     rnic_qpn_alloc_fini(&qpns);
     free(qpn);
     free(seen);
 }
 
-/* A QPN is not reused soon after its QP was destroyed, as a peer may still know it. If no other is
- * left, it is. */
+/* A QPN is not reused soon after its QP was destroyed, because a peer may still have the
+ * connection. If no other QPN is left, it is reused. */
 static void rest(void)
 {
     enum { TIMES = 100000 };
@@ -108,7 +108,7 @@ static void rest(void)
     free(put_at);
 }
 
-/* A child releases its blocks and claims them again, which fails while the parent holds them. */
+/* A child closes its blocks and claims them again, which fails while the parent owns them. */
 static void restored(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
@@ -119,7 +119,7 @@ static void restored(void)
     EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
     number = qpns.block[0].number;
     EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
-    fd = dup(qpns.block[0].fd); /* the parent still holds it */
+    fd = dup(qpns.block[0].fd); /* the parent still owns the block */
     rnic_qpn_alloc_drop(&qpns);
     EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
     EXPECT_EQ(rnic_qpn_alloc_restore(&qpns) == -EADDRINUSE, true);

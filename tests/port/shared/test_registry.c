@@ -17,7 +17,7 @@ static void names(void)
 
     CU_ASSERT(a >= 0);
     EXPECT_EQ(rnic_registry_bind("e0", "cm/tcp/7471") == -EADDRINUSE, true);
-    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* of another interface */
+    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* name of another interface */
     CU_ASSERT(b >= 0);
     close(b);
     b = rnic_registry_bind("e0", "cm/udp/7471");
@@ -33,8 +33,8 @@ static void names(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
-/* Whether a name is held can be found without /proc, as after chroot(), and without holding it even
- * for a moment: a claim at that time succeeds. */
+/* A test whether a name is claimed needs no /proc, as after chroot(). It does not claim the name
+ * even briefly: a claim by another process at that time succeeds. */
 static void held(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";
@@ -76,7 +76,7 @@ static void held(void)
     rmdir(empty);
 }
 
-/* However the holder ends, the name can be claimed at once. */
+/* After any kind of end of its owner, the name can be claimed at once. */
 static void killed(void)
 {
     int ready[2];

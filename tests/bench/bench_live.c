@@ -24,7 +24,7 @@ static void need(bool fine, const char *what)
     }
 }
 
-/* Makes the far end of the link: a network namespace whose kernel answers ARP and drops the
+/* Creates the far end of the link: a network namespace whose kernel answers ARP and drops the
  * datagrams. */
 static void make_link(void)
 {
@@ -41,7 +41,7 @@ static void make_link(void)
                  netns_sh("ip addr add 192.0.2.2/24 dev vb && ip link set vb up"),
              "the far end");
         for (;;)
-            pause(); /* the end of the parent kills this process */
+            pause(); /* waits until the parent ends, which ends this process too */
     }
     need(netns_sh("ip link add va mtu 5000 type veth peer name vb mtu 5000 && "
                   "ip link set vb netns %d && ip addr add 192.0.2.1/24 dev va && "
@@ -89,7 +89,7 @@ static double bare(const char *capture, uint64_t loop)
     size_t cnt = 0;
     pcap_t *pcap;
 
-    /* Open the port once to find out the MAC addresses. */
+    /* Opens the port once to read the MAC addresses. */
     need(live_port_open(&port, "va", path.target, NULL, &error) == 0, error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);

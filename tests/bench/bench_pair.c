@@ -15,7 +15,8 @@ double bench_now(void)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* others may use the machine */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* CPU time, because other processes may use the
+                                                   * machine */
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -142,7 +143,8 @@ static void take_completions(void)
             }
 }
 
-/* Moves frames in bursts until neither side has one, as a port that reads a ring does. */
+/* Moves frames in bursts until neither side has a frame to send, as a port that reads a ring does.
+ */
 static void move_bursts(rnic_time now)
 {
     static uint8_t buf[RNIC_BURST][ROCE_FRAME_MAX];
@@ -174,7 +176,7 @@ static void move_bursts(rnic_time now)
     lap(BENCH_POLL);
 }
 
-/* Moves frames one by one until neither side has one. */
+/* Moves frames one by one until neither side has a frame to send. */
 static void move(rnic_time now)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
@@ -195,8 +197,7 @@ static void move(rnic_time now)
     take_completions();
 }
 
-/* The requests of a batch. As in most programs, they are made once and changed from message to
- * message. */
+/* Requests of a batch. As in most programs, they are built once and changed for each message. */
 static struct request {
     struct rnic_send_wr wr;
     struct rnic_sge sge;

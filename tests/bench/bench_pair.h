@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair: two devices in this process with QPs that are connected to each other. The first device
- * sends RC WRITEs to the second, as many as the caller asks for and times. A process has only
- * one pair.
+ * Pair: two devices in this process with connected QPs. The first device sends RC WRITEs to the
+ * second. The caller chooses their number and measures the time. A process has only one pair.
  */
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
@@ -31,29 +30,29 @@ struct bench_end {
     struct rnic_mr *mr;
     struct rnic_cq *cq;
     struct rnic_qp **qp;
-    uint8_t *mem; /* BENCH_MEM bytes */
+    uint8_t *mem; /* memory of the end, BENCH_MEM bytes */
 };
 
 extern struct bench_pair {
     struct bench_end end[2];
     unsigned qp_cnt;
-    unsigned active; /* number of QPs in use, of qp_cnt; set by the caller */
+    unsigned active; /* number of QPs in use, at most qp_cnt; set by the caller */
     uint64_t frames; /* frames moved in both directions; cleared by the caller */
     bool bursts;     /* post requests and pass frames on in bursts */
     bool profiling;  /* with bursts: measure the time of each stage */
     double spent[BENCH_STAGE_CNT];
 } bench_pair;
 
-/* Makes two ends with `cnt` QPs each and send queues of `depth` WQEs. Ends the program on failure.
- */
+/* Creates two ends with `cnt` QPs each and send queues of `depth` WQEs. Ends the program on
+ * failure. */
 void bench_pair_init(unsigned cnt, uint32_t depth);
 void bench_pair_free(void);
 
 /* Sends `cnt` WRITEs of `len` bytes in batches. Each WRITE uses the next QP of a random order. */
 void bench_pair_stream(uint64_t cnt, uint32_t len);
 
-/* Returns the CPU time of this process in seconds. CPU time is used, as other processes may use the
- * machine too. */
+/* Returns the CPU time of this process in seconds, because other processes may use the machine too.
+ */
 double bench_now(void);
 
 /* Ends the program with a message unless `rc` is RNIC_OK. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pieces: the costs of a WRITE Only of one packet apart from the work of its QPs. The pieces are
- * its headers and its payload on their way from memory to memory. Each piece is measured alone,
- * as often as the caller asks for.
+ * Pieces: the costs of a single-packet WRITE without the work of its QPs, that is of its headers
+ * and its payload copies. Each piece is measured alone, and as often as the caller requests.
  */
 #ifndef BENCH_PIECES_H
 #define BENCH_PIECES_H

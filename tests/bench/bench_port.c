@@ -35,15 +35,15 @@
 #include "wire/gid.h"
 
 #define RUNS_MAX 5
-/* The round trips of a run are measured in parts, in turns, as the speed of the bare pair changes.
- */
+/* Number of parts in which round trips are measured, alternating with the bare pair, whose speed
+ * changes. */
 #define PIECES 3u
 #define REAP   64u /* round trips per signaled WRITE */
 
 struct conf {
-    uint32_t size;   /* payload bytes */
+    uint32_t size;   /* payload length, bytes */
     unsigned frames; /* frames in one direction */
-    unsigned trips;  /* round trips in one piece */
+    unsigned trips;  /* round trips in one part */
     unsigned runs;   /* number of runs, of which the median is printed */
 };
 
@@ -83,9 +83,8 @@ static void need(int error, const char *what)
     }
 }
 
-/* Each side spins on a CPU of its own. Two sides that share a CPU, because a third process has the
- * other one, continue to share it. Each then waits a time slice of milliseconds for the other's
- * answer. */
+/* Each side spins on its own CPU. If a third process forces both sides onto one CPU, they continue
+ * to share it. Each side then waits a time slice of milliseconds for the other's answer. */
 static cpu_set_t all_cpus, own_cpu;
 
 static void choose_cpu(bool client)
@@ -118,7 +117,7 @@ static pcap_t *bare_open(const char *iface)
     return pcap;
 }
 
-/* Makes a frame of the bare pair, with an experimental Ethernet type. */
+/* Builds a frame of the bare pair, with an experimental Ethernet type. */
 static void bare_frame(uint8_t *buf, size_t len)
 {
     memset(buf, 0, len);
@@ -323,7 +322,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     end_open(&end, iface, fd);
     sync_with(fd);
     start = rnic_live_now();
-    /* A WRITE reads byte 0 of the memory. The peer's WRITE stores byte 8. */
+    /* A WRITE sends byte 0 of the memory. The peer's WRITE is stored at byte 8. */
     for (unsigned i = 1; i <= conf->trips; i++) {
         const volatile uint8_t *seen = end.mem + 8;
 
@@ -405,7 +404,7 @@ struct trips {
     unsigned cnt;
     double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];
     double of_bare[RUNS_MAX * PIECES], of_twice[RUNS_MAX * PIECES];
-    double frames[RUNS_MAX * PIECES]; /* sent by one side of the live port */
+    double frames[RUNS_MAX * PIECES]; /* number of frames that one side of the live port sent */
 };
 
 static void time_trips(struct trips *trips, const char *iface, bool client, int fd,
@@ -439,7 +438,7 @@ static void print_trips(struct trips *trips)
     fflush(stdout);
 }
 
-/* Measures round trips alone, which needs a second. On a busy machine run it with chrt -f 5. */
+/* Measures only round trips, in about a second. On a busy machine run it with chrt -f 5. */
 static void run_trips(const char *iface, bool client, int fd, const struct conf *conf)
 {
     struct trips trips = {.cnt = 0};
@@ -482,8 +481,8 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[argc - 1], "--quick") == 0;
-    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measure round trips alone */
-    /* Measure packets of 4096 bytes alone, for bench_verbs.py. */
+    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measures only round trips */
+    /* Measures only packets of 4096 bytes, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
     const struct conf confs[] = {
         {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},

@@ -47,7 +47,7 @@ static unsigned rounds = ROUNDS_MAX;
 static double round_s = 0.05;
 static volatile uint32_t sink;
 
-/* Does the work that no device can avoid: copy and CRC on the way out, CRC and copy on the way in.
+/* Does the work that no device can avoid: copy and CRC at the sender, CRC and copy at the receiver.
  */
 static void bare(uint64_t cnt, uint32_t len)
 {
@@ -172,14 +172,14 @@ static void one_stream(uint32_t len)
     bench_pair_free();
 }
 
-/* Returns the nanoseconds per frame; requests and acknowledgements count as one frame each. */
+/* Returns the time per frame, ns; requests and acknowledgements count as one frame each. */
 static double frame_cost(uint32_t len)
 {
     double cost[ROUNDS_MAX];
     uint64_t cnt = messages_for(bench_pair_stream, len);
 
     if (cnt < bench_pair.active)
-        /* so that every QP sends */
+        /* enough messages that every QP sends */
         cnt = ((uint64_t)bench_pair.active / BENCH_BATCH + 1) * BENCH_BATCH;
     for (unsigned r = 0; r < rounds; r++) {
         double start = bench_now();
@@ -211,7 +211,7 @@ static void many_qps(unsigned cnt)
     double one[3];
     size_t before;
 
-    /* Use as many QPs as a batch has messages, so that every message has an ACK of its own in all
+    /* Uses as many QPs as a batch has messages, so that every message has a separate ACK in all
      * rows. */
     bench_pair.bursts = true;
     bench_pair_init(BENCH_BATCH, DEPTH_MANY);
@@ -240,8 +240,8 @@ static void many_qps(unsigned cnt)
     bench_pair_free();
 }
 
-/* Measures the registration of regions. Its time does not depend on the length, as it touches no
- * page. The design's limit for 1 GiB is a millisecond. */
+/* Measures the registration of regions. Its time does not depend on the length, because no page is
+ * accessed. The design's limit for 1 GiB is a millisecond. */
 static void registration(void)
 {
     static const uint64_t lens[] = {UINT64_C(4096), UINT64_C(1) << 30, UINT64_C(1) << 40};
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
         }
     }
     printf("CRC-32 by %s, with a copy by %s\n", roce_crc32_name(), roce_crc32_copy_name());
-    if (only) { /* run this stream alone, for a profiler */
+    if (only) { /* runs only this stream, for a profiler */
         one_stream(only > 4096 ? 4096 : only);
         return 0;
     }

@@ -19,7 +19,7 @@
 
 #define BATCH       64u
 #define WINDOW      512u
-#define HEADERS     70u /* bytes of Ethernet, IPv4, UDP, BTH and RETH */
+#define HEADERS     70u /* length of Ethernet, IPv4, UDP, BTH and RETH, bytes */
 #define ACK_SHORTER 12u /* bytes by which an ACK is shorter: an AETH instead of a RETH */
 #define SLOT        8192u
 #define SLOTS       256u
@@ -44,7 +44,7 @@ static void meet(int fd)
     need(write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1, "the other side");
 }
 
-/* Sends the MAC address of this side to the other side, and receives the other's. */
+/* Exchanges the MAC addresses of this side and the other side. */
 static void swap_macs(const char *iface, int fd, uint8_t peer[6])
 {
     struct rnic_iface own;
@@ -54,7 +54,7 @@ static void swap_macs(const char *iface, int fd, uint8_t peer[6])
     need(write(fd, own.mac, 6) == 6 && read(fd, peer, 6) == 6, "the other side");
 }
 
-/* Makes a frame for the other side. Byte 46, the last of the destination QPN, marks its direction.
+/* Builds a frame for the other side. Byte 46, the last of the destination QPN, marks its direction.
  * Returns its length. */
 static size_t make(uint8_t *frame, uint32_t size, bool roce, bool client)
 {
@@ -123,8 +123,8 @@ static void take(pcap_t *pcap)
 
 static volatile uint32_t sink; /* keeps the compiler from removing a CRC whose value is unused */
 
-/* Waits for a frame like take(), then does the work of a device: computes the CRC and copies the
- * payload. */
+/* Waits for a frame like take(), and then computes the CRC and copies the payload, as a device
+ * does. */
 static void take_payload(pcap_t *pcap, uint32_t size)
 {
     static uint8_t memory[FRAME_MAX];
@@ -170,7 +170,7 @@ static void ring_open(struct sender *sender, const char *iface)
     need(sender->ring != MAP_FAILED, "mmap");
 }
 
-/* Copies the payload of each frame from the program's memory into a frame of its own, with its CRC.
+/* Copies the payload of each frame from the program's memory into a separate frame, with its CRC.
  */
 static void gather(const struct sender *sender, struct iovec iov[BATCH])
 {

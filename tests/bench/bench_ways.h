@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ways: other ways to move frames from one process to another on this machine, each with as
- * little work as possible. Their speed is the most that the live port could reach with them.
+ * Ways: other methods to move frames from one process to another on this machine, each with minimal
+ * work. Their speed is the maximum that the live port could reach with them.
  */
 #ifndef BENCH_WAYS_H
 #define BENCH_WAYS_H

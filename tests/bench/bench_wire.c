@@ -27,7 +27,8 @@
 
 #define CNT(a)     (sizeof(a) / sizeof((a)[0]))
 #define ROUNDS_MAX 25
-#define PACKETS    16 /* different packets, all in the cache, as only the codec is measured */
+/* number of different packets; all fit the cache, because only the codec is measured */
+#define PACKETS 16
 
 static unsigned rounds = ROUNDS_MAX;
 static double round_s = 0.01; /* approximate seconds of one round of one measurement */
@@ -212,7 +213,7 @@ static void measure(uint32_t payload_len)
     size_t bytes, icrc = 0, crc = 0;
 
     make_samples(payload_len);
-    for (size_t p = 0; p < CNT(passes); p++) { /* sets times[], warms up the caches */
+    for (size_t p = 0; p < CNT(passes); p++) { /* sets times[] and warms up the caches */
         double s = run_s(&passes[p], 20);
 
         times[p] = (unsigned long)(round_s / (s / 20)) + 1;

@@ -33,8 +33,7 @@ struct conn {
     uint32_t psn, msn;
 };
 
-/* The connections of one payload length: every n-th connection, where n is the number of lengths.
- */
+/* Connections of one payload length: every n-th connection, where n is the number of lengths. */
 struct size {
     uint32_t payload_len;
     uint32_t next;    /* connection whose turn is next */
@@ -201,8 +200,8 @@ int main(int argc, char **argv)
     rng = rng_of(1);
     for (uint32_t i = 0; i < conn_cnt; i++)
         conns[i].psn = rng_below(&rng, 1u << 24);
-    /* Write large pieces: the page cache then also keeps the file in large pieces, as it does with
-     * a file that was read from a disk. */
+    /* Large writes make the page cache keep the file in large pieces, as for a file read from a
+     * disk. */
     setvbuf(stdout, output, _IOFBF, sizeof(output));
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);

@@ -20,8 +20,7 @@
 #define FUZZ_CAPTURE_HEAD   24u
 #define FUZZ_CAPTURE_RECORD 16u
 
-/* Corrects the ICRC of a complete frame if it is wrong, except in one of four such frames (by
- * `dice`). */
+/* Corrects a wrong ICRC of a complete frame, except in one of four such frames (by `dice`). */
 static inline void fuzz_capture_mend(uint8_t *frame, uint32_t cap_len, uint32_t wire_len,
                                      uint32_t dice)
 {

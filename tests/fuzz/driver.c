@@ -70,7 +70,7 @@ static void load(const char *path)
     DIR *dir;
 
     if (stat(path, &st) != 0)
-        return; /* a missing folder leaves the corpus smaller */
+        return; /* a missing folder only makes the corpus smaller */
     if (!S_ISDIR(st.st_mode)) {
         FILE *file = fopen(path, "rb");
 

@@ -30,7 +30,7 @@ struct queue {
     struct rnic_qp *qp;
     uint64_t posted, done;           /* counts of send work requests */
     uint64_t recv_posted, recv_done; /* counts of receive work requests; wr_id is the count */
-    bool bad_buffer;                 /* a posted receive names memory that may not be written */
+    bool bad_buffer;                 /* the memory of a posted receive may not be written */
 };
 
 struct fuzz {
@@ -39,8 +39,8 @@ struct fuzz {
     struct rnic_cq *cq;
     struct queue q[QPS];
     struct rnic_ah *ah[AHS];
-    uint8_t *block; /* guard, registered memory, guard */
-    uint64_t owed;  /* datagrams posted and not sent yet */
+    uint8_t *block; /* memory block: guard bytes, registered memory, guard bytes */
+    uint64_t owed;  /* number of datagrams posted and not sent yet */
 };
 
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
@@ -60,7 +60,8 @@ static void modify(struct queue *q, enum rnic_qp_state state)
 
     rnic_qp_modify(q->qp, &attr, 0);
     rnic_qp_view(q->qp, &view);
-    if (view.state == RNIC_QPS_RESET) { /* R190: RESET discards work requests without completions */
+    if (view.state ==
+        RNIC_QPS_RESET) { /* RESET discards work requests without completions (R190) */
         q->done = q->posted;
         q->recv_done = q->recv_posted;
         q->bad_buffer = false;
@@ -254,7 +255,7 @@ static void datagram(struct fuzz *fuzz, struct script *script)
     seal_and_input(fuzz, buf, (size_t)len);
 }
 
-/* Sends bytes of the script to the device: as a whole frame, or from the BTH on behind a valid
+/* Sends bytes of the script to the device, as a whole frame or as a transport part in a valid
  * envelope. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
@@ -319,7 +320,9 @@ static void reap(struct fuzz *fuzz)
         struct queue *q = &fuzz->q[wc.qpn == 1 ? 2 : wc.qpn - 0x10];
 
         if (wc.wr_id >> 63) {
-            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) == q->done++); /* R198: in order */
+            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) ==
+                       q->done++); /* completions are in the
+                                    * order of posting (R198) */
             FUZZ_CHECK(q->done <= q->posted);
         } else {
             FUZZ_CHECK(wc.wr_id == q->recv_done++);
@@ -348,7 +351,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 4: rnic_mcast_detach(pick(&fuzz, &script)->qp, group[op >> 4 & 1]); break;
         case 5: take(&fuzz, u8(&script)); break;
         case 6:
-            reap(&fuzz); /* poll now, as RESET discards the completions that remain */
+            reap(&fuzz); /* poll now, because RESET discards the remaining completions */
             modify(pick(&fuzz, &script), (enum rnic_qp_state)(op >> 4 & 7));
             break;
         case 7:

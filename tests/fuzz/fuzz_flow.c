@@ -13,7 +13,8 @@
 #include "fuzz.h"
 #include "script.h"
 
-#define MEM_SMALL ((size_t)1 << 17) /* so little that the observer has to discard state in time */
+/* memory limit that forces the observer to discard state, bytes */
+#define MEM_SMALL ((size_t)1 << 17)
 #define MEM_LARGE ((size_t)1 << 24)
 #define PACKETS   4096
 
@@ -37,7 +38,7 @@ static void *get(void *ctx, size_t size)
 {
     struct watch *w = ctx;
 
-    /* The first allocation is that of the flow itself. */
+    /* The flow itself is the first allocation, which must not fail. */
     if (w->refuse && w->calls++ % w->refuse == w->refuse - 1)
         return NULL;
     w->now += size;
@@ -130,7 +131,7 @@ static size_t make_frame(struct script *s, uint8_t frame[ROCE_FRAME_MAX], uint32
     uint32_t conn = what & 3;
     int len;
 
-    if (what >> 5 == 7) { /* arbitrary bytes */
+    if (what >> 5 == 7) { /* a frame of arbitrary bytes */
         size_t n = u8(s);
 
         for (size_t i = 0; i < n; i++)

@@ -35,7 +35,7 @@ static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
     good = !error && roce_pkt_icrc_check(&other, NULL) == ROCE_ICRC_GOOD;
     if (!covered)
         return;
-    /* A flip that moves the ICRC makes the check compare other bytes. */
+    /* A flip that moves the ICRC field makes the check compare other bytes. */
     if (!ref_masked(pkt, bit))
         FUZZ_CHECK(!good || roce_pkt_dropped(&other) || other.icrc_off != pkt->icrc_off);
     else if (!ref_leads(pkt, bit))

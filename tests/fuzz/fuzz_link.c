@@ -19,13 +19,15 @@
 #include "wire/pkt.h"
 
 #define GUARD  256u
-#define PART   4096u /* bytes of one region; the memory has two */
+#define PART   4096u /* length of one region, bytes; the memory has two regions */
 #define MEM    (2 * PART)
 #define LINKS  3u
 #define DEPTH  8u
 #define MTU    256u
 #define FLIGHT 32u
-#define BURST  600u /* limit of frames after one input: a READ of PART per request, twice */
+#define BURST                                                                                      \
+    600u /* maximum number of frames after one input: twice a READ of PART per request             \
+          */
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
 
@@ -44,7 +46,7 @@ struct side {
     struct rnic_mr *mr[2];
     struct rnic_mw *mw;
     struct end end[LINKS];
-    uint8_t *block; /* guard, memory, guard */
+    uint8_t *block; /* memory block: guard bytes, memory, guard bytes */
     uint8_t was[MEM];
 };
 
@@ -91,7 +93,7 @@ static void reg(struct side *side, unsigned i)
         FUZZ_CHECK(rnic_mr_reg(side->pd, &attr, &side->mr[i]) == RNIC_OK);
 }
 
-/* Deregisters a region and saves its bytes, which must not change until it is registered again. */
+/* Deregisters a region and saves its bytes, which must not change until its next registration. */
 static void dereg(struct side *side, unsigned i)
 {
     if (!side->mr[i] || rnic_mr_dereg(side->mr[i]) != RNIC_OK)
@@ -139,7 +141,8 @@ static void modify(unsigned s, unsigned link, bool target, enum rnic_qp_state st
     gid_of(!s, attr.av.dgid);
     rnic_qp_modify(target ? end->target : end->qp, &attr, fuzz.now);
     rnic_qp_view(end->qp, &view);
-    if (view.state == RNIC_QPS_RESET) { /* R190: RESET discards work requests without completions */
+    if (view.state ==
+        RNIC_QPS_RESET) { /* RESET discards work requests without completions (R190) */
         end->done = end->posted;
         end->failed = false;
     }
@@ -290,8 +293,7 @@ static void reap(unsigned s)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Moves all frames that the device has to send into the network. Frames that do not fit there are
- * lost. */
+/* Moves all frames that the device sends into the network. Frames beyond its capacity are lost. */
 static void take(unsigned s)
 {
     unsigned cnt = 0;
@@ -363,7 +365,7 @@ static void deliver(unsigned i, bool keep)
     settle(f.to);
 }
 
-/* Advances the time to the next deadline of a device, so that its timer fires once. */
+/* Advances the time to the next deadline of a device, so that its timer expires once. */
 static void next_timer(unsigned s)
 {
     struct side *side = &fuzz.side[s];
@@ -380,7 +382,7 @@ static void next_timer(unsigned s)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Checks that QPs which were reset and brought up again carry a WRITE over a lossless network,
+/* Checks that QPs which were reset and connected again transfer a WRITE over a lossless network,
  * whatever happened before. */
 static void check_alive(unsigned link)
 {
@@ -431,7 +433,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 0:
         case 1: post_send(s, &script); break;
         case 2: post_recv(s, &script); break;
-        case 3: deliver(op >> 4, true); break; /* the frame stays for a second delivery */
+        case 3: deliver(op >> 4, true); break; /* the frame also remains for a second delivery */
         case 4:
             if (fuzz.flight_cnt)
                 alter(&fuzz.flight[u8(&script) % fuzz.flight_cnt], &script);
@@ -444,7 +446,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 7: dereg(&fuzz.side[s], op >> 6 & 1); break;
         case 8: reg(&fuzz.side[s], op >> 6 & 1); break;
         case 9:
-            settle(s); /* poll now, as RESET discards the completions that remain */
+            settle(s); /* poll now, because RESET discards the remaining completions */
             modify(s, link, op & 16, (enum rnic_qp_state)(u8(&script) % 7));
             settle(s);
             forgive(&fuzz.side[s].end[link]);

@@ -18,7 +18,8 @@
 #define IDS    24u
 #define FLIGHT 24u
 #define SID    (UINT64_C(0x0000000001060000) | 7000u)
-#define REST   4000u /* limit of timers that fire at the end: 16 tries per exchange, repeated */
+/* maximum number of timers that expire at the end: 16 tries per exchange, repeated */
+#define REST 4000u
 
 struct side {
     struct rnic_cm *cm;
@@ -58,7 +59,7 @@ static unsigned place_of(const struct side *side, const struct rnic_cm_id *id)
     return i;
 }
 
-/* ---- what comes out -------------------------------------------------------------------------- */
+/* ---- output of a manager --------------------------------------------------------------------- */
 
 static void take_events(unsigned s)
 {
@@ -110,7 +111,7 @@ static void settle(unsigned s)
     take(s);
 }
 
-/* ---- what goes in ---------------------------------------------------------------------------- */
+/* ---- input of a manager ---------------------------------------------------------------------- */
 
 static void deliver(unsigned i, bool keep)
 {
@@ -141,8 +142,8 @@ static void alter(struct flight *f, struct script *script)
         f->len = u8(script);
 }
 
-/* Makes a message of any kind, with the ids of a real exchange or others, and delivers it to a
- * manager. */
+/* Builds a message of any kind, with the ids of a real exchange or with other ids, and delivers it
+ * to a manager. */
 static void forge(unsigned s, struct script *script)
 {
     struct side *side = &fuzz.side[s];
@@ -190,7 +191,7 @@ static struct roce_cm_req make_req(unsigned s, struct script *script)
     return req;
 }
 
-/* Makes any call on any id. */
+/* Calls a random function on a random id. */
 static void call(unsigned s, struct script *script)
 {
     static const uint8_t data[16] = {1, 2, 3};
@@ -248,8 +249,8 @@ static void next_timer(unsigned s)
     FUZZ_CHECK(rnic_cm_deadline(side->cm) > fuzz.now);
 }
 
-/* Deletes all ids of the users and lets all timers fire. Checks that the managers then have no
- * timer and no event left. */
+/* Deletes all ids of the users and expires all timers. Checks that the managers then have no timer
+ * and no event left. */
 static void come_to_rest(void)
 {
     unsigned fired = 0;

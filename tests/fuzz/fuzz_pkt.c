@@ -71,7 +71,7 @@ static void check_parsed(const struct roce_pkt *pkt, int error)
         FUZZ_CHECK(pkt->payload_off + pkt->payload_len + pkt->bth.padcnt == pkt->icrc_off);
 }
 
-/* Checks the parse of a capture of the frame that has fewer bytes. */
+/* Checks the parse of a shorter capture of the frame. */
 static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 {
     uint8_t *exact = sample_exact(whole->frame, cap_len);

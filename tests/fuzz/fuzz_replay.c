@@ -54,7 +54,7 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     struct loop_summary sum;
     struct error error;
 
-    /* A small capture can ask for READs of megabytes. Their loop ends too, but only after a long
+    /* A small capture can request READs of megabytes. Their loop ends too, but only after a long
      * time. */
     for (size_t i = 0; i < replay->session.dir_cnt; i++)
         if (replay->session.dir[i].setup.bytes_out > 1u << 20)

@@ -130,7 +130,7 @@ static void post(struct fuzz *f, struct script *script)
     wr.flush.type = 1 + u8(script) % 4;
     wr.flush.level = u8(script) % 2 ? RNIC_FLUSH_MR : RNIC_FLUSH_RANGE;
     wr.mw.mr_key = u8(script) % 8 ? KEY : 0;
-    f->posted++; /* counted first, as the request may complete within the call */
+    f->posted++; /* counted before the call, because the request may complete within it */
     if (f->failed || rnic_requester_post(&f->req, &wr) != RNIC_SQ_POSTED) {
         FUZZ_CHECK(f->done < f->posted || f->failed);
         f->posted--;
@@ -190,7 +190,8 @@ static void check(const struct fuzz *f)
         FUZZ_CHECK(!waits && rnic_sq_empty(&req->sq));
         return;
     }
-    if (req->una < req->nxt) /* PSNs outstanding: a timer, if any (R149, R151) */
+    if (req->una < req->nxt) /* PSNs are outstanding: a timer runs, if there is a timeout (R149,
+                              * R151) */
         FUZZ_CHECK(waits || req->attr.timeout == 0);
     else if (!rnic_sq_empty(&req->sq)) /* no PSN is outstanding: the next request can be sent */
         FUZZ_CHECK(gate == RNIC_REQ_OPEN || gate == RNIC_REQ_RNR_WAIT);

@@ -16,10 +16,11 @@
 #include "script.h"
 #include "wire/pkt.h"
 
-#define GUARD   512u
-#define RW_LEN  8192u
-#define RO_LEN  1024u
-#define BLOCK   (3 * GUARD + RW_LEN + RO_LEN) /* guard, RW, guard, RO, guard */
+#define GUARD  512u
+#define RW_LEN 8192u
+#define RO_LEN 1024u
+/* memory block: guard, RW region, guard, RO region, guard */
+#define BLOCK   (3 * GUARD + RW_LEN + RO_LEN)
 #define RW_IOVA (UINT64_MAX - 0x10000)
 #define RO_IOVA 0x100u
 #define RW_KEY  1u
@@ -28,18 +29,18 @@
 #define MTU     256u
 #define READS   4u
 #define SRQN    3u
-/* Limit of the frames that the QP may owe: a READ response of the larger region for each responder
- * resource, with an ACK or NAK besides each. */
+/* Maximum number of frames that the QP may have to send: a READ response of the larger region for
+ * each responder resource, and an ACK or NAK after each. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
 
 struct fuzz {
     struct rnic *rnic;
     struct rnic_pd *pd;
-    struct rnic_mr *rw; /* NULL while the region is deregistered */
+    struct rnic_mr *rw; /* region with read and write access; NULL while deregistered */
     struct rnic_cq *cq;
     struct rnic_qp *qp;
-    struct rnic_srq *srq;   /* NULL if the QP has no SRQ */
-    struct rnic_xrcd *xrcd; /* NULL unless the QP is XRC */
+    struct rnic_srq *srq;   /* SRQ of the QP, or NULL */
+    struct rnic_xrcd *xrcd; /* XRC domain of the QP; NULL unless the QP is XRC */
     enum roce_svc svc;
     struct rnic_qp_attr attr;
     uint8_t *block;
@@ -59,7 +60,7 @@ static uint32_t u32(struct script *script)
     return v;
 }
 
-/* Returns a length near a limit, or any length. pick_va() does so for addresses. */
+/* Returns a length near a limit, or a random length. pick_va() returns such addresses. */
 static uint32_t pick_len(struct script *script)
 {
     static const uint32_t lens[] = {
@@ -207,7 +208,7 @@ static void request(struct fuzz *fuzz, struct script *script)
         rnic_input(fuzz->rnic, buf, (size_t)len, 0);
 }
 
-/* Sends bytes of the script to the device, as a whole frame or from the BTH on behind a valid
+/* Sends bytes of the script to the device, as a whole frame or as a transport part in a valid
  * envelope. Corrects the ICRC if the frame has one. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
@@ -231,7 +232,7 @@ static void raw(struct fuzz *fuzz, struct script *script)
         pkt.payload_len = (uint32_t)len;
         built = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
         FUZZ_CHECK(built > 0);
-        /* Replace the transport part by bytes of the script, without a change of its length. */
+        /* Replaces the transport part by bytes of the script, without a change of its length. */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, (size_t)built, (size_t)built) ==
                    0);
         if (len)
@@ -267,7 +268,7 @@ static void post(struct fuzz *fuzz, struct script *script)
         rnic_post_recv(fuzz->qp, &wr);
 }
 
-/* Changes the size or the limit of the SRQ. An XRC SRQ may also be deleted or made again. */
+/* Changes the size or the limit of the SRQ. An XRC SRQ may also be deleted or created again. */
 static void change_srq(struct fuzz *fuzz, struct script *script)
 {
     uint8_t choice = u8(script);
@@ -296,7 +297,7 @@ static void take(struct fuzz *fuzz, unsigned max)
         if (len == 0)
             return;
         FUZZ_CHECK(i < OWED_MAX);
-        FUZZ_CHECK(fuzz->svc != ROCE_SVC_UC); /* R162: UC has no responses */
+        FUZZ_CHECK(fuzz->svc != ROCE_SVC_UC); /* UC has no responses (R162) */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0);
         FUZZ_CHECK(pkt.defects == 0 && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD);
         FUZZ_CHECK(roce_opcode_is_response(pkt.op) && pkt.bth.dest_qp == 0x22 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: parser and builder as inverses. A frame that is parsed and then built is the same
- * byte for byte. A model that is built and then parsed is the same model.
+ * Fuzz target: parser and builder are inverses. A frame that is parsed and then built has the same
+ * bytes. A model that is built and then parsed has the same members.
  */
 #include "frame.h"
 #include "support/sample.h"
@@ -41,7 +41,7 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
     if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD)
         flags |= ROCE_BUILD_KEEP_ICRC;
     if (pkt->link == ROCE_LINK_IB)
-        flags |= ROCE_BUILD_KEEP_ICRC; /* no check covers the VCRC */
+        flags |= ROCE_BUILD_KEEP_ICRC; /* no check covers the VCRC, so the builder must copy it */
     if (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])
         flags |= ROCE_BUILD_KEEP_PAD;
     if (-pkt->payload_len % 4 != pkt->bth.padcnt)
@@ -53,7 +53,8 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
 
 static void check_model(const uint8_t *data, size_t size)
 {
-    uint64_t seed = 14695981039346656037u; /* FNV-1a: each input yields another model */
+    uint64_t seed = 14695981039346656037u; /* FNV-1a hash of the input: each input yields another
+                                            * model */
     struct roce_pkt model, back;
     enum roce_encap encap;
     uint32_t payload_len;

@@ -26,9 +26,9 @@
 #define WINDOWS 3u
 #define WRITES  (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* The range that a key opens, as the model has it. */
+/* Memory range that a key opens, according to the model. */
 struct opened {
-    uint32_t key; /* 0: the key opens no range */
+    uint32_t key; /* key; 0: no range is open */
     uint32_t off; /* offset into `mem`, in bytes */
     uint32_t len;
     unsigned access;
@@ -41,12 +41,13 @@ struct fuzz {
     struct rnic_qp *qp;
     struct rnic_qp_attr attr;
     struct rnic_mr *mr[REGIONS];
-    struct opened region[REGIONS]; /* key 0 while the region's PD differs from the QP's */
+    struct opened region[REGIONS]; /* range of each region; key 0 while the region's PD differs from
+                                    * the QP's */
     struct rnic_mw *mw[WINDOWS];
     struct opened window[WINDOWS];
     unsigned bound_to[WINDOWS];
     bool is_2a;
-    uint32_t wr_rkey; /* R_Key of the WRITE that is arriving */
+    uint32_t wr_rkey; /* R_Key of the WRITE in progress */
     uint8_t mem[MEM];
     uint8_t before[MEM];
 };
@@ -58,7 +59,7 @@ static void bring_up(struct fuzz *f)
 {
     struct rnic_wc wc;
 
-    while (rnic_cq_poll(f->cq, &wc, 1)) { /* discard the flushed requests */
+    while (rnic_cq_poll(f->cq, &wc, 1)) { /* discards the completions of flushed requests */
     }
     for (int state = RNIC_QPS_RESET; state <= RNIC_QPS_RTS; state++) {
         f->attr.state = (enum rnic_qp_state)state;
@@ -136,8 +137,8 @@ static void change_window(struct fuzz *f, struct script *script)
     }
 }
 
-/* Polls the completion of a local operation, which completes at once here. Returns true if its
- * status is success. */
+/* Polls the completion of a local operation, which completes at once. Returns true if its status is
+ * success. */
 static bool succeeded(struct fuzz *f)
 {
     struct rnic_wc wc;
@@ -235,7 +236,7 @@ static void new_qp(struct fuzz *f)
     FUZZ_CHECK(rnic_qp_new(f->pd[0], &init, &f->qp) == RNIC_OK);
 }
 
-/* R213: deletes the QP and makes another with the same number, unless 2A windows prevent that. */
+/* Deletes the QP and creates another with its number, unless 2A windows prevent that (R213). */
 static void change_qp(struct fuzz *f)
 {
     bool bound = false;
@@ -265,7 +266,7 @@ static bool may_change(const struct fuzz *f, uint32_t key, unsigned right, uint3
     return false;
 }
 
-/* Mostly changes a request to a valid key and the last bytes of its range, or 8 bytes behind them.
+/* Changes most requests to a valid key and to the last bytes of its range, or 8 bytes after them.
  */
 static void edge(const struct fuzz *f, struct script *script, struct roce_reth *reth, uint32_t *len)
 {

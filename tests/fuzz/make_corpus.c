@@ -22,7 +22,7 @@
 #include "frame.h"
 #include "wire/crc32.h"
 
-#define KIND_MAX    4 /* frames of one kind that are kept from one capture */
+#define KIND_MAX    4 /* maximum number of frames of one kind from one capture */
 #define CAPTURE_MAX ((size_t)1 << 20)
 
 static uint8_t seen[1 << 16]; /* frames kept from this capture, by hash of the kind */
@@ -48,8 +48,8 @@ static unsigned kind_of(const struct roce_pkt *pkt, int error)
     return roce_crc32(0, (const uint8_t *)key, sizeof(key)) & 0xFFFF;
 }
 
-/* Writes the packet inside a tunnel over IPv4. The IP header has length 0, which stands for an
- * unknown length. */
+/* Writes the packet inside a tunnel over IPv4. The IP header has length 0, which means an unknown
+ * length. */
 static void wrap(const char *out, unsigned which, const struct pcap_pkthdr *hdr, const uint8_t *p)
 {
     static const struct {

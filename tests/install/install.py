@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Installs RoCEdrill in each way that README.md offers, uses what was installed, and removes it.
+
+    install.py prefix|system|plugin_script|packages --build DIR --source DIR
+
+prefix         cmake --install --prefix HOME/.local as an ordinary user, then the target uninstall
+system         cmake --install with DESTDIR: the plugin goes into Wireshark's own folders
+plugin_script  plugin/install --user and --system, then --remove
+packages       the target package: contents, lintian, and the programs of the unpacked packages
+
+Nothing is changed outside of a temporary folder: the system folder of Wireshark is covered by a mount in a namespace.
+Root runs tshark and the installation of an ordinary user as nobody, because tshark ignores a user's plugins for root.
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
+PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
+
+
+def run(command, **options):
+    """Returns the standard output. Exits with the output of a command that fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          **options)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+class Place:
+    """A temporary home folder of an ordinary user."""
+
+    def __init__(self, args):
+        self.build, self.source = args.build, args.source
+        self.dir = tempfile.mkdtemp(prefix="rocedrill-install-")
+        self.home = os.path.join(self.dir, "home")
+        os.mkdir(self.home)
+        self.capture = os.path.join(self.dir, "demo.pcap")
+        shutil.copy(os.path.join(args.source, "traces/captures/demo-conversation.pcap"), self.capture)
+        self.env = {"HOME": self.home, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+        self.user = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir)
+
+    def give_to_user(self):
+        """Root gives the folder to nobody, who then runs the commands of run_as_user()."""
+        if os.getuid() == 0:
+            self.user = NOBODY
+            run(["chown", "-R", "65534:65534", self.dir])
+
+    def run_as_user(self, command, **env):
+        return run(self.user + command, env=dict(self.env, **env), cwd=self.dir)
+
+    def decoded(self):
+        """Returns the number of packets of the capture in which tshark prints all FIELDS; 0 without the plugin."""
+        command = ["tshark", "-n", "-r", self.capture, "-T", "fields"]
+        for field in FIELDS:
+            command += ["-e", field]
+        done = subprocess.run(self.user + command, env=self.env, capture_output=True, text=True)
+        return sum(all(line.split("\t")) for line in done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names)
+
+
+def use_programs(place, prefix):
+    """Runs the installed programs. Returns errors."""
+    wrong = []
+    for name in PROGRAMS:
+        path = os.path.join(prefix, "bin", name)
+        if not os.access(path, os.X_OK):
+            wrong.append(f"{path}: not installed")
+    if wrong:
+        return wrong
+    if "verdict: holds" not in place.run_as_user([os.path.join(prefix, "bin/rocedrill"), "check", place.capture]):
+        wrong.append("the installed rocedrill does not check a capture")
+    devices = place.run_as_user([os.path.join(prefix, "bin/rnic-run"), "--net", "--", "ibv_devices"])
+    if "rnic_" not in devices:
+        wrong.append(f"ibv_devices on the installed rnic-run lists no device: {devices}")
+    return wrong
+
+
+def expect_plugin(place, wrong, where):
+    if place.decoded() == 0:
+        wrong.append(f"tshark does not load the plugin that {where} installed")
+
+
+def check_prefix(place):
+    wrong = []
+    build = os.path.join(place.dir, "build")
+    os.mkdir(build)  # cmake writes the manifest of an installation beside the script that it runs
+    run(["cmake", "--install", place.build, "--prefix", os.path.join(place.home, ".local")],
+        env=dict(place.env))
+    for path in glob.glob(os.path.join(place.build, "install_manifest*.txt")):
+        shutil.move(path, build)
+    place.give_to_user()
+    if place.decoded() == 0:
+        wrong.append("tshark does not load the plugin from the user's folder")
+    wrong += use_programs(place, os.path.join(place.home, ".local"))
+    profile = os.path.join(place.home, ".config/wireshark/profiles/RoCE/colorfilters")
+    if not os.path.isfile(profile):
+        wrong.append(f"{profile}: not installed")
+    place.run_as_user(["cmake", f"-DBUILD={build}", "-P", os.path.join(place.source, ".packaging/uninstall.cmake")])
+    left = [path for path in files_below(place.home) if ".cache" not in path and "recent" not in path]
+    if left:
+        wrong.append(f"left after uninstall: {' '.join(left)}")
+    return wrong
+
+
+def check_system(place):
+    wrong = []
+    plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
+    run(["cmake", "--install", place.build, "--component", "plugin"], env=dict(place.env, DESTDIR=place.dir))
+    for path in (plugins + "/epan/roce.so", "/usr/share/wireshark/profiles/RoCE/colorfilters",
+                 "/usr/share/wireshark/profiles/RoCE/preferences"):
+        if not os.path.isfile(place.dir + path):
+            wrong.append(f"{path}: not installed")
+    place.env["WIRESHARK_PLUGIN_DIR"] = os.path.dirname(place.dir + plugins)
+    place.give_to_user()
+    expect_plugin(place, wrong, "cmake --install with DESTDIR")
+    return wrong
+
+
+def check_plugin_script(place):
+    """The script runs from a copy of plugin/ that holds the built plugin, as tests/matrix plugins makes it."""
+    wrong = []
+    folder = os.path.join(place.dir, "plugin")
+    shutil.copytree(os.path.join(place.build, "lib/wireshark/plugins"), folder)
+    shutil.copy(os.path.join(place.source, "plugin/install"), folder)
+    shutil.copytree(os.path.join(place.source, "plugin/profile"), os.path.join(folder, "profile"))
+    script = os.path.join(folder, "install")
+    place.give_to_user()
+    place.run_as_user([script, "--user"])
+    expect_plugin(place, wrong, "plugin/install --user")
+    place.run_as_user([script, "--user", "--remove"])
+    left = [path for path in files_below(place.home) if "RoCE" in path or "roce" in path]
+    if left or place.decoded():
+        wrong.append(f"left after plugin/install --user --remove: {left}")
+    plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
+    covered = f"""set -e
+        mkdir {place.dir}/own {place.dir}/profiles
+        cp -R {plugins}/. {place.dir}/own
+        mount --bind {place.dir}/own {plugins}
+        mount -t tmpfs none /usr/share/wireshark/profiles
+        {script} --system
+        {script} --system --remove
+        if tshark -G plugins 2>/dev/null | grep -q roce.so; then echo "still loaded"; exit 1; fi"""
+    said = run(["unshare", "-m"] + ([] if os.getuid() == 0 else ["-r"]) + ["sh", "-c", covered])
+    if "loads the plugin" not in said:
+        wrong.append(f"plugin/install --system: {said}")
+    return wrong
+
+
+def check_packages(place):
+    wrong = []
+    out = os.path.join(place.dir, "packages")
+    run(["cpack", "--config", os.path.join(place.build, "CPackConfig.cmake"), "-B", out,
+         "-D", f"CPACK_OUTPUT_FILE_PREFIX={out}"], cwd=place.dir)
+    packages = sorted(glob.glob(out + "/*.deb"))
+    names = [os.path.basename(path).split("_")[0] for path in packages]
+    if names != ["rnic-run", "rocedrill", "wireshark-plugin-roce"]:
+        wrong.append(f"packages: {names}")
+    for name, path in zip(names, packages):
+        unpacked = os.path.join(place.dir, "root")
+        run(["dpkg-deb", "-x", path, unpacked])
+        for file in ("copyright", "changelog.gz"):
+            if not os.path.isfile(f"{unpacked}/usr/share/doc/{name}/{file}"):
+                wrong.append(f"{name}: no {file}")
+        said = subprocess.run(["lintian", "--fail-on", "error", "--tag-display-limit", "0", path],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if said.returncode:
+            wrong.append(f"lintian {name}: {said.stdout}{said.stderr}")
+    place.env["WIRESHARK_PLUGIN_DIR"] = os.path.dirname(glob.glob(
+        unpacked + "/usr/lib/*/wireshark/plugins/*/epan")[0].rsplit("/", 1)[0])
+    shutil.rmtree(out)
+    place.give_to_user()
+    expect_plugin(place, wrong, "wireshark-plugin-roce")
+    return wrong + use_programs(place, unpacked + "/usr")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("way", choices=["prefix", "system", "plugin_script", "packages"])
+    args.add_argument("--build", required=True)
+    args.add_argument("--source", required=True)
+    args = args.parse_args()
+    with Place(args) as place:
+        wrong = globals()["check_" + args.way](place)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Heap: objects sorted by a time (a binary min-heap). The earliest is found at once; nodes of one
- * time leave in the order in which they were set.
+ * Heap: nodes sorted by a time (a binary min-heap). The earliest node is found in constant time.
+ * Nodes with equal times are returned in the order in which they were set.
  *
- * Used for the timers of the CM, the QPs that congestion control holds back, and the frames of
- * recordings that are merged. A node is a member of the caller's object, which finds itself through
- * offsetof().
+ * Used for the timers of the CM, the QPs that congestion control delays, and the frames of
+ * recordings that are merged. A node is a member of the caller's object; the caller finds the
+ * object through offsetof().
  *
- *   1. rnic_heap_reserve() makes room for one node more; it alone can fail.
+ *   1. rnic_heap_reserve() reserves memory for nodes; only this function can fail.
  *   2. rnic_heap_set() inserts, moves or removes a node.
  *   3. rnic_heap_first() returns the earliest node.
- *   4. rnic_heap_free() frees the array; the nodes stay the caller's.
+ *   4. rnic_heap_free() frees the array; the nodes belong to the caller.
  */
 #ifndef RNIC_BASE_HEAP_H
 #define RNIC_BASE_HEAP_H

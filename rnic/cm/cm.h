@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM: the communication manager of one port (IBTA vol. 1 ch. 12). It connects and disconnects, and
- * resolves UD services, by MADs between the QPs 1 of two ports. It does no I/O and has no clock.
+ * CM: the communication manager of one port (IBTA vol. 1 ch. 12). It sets up and ends connections,
+ * and resolves UD services, by MADs between QP 1 of two ports. It does no I/O and has no clock.
  *
  * How to use it (ucma/port.c, replay/live):
  *   1. rnic_cm_new() for a port; rnic_cm_id_new() for each connection, listener or UD service.
  *   2. Calls on an id (rnic_cm_connect(), rnic_cm_listen(), ...) queue MADs and start timers.
  *   3. rnic_cm_input() for each MAD received on QP 1.
  *   4. rnic_cm_output() until it returns false: MADs to send.
- *   5. rnic_cm_event() until it returns false: what the program is to learn.
+ *   5. rnic_cm_event() until it returns false: events for the program.
  *   6. rnic_cm_expire() at the time of rnic_cm_deadline().
  *   7. rnic_cm_id_del(), rnic_cm_del() at the end.
  *
  * The engine owns its ids. One thread at a time uses an engine. Errors are negative enum
- * rnic_error; a mistake of a peer is never an error: it is answered with a REJ, or not at all
+ * rnic_error. A mistake of a peer is never an error: the engine answers with a REJ, or not at all
  * (R246).
  *
- * Messages are those of wire/cm_msg.h. A call takes the message to send, and the engine fills in
- * communication ids and transaction ids; an event has the message received. conn.h builds messages
- * from what programs specify (port spaces, addresses, QP attributes).
+ * Messages are those of wire/cm_msg.h. The caller of a function supplies the message to send, and
+ * the engine fills in communication ids and transaction ids. An event contains the received
+ * message. conn.h builds messages from a program's parameters (port spaces, addresses, QP
+ * attributes).
  *
  * Several engines, each in its own process, may share a port: each receives every MAD. An engine
  * processes MADs with its communication ids, which have a prefix, and requests for its services.
- * rnic_cm_attr.answers_unknown decides whether it also answers all others. R001.. are the rules of
- * rnic/rules.md.
+ * rnic_cm_attr.answers_unknown decides whether the engine also answers all other MADs. R001.. are
+ * the rules of rnic/rules.md.
  */
 #ifndef RNIC_CM_H
 #define RNIC_CM_H
@@ -49,7 +50,7 @@ enum rnic_cm_unknown {
 struct rnic_cm_attr {
     uint64_t ca_guid; /* GUID of the CA, host byte order */
     /* Prefix of the communication ids of this engine; 0 bits: no other engine shares the port. */
-    uint32_t id_prefix;      /* only its low `id_prefix_bits` bits are used */
+    uint32_t id_prefix;      /* prefix; only its low `id_prefix_bits` bits are used */
     unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
     uint32_t seed[2];        /* random start values of the communication ids and of the transaction
                               * ids */

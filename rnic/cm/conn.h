@@ -70,8 +70,8 @@ struct rnic_cm_qp {
 
 void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_cm_qp *out);
 
-/* Returns the local ACK timeout code for a responder's ACK delay and a packet lifetime, both codes
- * (R239). */
+/* Returns the local ACK timeout code. The arguments are codes, too: the responder's ACK delay and a
+ * packet lifetime (R239). */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 #endif

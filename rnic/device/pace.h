@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pacing: QPs that must wait because of CNPs, in a heap ordered by the time when each may send
- * again. The first one gives the device its deadline. Acknowledgements and CNPs never wait.
+ * Pacing: QPs that CNPs delay, in a heap ordered by the time when each may send again. The first
+ * one determines the device's deadline. Acknowledgements and CNPs are never delayed.
  */
 #ifndef RNIC_PACE_H
 #define RNIC_PACE_H

@@ -528,7 +528,7 @@ enum rnic_qp_mask {
     RNIC_QP_TIMEOUT = 1 << 9,
     RNIC_QP_RETRY_CNT = 1 << 10,
     RNIC_QP_RNR_RETRY = 1 << 11,
-    RNIC_QP_RQ_PSN = 1 << 12, /* also rq_msn, which is not 0 only in replay */
+    RNIC_QP_RQ_PSN = 1 << 12, /* sets rq_psn and rq_msn; rq_msn is 0 except in replay */
     RNIC_QP_MAX_QP_RD_ATOMIC = 1 << 13,
     RNIC_QP_ALT_PATH = 1 << 14, /* rejected: RoCE has no path migration (R197) */
     RNIC_QP_MIN_RNR_TIMER = 1 << 15,

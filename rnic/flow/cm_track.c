@@ -374,7 +374,7 @@ void roce_cm_track(struct roce_ctx *ctx)
         if (msg.mad.base_version != ROCE_MAD_BASE)
             REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
         else if (ctx->pkt->payload_len ==
-                 ROCE_MAD_SIZE) /* rule GSI reports another payload length */
+                 ROCE_MAD_SIZE) /* rule GSI, not this one, reports a wrong payload length */
             REPORT(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcapng merge: makes one stream, sorted by time, of several recordings that still grow
- * (port/frameio/record.h). rnic-run --selfcheck feeds its validator with it. Does no input or
+ * Pcapng merge: merges several recordings that still grow (port/frameio/record.h) into one stream,
+ * sorted by time. rnic-run --selfcheck feeds its validator with the stream. Does no input or
  * output.
  *
  *   1. pcapng_merge_new();
  *   2. pcapng_merge_add() for each recording;
- *   3. pcapng_merge_feed() with the bytes that a recording has grown by;
- *   4. pcapng_merge_take() gives out the frames that nothing older can follow;
- *   5. pcapng_merge_end() when the writer of a recording is gone;
+ *   3. pcapng_merge_feed() with the new bytes of a recording;
+ *   4. pcapng_merge_take() passes on the frames that no older frame can follow;
+ *   5. pcapng_merge_end() when the writer of a recording has ended;
  *   6. pcapng_merge_del().
  *
- * A recording has the time of a sent frame between two marks, so that nothing older than what was
- * given out can follow. The kernel stamps a received frame before its process reads it: such a
- * frame may come late and then follows younger ones.
+ * A recording has marks before and after the time stamps of sent frames. The marks prove that no
+ * older frame can follow. The kernel stamps a received frame before its process reads it: such a
+ * frame may arrive late, after younger frames were passed on.
  *
- * Errors: -EINVAL for a stream that is no such recording, -ENOMEM.
+ * Errors: -EINVAL for a stream that is not such a recording, -ENOMEM.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_MERGE_H
 #define RNIC_PCAPNG_PCAPNG_MERGE_H

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ucma: the rdma_cm character device inside the process. It executes what the stock librdmacm.so.1
- * writes to /dev/infiniband/rdma_cm (rdma/rdma_user_cm.h, ABI 4), with rnic/cm. It is part of our
- * libibverbs.so.1, because it uses its devices.
+ * Ucma: the rdma_cm character device, implemented inside the process. It executes the commands that
+ * the stock librdmacm.so.1 writes to /dev/infiniband/rdma_cm (rdma/rdma_user_cm.h, ABI 4), with
+ * rnic/cm. It is part of our libibverbs.so.1, because it uses the devices of that library.
  *
  * A call of a program, step by step:
- *   1. preload.c catches open(), write() and close() of the device file, and calls vcma_*()
+ *   1. preload.c intercepts open(), write() and close() of the device file, and calls vcma_*()
  *      (file.c).
  *   2. command.c executes a command. It changes an id (id.c) and calls the CM engine of its device
  *      (port.c), which queues MADs.
  *   3. The worker thread (worker.c) sends and receives MADs, resolves addresses and expires timers.
- *   4. ucm_event.c turns events of an engine into events of the channel; the program reads them
+ *   4. ucm_event.c converts events of an engine to events of the channel; the program reads them
  *      with a command.
  *
- * One lock (uc_lock) protects everything here, engines included. It may be held when the list of
- * devices or a device is locked, never the other way round. Functions return 0 or a negative errno
- * unless they say otherwise.
+ * One lock (uc_lock) protects all data of this module, engines included. A thread that has uc_lock
+ * may lock the list of devices or a device, but not the other way round. Functions return 0 or a
+ * negative errno unless documented otherwise.
  */
 #ifndef UCMA_H
 #define UCMA_H

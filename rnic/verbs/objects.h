@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Objects: the structures behind those of <infiniband/verbs.h>. Each begins with the program's
- * structure, so a pointer to one is a pointer to the other. Where rdma-core has a longer "_ex"
- * form, there is room for it and for members of later releases.
+ * structure, so a pointer to one is a pointer to the other. If rdma-core has a longer "_ex" form,
+ * our structure has room for it and for members of later releases.
  *
  * A verbs call, step by step:
  *   1. ibv_open_device() (context.c) opens one live device for each interface and process: struct
  *      vhca.
  *   2. Each verb locks the device with vctx_lock(), calls rnic/device, and unlocks.
  *   3. ibv_post_send() (post.c) and ibv_wr_*() (wr_builder.c) convert work requests; ibv_poll_cq()
- *      (cq.c) converts completions and lets the device run.
- *   4. Events of the device arrive in vhca_notified() and vhca_changed() (event.c), which queue
- *      them (evq.h).
+ *      (cq.c) converts completions and drives the device.
+ *   4. The device reports events to vhca_notified() and vhca_changed() (event.c), which queue them
+ *      (evq.h).
  *
  * Locks: any thread may call any verb. The device's lock protects all objects of the device. Leaf
- * locks below it are that of each event queue and the mutexes in the ABI's structures (ibv_cq.mutex
- * and so on, for acknowledged events). The lock of the device list is taken before the device's
- * lock, and never while it is held. A work request builder holds its QP's lock from ibv_wr_start()
- * to ibv_wr_complete(), taken before the device's. No thread waits while it holds the device.
+ * locks below it are the lock of each event queue and the mutexes in the ABI's structures
+ * (ibv_cq.mutex and so on, for acknowledged events). The lock of the device list is locked before
+ * the device's lock, and never after it. A work request builder has its QP's lock from
+ * ibv_wr_start() to ibv_wr_complete(), locked before the device's. No thread waits while it has the
+ * device's lock.
  *
- * Functions of the verbs header return what its manual pages say: 0 or an errno, or NULL or -1 with
- * errno. Our own functions return 0 or an errno.
+ * Functions of the verbs header return the values that its manual pages document: 0 or an errno, or
+ * NULL or -1 with errno. Our own functions return 0 or an errno.
  */
 #ifndef VERBS_OBJECTS_H
 #define VERBS_OBJECTS_H

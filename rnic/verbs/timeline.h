@@ -2,10 +2,10 @@
 /*
  * Timeline: measures the time of each step of each send work request and writes it to a file
  * (timeline_record.h). Without a timeline a request costs one pointer check; with one about 30 ns a
- * step. A killed process loses what it did not write yet, at most 512 requests.
+ * step. If the process is killed, its unwritten records are lost, at most 512 requests.
  *
  * All functions are called with the device locked (objects.h), except for timeline_new() and
- * timeline_free(). A NULL timeline is off.
+ * timeline_free(). A NULL timeline records nothing.
  */
 #ifndef VERBS_TIMELINE_H
 #define VERBS_TIMELINE_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Waiters: threads that wait as in read(2) of a device. A signal handler ends the wait, unless it
- * was installed with SA_RESTART, and so does pthread_cancel(). poll(2) never continues after a
- * handler, and a condition variable always does; sem_wait(3) behaves like read(2) (signal(7)).
+ * Waiters: threads that wait for an event, with the semantics of a read(2) from a device. A signal
+ * handler ends the wait, unless it was installed with SA_RESTART, and so does pthread_cancel().
+ * poll(2) never continues after a handler, and a condition variable always does. sem_wait(3)
+ * behaves like read(2) (signal(7)), so the waiters use semaphores.
  *
- * A thread that finds nothing adds itself under the owner's lock, and then waits without the lock
- * at its own semaphore. All waiters are woken, and check again. So a thread that was woken in vain
- * takes no wake-up from another.
+ * A thread that finds no event adds itself under the owner's lock. It then waits without the lock
+ * at its own semaphore. An event wakes all waiters, and each checks for events again. A thread that
+ * finds none therefore never consumes the wake-up of another thread.
  */
 #ifndef VERBS_WAITERS_H
 #define VERBS_WAITERS_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM messages: what two communication managers say to each other in MADs to QP1 to set up, move and
- * end connections (IBTA vol. 1 ch. 12) and, in private data, what the RDMA-IP CM adds (Annex A11).
- * The fields stand in cm_fields.def. For each message `x` there is
+ * CM messages: MADs between two communication managers on QP1, which set up, change and end
+ * connections (IBTA vol. 1 ch. 12), and the RDMA-IP CM header in their private data (Annex A11).
+ * cm_fields.def lists the fields. For each message `x` there is
  *
  *   enum roce_cm            ROCE_CM_X
  *   struct roce_cm_x        its fields in host order, private data as bytes
  *   ROCE_CM_X_LEN           its length in bytes, after the MAD header
- *   roce_cm_x_parse(p, out), roce_cm_x_build(in, p)    as hdr.h says for any header
+ *   roce_cm_x_parse(p, out), roce_cm_x_build(in, p)    as hdr.h describes for any header
  *
  * struct roce_cm_msg is a whole MAD: its header and one of the messages.
  */
@@ -59,7 +59,7 @@ enum roce_cm_rej_reason {
     ROCE_CM_REJ_CLASS_VERSION = 31,
 };
 
-/* Transport service type of a REQ; EXTENDED asks for ext_transport (Annex A14). */
+/* Transport service type of a REQ; EXTENDED means that ext_transport has the type (Annex A14). */
 enum roce_cm_transport {
     ROCE_CM_TRANSPORT_RC = 0,
     ROCE_CM_TRANSPORT_UC = 1,
@@ -120,7 +120,7 @@ void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
  */
 int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
 
-/* Returns whether a REQ asks for XRC, the only extended transport (Annex A14; R245). The
+/* Returns whether a REQ requests XRC, the only extended transport (Annex A14; R245). The
  * ext_transport field is not checked. */
 static inline bool roce_cm_req_is_xrc(const struct roce_cm_req *req)
 {

@@ -139,7 +139,8 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
-    unsigned zeros = -len % VECTOR / 4; /* number of 4-byte zero words; each has one mask bit */
+    unsigned zeros = -len % VECTOR / 4; /* length of the zeros that fill the first vector, in 4-byte
+                                         * words (one mask bit each) */
     size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Headers: what headers.def and cm_fields.def say, as C. For each header `x` there is
+ * Headers: the C declarations generated from headers.def and cm_fields.def. For each header `x`
+ * there is
  *
  *   enum roce_hdr          ROCE_HDR_X
  *   struct roce_x          its fields in host order
@@ -8,10 +9,10 @@
  *   roce_x_parse(p, out)   `p` points at ROCE_X_LEN readable bytes; every field is set
  *   roce_x_build(in, p)    writes all ROCE_X_LEN bytes; bits above a field's width are dropped
  *
- * and, for code that handles headers it does not know by name (decoder, comparison, plugin), the
- * same facts as data: roce_hdr_info() and struct roce_field.
+ * Code that processes any header by description (decoder, comparison, plugin) uses roce_hdr_info()
+ * and struct roce_field, which contain equal facts as data.
  *
- * CM messages use the same machinery: see cm_msg.h.
+ * CM messages use the same macros: see cm_msg.h.
  */
 #ifndef ROCE_HDR_H
 #define ROCE_HDR_H

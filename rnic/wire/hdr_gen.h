@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * What every header of a table has in C: its length, its struct, its parse and build functions.
- * Private to the headers of wire/. No include guard: it is included once for each table, after
+ * Generates the C declarations of every header in a table: length, struct, parse and build
+ * functions. Private to the headers of wire/. There is no include guard: this file is included once
+ * for each table, after the definition of
  *
- *   HDR_TABLE          the table: "wire/headers.def" or another of its form
+ *   HDR_TABLE          the table: "wire/headers.def" or another table in its format
  *   HDR_LEN(ID)        the name of the length, as ROCE_X_LEN
  *   HDR_NAME(id)       the name of the struct, as roce_x
  *   HDR_FN(id, verb)   the name of a function, as roce_x_parse
  *
- * and takes these four away again. hdr.h says what the generated code promises.
+ * and undefines these four macros at its end. hdr.h documents the generated code.
  */
 /* clang-format off */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def; no other
- * code knows which headers follow a BTH, or where.
+ * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def. No other
+ * code knows which headers follow a BTH, or their offsets.
  *
  * Opcode, service, kind and header set are different types, so that no code masks bits of an
  * opcode.

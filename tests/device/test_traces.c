@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagrams as Linux rxe put them on the wire (traces/): unicast, multicast, MADs. Our device,
- * asked to send the same, sends the same bytes; given the recorded frame, it delivers it. R004,
- * R010-R015, R041-R045, R168-R173, R176, R221 of rnic/rules.md.
+ * Datagrams that Linux rxe sent (traces/): unicast, multicast, MADs. Our device sends equal bytes
+ * for an equal request, and delivers the recorded frame (R004, R010-R015, R041-R045, R168-R173,
+ * R176, R221 of rnic/rules.md).
  *
- * What may differ is what the specification leaves open or rxe does otherwise: the identification
- * of IPv4, MigReq, which rxe leaves 0 (S9, R044), and AckReq, which rxe sets to QP 1 (rxe-6.1 S7;
- * R042).
+ * Fields that the specification leaves open, or that rxe sets otherwise, may differ: the IPv4
+ * identification, MigReq, which is 0 in rxe (S9, R044), and AckReq, which rxe sets to QP 1 (rxe-6.1
+ * S7; R042).
  */
 #include <dirent.h>
 #include <pcap/pcap.h>

@@ -178,7 +178,7 @@ bool rcsim_talk(struct flowgen *g, struct rng *rng, const struct rcsim_opts *opt
             if (rng_below(rng, 2))
                 rcsim_send_one(s, i);
         }
-        if (!busy(s) && rng_below(rng, 4)) /* nothing is in flight until a timer expires */
+        if (!busy(s) && rng_below(rng, 4)) /* no packet is in flight until a timer expires */
             s->now += 400000;
         pass(s);
     }

@@ -242,7 +242,7 @@ static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool hal
         size_t first = g.frame_cnt;
 
         g.conn = conn[i];
-        if (half && n < 80) { /* lockstep, as two QPs of one program */
+        if (half && n < 80) { /* the two QPs send in lockstep, as QPs of one program */
             g.conn = conn[i = n & 1];
             flowgen_write(&g, 0, 64);
         } else if (half) { /* requests of one side only */

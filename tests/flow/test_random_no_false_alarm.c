@@ -16,7 +16,7 @@ enum point {
     WHOLE,
     THINNED,
     LATE,     /* the first packets of the capture are missing */
-    ONE_WAY,  /* one direction only */
+    ONE_WAY,  /* only one direction is captured */
     TWICE,    /* each packet passes two capture points, one later */
     SKEWED,   /* one capture point for each direction, merged by time */
     UNSORTED, /* one capture point for each direction, merged in the order of capture */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Tests responses to READs and atomics: opcodes by position, missing and duplicate responses, and
- * what the capture proves.
+ * severities in incomplete captures.
  */
 #include "cases.h"
 #include "judge.h"

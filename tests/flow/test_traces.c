@@ -34,7 +34,7 @@ static bool load(const char *path, struct flowgen *g)
         g->byte_cap = g->byte_cnt + h->caplen;
         g->bytes = realloc(g->bytes, g->byte_cap);
         if (!g->frame || !g->bytes || h->caplen != h->len)
-            abort(); /* no memory, or a cut reference capture */
+            abort(); /* out of memory, or a cut reference capture */
         memcpy(g->bytes + g->byte_cnt, data, h->caplen);
         g->frame[g->frame_cnt] = (struct flowgen_frame){
             .off = g->byte_cnt,

@@ -135,7 +135,7 @@ static void recovery_precedes_additive_increase(void)
     }
 }
 
-/* One call after n timer events gives the same rate as n calls. */
+/* One call after n timer events yields the rate of n calls. */
 static void one_late_call_equals_many_calls(void)
 {
     struct rng rng = rng_of(5);

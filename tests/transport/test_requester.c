@@ -457,7 +457,7 @@ static void r198_local_fault_in_its_turn(void)
     requester_free(&fake);
 }
 
-/* Unsignaled requests complete without a completion (R198). */
+/* An unsignaled request that succeeds writes no completion (R198). */
 static void r198_selective_signalling(void)
 {
     requester_init(&fake);

@@ -133,7 +133,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return rsp->msn_ref = true;
     }
     if (part)
-        return rsp->msn_ref; /* no reference to compare with */
+        return rsp->msn_ref; /* no MSN reference to compare with */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
         return rsp->msn_ref; /* a replayed response is possible: its MSN counts later messages */

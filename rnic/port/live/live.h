@@ -72,8 +72,8 @@ struct rnic_live_attr {
      * rnic_live_iface() already returns the new state, and the device has the new GIDs. May be
      * NULL. */
     void (*changed)(void *user, struct rnic *rnic, unsigned what);
-    /* Called when another process (rnic-info) asks for a description of this one. Writes text to
-     * `out`, for example a JSON object. May be NULL. */
+    /* Called when another process (rnic-info) requests a description of this process. Writes text
+     * to `out`, for example a JSON object. May be NULL. */
     void (*describe)(void *user, struct rnic *rnic, FILE *out);
     void *user;
 };

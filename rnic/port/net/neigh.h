@@ -18,9 +18,9 @@ enum rnic_neigh_kind { RNIC_NEIGH_NONE, RNIC_NEIGH_ASKS, RNIC_NEIGH_TELLS };
 /* A request for the MAC address of `target`, or a reply with it. */
 struct rnic_neigh_msg {
     enum rnic_neigh_kind kind;
-    uint8_t mac[6];     /* the sender's MAC address (ASKS) or the target's (TELLS) */
+    uint8_t mac[6];     /* MAC address of the sender (ASKS) or of the target (TELLS) */
     uint8_t asker[16];  /* ASKS: address of the sender; all zero in an address probe */
-    uint8_t target[16]; /* the address whose MAC address is asked for or announced */
+    uint8_t target[16]; /* address whose MAC address is requested or announced */
 };
 
 /* Parses a frame. Returns true if it is a well-formed ARP request or reply over Ethernet and IPv4,
@@ -33,7 +33,8 @@ bool rnic_neigh_read(const uint8_t *frame, size_t len, struct rnic_neigh_msg *ou
 size_t rnic_neigh_ask(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                       const uint8_t src[16], const uint8_t target[16]);
 
-/* Writes the reply to `question` and returns its length: `mac` is the MAC address of the target. */
+/* Writes the reply to request `question` and returns its length. `mac` is the MAC address of the
+ * target. */
 size_t rnic_neigh_tell(uint8_t buf[RNIC_NEIGH_FRAME_MAX], const uint8_t mac[6],
                        const struct rnic_neigh_msg *question);
 

@@ -256,7 +256,7 @@ static void reopened(void)
     open_all();
     set_filter(FAR, true);
     EXPECT_EQ(rnic_port_fds(ports[FAR], before),
-              2); /* descriptors of the link and of the loopback */
+              2); /* frames of Neighbour Discovery in the ring are received first */
     break_fd(before[0].fd);
     do { /* frames of Neighbour Discovery that were in the ring are received first */
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);

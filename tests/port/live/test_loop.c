@@ -337,7 +337,7 @@ static void paths(void)
     EXPECT_EQ(path.dmac[5], 0xfe);
     EXPECT_EQ(path.gateway, true);
     EXPECT_EQ(path.hop_limit, 64);
-    gid[12] = 203; /* no route */
+    gid[12] = 203; /* address without a route */
     EXPECT_EQ(rnic_live_resolve(live, gid, 3, 0, &path) == -ENETUNREACH, true);
     gid[12] = 192;
     gid[13] = 0;

@@ -45,7 +45,7 @@ static int send_to(const struct rnic_ah *ah, uint32_t qpn)
 
 /* Each field of the address vector reaches its place in the frame, in each envelope, with and
  * without a VLAN tag. */
-static void envelope(void)
+static void every_field_of_the_vector_is_in_the_frame(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
 
@@ -113,7 +113,7 @@ static void envelope(void)
 
 /* Without a flow label, the source port is computed from both QPNs and is equal for all datagrams
  * to one QP. A port given by the user is used (R012, R013). */
-static void r013_source_port(void)
+static void r013_source_port_is_constant_for_a_qp(void)
 {
     struct rnic_av av;
     struct rnic_ah *ah;
@@ -139,7 +139,7 @@ static void r013_source_port(void)
     fixture_free(&fixture);
 }
 
-static void refused(void)
+static void invalid_vectors_are_refused(void)
 {
     struct rnic_av bad;
     struct rnic_ah *ah = NULL;
@@ -168,7 +168,7 @@ static void refused(void)
 
 /* Deleting a handle does not change a queued request. A handle of another PD is refused. A PD with
  * a handle cannot be deleted (R205). */
-static void lifetime(void)
+static void queued_request_outlives_its_handle(void)
 {
     struct rnic_pd *other;
     struct rnic_ah *ah;
@@ -193,7 +193,7 @@ static void lifetime(void)
 
 /* A unicast handle is refused for a multicast QPN, and a multicast handle for any other QPN (R048).
  */
-static void r048_multicast_qpn(void)
+static void r048_multicast_qpn_needs_a_multicast_handle(void)
 {
     struct rnic_av av;
     struct roce_pkt pkt;
@@ -221,7 +221,7 @@ static void r048_multicast_qpn(void)
 }
 
 /* Multicast GIDs are mapped to MAC addresses (R176; RFC 1112 6.4, RFC 2464 7). */
-static void r176_group_addresses(void)
+static void r176_multicast_gids_map_to_macs(void)
 {
     static const struct {
         uint8_t gid[16];
@@ -274,5 +274,7 @@ static void tag_on_connection(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.ah", TEST(envelope), TEST(r013_source_port), TEST(refused), TEST(lifetime),
-      TEST(r048_multicast_qpn), TEST(r176_group_addresses), TEST(tag_on_connection))
+SUITE("device.ah", TEST(every_field_of_the_vector_is_in_the_frame),
+      TEST(r013_source_port_is_constant_for_a_qp), TEST(invalid_vectors_are_refused),
+      TEST(queued_request_outlives_its_handle), TEST(r048_multicast_qpn_needs_a_multicast_handle),
+      TEST(r176_multicast_gids_map_to_macs), TEST(tag_on_connection))

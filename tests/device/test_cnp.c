@@ -76,7 +76,7 @@ static void expect_cnp(uint16_t pkey)
 
 /* A CNP has the right layout, the P_Key of the marked packet, and the configured DSCP (R214, R215).
  * It is sent before all other packets. */
-static void r214_layout(void)
+static void r214_cnp_has_the_required_fields(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
 
@@ -115,7 +115,7 @@ static void r005_sent_as_ect(void)
 }
 
 /* At most one CNP is sent per min_time_between_cnps, exact to the nanosecond (R219). */
-static void r219_interval(void)
+static void r219_cnps_keep_the_minimum_interval(void)
 {
     rnic_time first;
 
@@ -150,7 +150,7 @@ static void r219_interval(void)
 }
 
 /* Invalid packets (R217), acknowledgements and CNPs (R220) cause no CNP. */
-static void r217_r220_no_cnp(void)
+static void r217_r220_invalid_packets_and_acks_cause_no_cnp(void)
 {
     struct roce_pkt pkt;
     struct pktgen_frame frame;
@@ -181,7 +181,7 @@ static void r217_r220_no_cnp(void)
 
 /* CNPs for unknown QPs, from other addresses, with reserved bytes set, duplicated, in each state.
  * PSN and timers do not change (R216). */
-static void r216_cnp_input(void)
+static void r216_cnp_changes_no_psn_or_timer(void)
 {
     struct roce_pkt pkt;
     struct rnic_qp_view before, after;
@@ -223,7 +223,7 @@ static void r216_cnp_input(void)
 
 /* Without congestion management, marks are counted, CNPs are ignored, and the traffic class is sent
  * as the user set it. */
-static void off_by_default(void)
+static void marks_cause_no_cnp_by_default(void)
 {
     struct roce_pkt pkt;
 
@@ -243,7 +243,7 @@ static void off_by_default(void)
     fixture_free(&fixture);
 }
 
-static void bad_parameters(void)
+static void bad_parameters_are_refused(void)
 {
     struct pktgen gen;
     struct rnic_attr attr;
@@ -260,7 +260,7 @@ static void bad_parameters(void)
 
 /* After a CNP the QP sends at a lower rate, and the deadline is the next sending time (R218). A
  * pending ACK is not delayed. No timeout expires while a request is delayed. */
-static void r218_paced(void)
+static void r218_qp_sends_slower_after_a_cnp(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .qpn = 0x33,
@@ -327,5 +327,8 @@ static void r218_paced(void)
     fixture_free(&fixture);
 }
 
-SUITE("cnp", TEST(r214_layout), TEST(r005_sent_as_ect), TEST(r219_interval), TEST(r217_r220_no_cnp),
-      TEST(r216_cnp_input), TEST(off_by_default), TEST(bad_parameters), TEST(r218_paced))
+SUITE("cnp", TEST(r214_cnp_has_the_required_fields), TEST(r005_sent_as_ect),
+      TEST(r219_cnps_keep_the_minimum_interval),
+      TEST(r217_r220_invalid_packets_and_acks_cause_no_cnp), TEST(r216_cnp_changes_no_psn_or_timer),
+      TEST(marks_cause_no_cnp_by_default), TEST(bad_parameters_are_refused),
+      TEST(r218_qp_sends_slower_after_a_cnp))

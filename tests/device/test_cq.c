@@ -23,7 +23,7 @@ static void limits(void)
 }
 
 /* A CQ ring that wraps many times, polled in pieces, keeps the order (R198). */
-static void r198_order(void)
+static void r198_completions_keep_their_order(void)
 {
     struct rnic_wc wc[7];
     struct roce_pkt pkt;
@@ -47,7 +47,7 @@ static void r198_order(void)
 }
 
 /* Resetting a QP removes its completions; those of other QPs keep their order (R190). */
-static void r190_cleaned(void)
+static void r190_reset_removes_completions(void)
 {
     struct rnic_qp_init init = {
         .type = RNIC_QPT_RC, .qpn = 0x55, .max_recv_wr = 8, .max_recv_sge = 1};
@@ -87,7 +87,7 @@ static void r190_cleaned(void)
 
 /* Completions that were not polled remain after their QP is deleted, in both CQs: see
  * rnic_cq_clean(). */
-static void outlive_qp(void)
+static void completions_outlive_a_deleted_qp(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .max_send_wr = 4,
@@ -134,7 +134,7 @@ static void outlive_qp(void)
 
 /* On overrun no completion is overwritten, the CQ and the QP raise events, and the QP enters ERR
  * (R200). */
-static void r200_overrun(void)
+static void r200_overrun_moves_the_qp_to_err(void)
 {
     struct rnic_qp_init init = {
         .type = RNIC_QPT_RC, .qpn = 0x55, .max_recv_wr = 8, .max_recv_sge = 1};
@@ -181,7 +181,7 @@ static void r200_overrun(void)
 }
 
 /* Deleting a CQ removes its pending event. */
-static void purge(void)
+static void deleted_cq_has_no_event(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
     const struct rnic_recv_wr wr = {.wr_id = 1};
@@ -206,7 +206,7 @@ static void purge(void)
 }
 
 /* Resizing a CQ whose completions wrap keeps their order. */
-static void resize(void)
+static void resized_cq_keeps_the_order(void)
 {
     static const uint32_t depths[] = {5, 4, 64, 4, 7};
     struct rnic_qp_init init = {
@@ -258,7 +258,7 @@ static void arrive(uint32_t i, bool solicited)
 
 /* One notification is raised per request (R201). A request for "next" overrides "solicited"
  * (C11-31). */
-static void r201_arm(void)
+static void r201_one_request_raises_one_notification(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     arrive(0, true);
@@ -305,7 +305,7 @@ static void r201_error_is_solicited(void)
 }
 
 /* Several CQs: the oldest notification comes first; deleting a CQ removes its notifications. */
-static void notified_order(void)
+static void oldest_notification_is_first(void)
 {
     struct rnic_cq *cq[3];
     struct rnic_qp *qp[3];
@@ -340,6 +340,8 @@ static void notified_order(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.cq", TEST(limits), TEST(r198_order), TEST(r190_cleaned), TEST(outlive_qp),
-      TEST(r200_overrun), TEST(purge), TEST(resize), TEST(r201_arm), TEST(r201_error_is_solicited),
-      TEST(notified_order))
+SUITE("device.cq", TEST(limits), TEST(r198_completions_keep_their_order),
+      TEST(r190_reset_removes_completions), TEST(completions_outlive_a_deleted_qp),
+      TEST(r200_overrun_moves_the_qp_to_err), TEST(deleted_cq_has_no_event),
+      TEST(resized_cq_keeps_the_order), TEST(r201_one_request_raises_one_notification),
+      TEST(r201_error_is_solicited), TEST(oldest_notification_is_first))

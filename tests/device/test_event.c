@@ -31,7 +31,7 @@ static void provoke(struct rnic_qp *qp)
     fixture_in(&fixture, &pkt);
 }
 
-static void merged(void)
+static void repeated_event_is_merged(void)
 {
     struct rnic_qp *other;
     struct rnic_event event;
@@ -52,7 +52,7 @@ static void merged(void)
     fixture_free(&fixture);
 }
 
-static void bounded(void)
+static void event_queue_is_bounded(void)
 {
     struct rnic_event event;
     unsigned cnt = 0;
@@ -66,7 +66,7 @@ static void bounded(void)
     fixture_free(&fixture);
 }
 
-static void purged(void)
+static void deleted_object_has_no_events(void)
 {
     struct rnic_qp *other;
     struct rnic_qp *third;
@@ -86,4 +86,5 @@ static void purged(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.event", TEST(merged), TEST(bounded), TEST(purged))
+SUITE("device.event", TEST(repeated_event_is_merged), TEST(event_queue_is_bounded),
+      TEST(deleted_object_has_no_events))

@@ -17,7 +17,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t len)
 }
 
 /* A receiver ignores reserved bits that are set, also those that the ICRC covers (R026). */
-static void r026_reserved_bits(void)
+static void r026_reserved_bits_are_ignored(void)
 {
     struct roce_pkt pkt;
 
@@ -56,7 +56,7 @@ static void r027_pad_is_zero(void)
 }
 
 /* An invalid path MTU is refused (R040). */
-static void r040_path_mtu(void)
+static void r040_invalid_path_mtu_is_refused(void)
 {
     static const uint32_t bad[] = {0, 1, 255, 257, 1500, 2047, 4097, 8192, UINT32_MAX};
 
@@ -118,7 +118,7 @@ static void r100_ack_does_not_wait(void)
 
 /* Opcodes of the obsolete service RD are dropped: no response, no NAK 0x64, no change of state
  * (R182). */
-static void r182_reliable_datagram(void)
+static void r182_reliable_datagrams_are_dropped(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned op = 0x40; op <= 0x5F; op++) {
@@ -188,7 +188,7 @@ static void r197_no_alternate_path(void)
 }
 
 /* A completion in error has the right request, QP and status (R199). */
-static void r199_error_completion(void)
+static void r199_error_completion_names_request_and_status(void)
 {
     struct roce_pkt pkt;
     struct rnic_wc wc;
@@ -209,7 +209,8 @@ static void r199_error_completion(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.form", TEST(r026_reserved_bits), TEST(r027_pad_is_zero), TEST(r040_path_mtu),
-      TEST(r091_completion_with_the_last), TEST(r100_ack_does_not_wait),
-      TEST(r182_reliable_datagram), TEST(r193_as_many_as_reported), TEST(r197_no_alternate_path),
-      TEST(r199_error_completion))
+SUITE("device.form", TEST(r026_reserved_bits_are_ignored), TEST(r027_pad_is_zero),
+      TEST(r040_invalid_path_mtu_is_refused), TEST(r091_completion_with_the_last),
+      TEST(r100_ack_does_not_wait), TEST(r182_reliable_datagrams_are_dropped),
+      TEST(r193_as_many_as_reported), TEST(r197_no_alternate_path),
+      TEST(r199_error_completion_names_request_and_status))

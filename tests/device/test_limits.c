@@ -25,7 +25,7 @@ static void begin(const struct rnic_limits *limits)
 
 /* Counts: one object above the limit returns NOMEM. After one is deleted, another can be created.
  */
-static void counts(void)
+static void count_above_the_limit_is_nomem(void)
 {
     const struct rnic_limits limits = {
         .max_pd = 3, .max_mr = 5, .max_mw = 4, .max_cq = 6, .max_qp = 7, .max_ah = 2};
@@ -67,7 +67,7 @@ static void counts(void)
 }
 
 /* Sizes: the limit is accepted, and a size above it returns INVALID. */
-static void sizes(void)
+static void size_above_the_limit_is_invalid(void)
 {
     const struct rnic_limits limits = {.max_cqe = 10,
                                        .max_qp_wr = 20,
@@ -194,7 +194,7 @@ static void of_a_connection(void)
 }
 
 /* Requested limits above the device's maximum are reduced to it. */
-static void not_raised(void)
+static void limits_above_the_maximum_are_reduced(void)
 {
     struct rnic_limits limits;
     struct rnic_limits told;
@@ -218,7 +218,7 @@ static void not_raised(void)
 
 /* A port keeps its initial P_Keys. A device with more P_Keys than the limit cannot be created; one
  * with fewer reports their number. */
-static void pkeys(void)
+static void port_keeps_its_initial_pkeys(void)
 {
     struct rnic_limits told;
     struct rnic_attr attr;
@@ -246,7 +246,7 @@ static void pkeys(void)
 }
 
 /* The device chooses QPNs inside its range, down to the last free one. */
-static void qpn_range(void)
+static void chosen_qpns_are_in_the_range(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
     struct rnic_attr attr;
@@ -283,7 +283,7 @@ static void qpn_range(void)
 }
 
 /* R052: an emptied GID slot accepts no packets; a filled one is used by later QPs. */
-static void gid_table(void)
+static void emptied_gid_accepts_no_packets(void)
 {
     struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};
     struct device_fixture fixture;
@@ -340,5 +340,7 @@ static void gid_changed_under_a_qp(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.limits", TEST(counts), TEST(sizes), TEST(of_other_objects), TEST(of_a_connection),
-      TEST(not_raised), TEST(pkeys), TEST(qpn_range), TEST(gid_table), TEST(gid_changed_under_a_qp))
+SUITE("device.limits", TEST(count_above_the_limit_is_nomem), TEST(size_above_the_limit_is_invalid),
+      TEST(of_other_objects), TEST(of_a_connection), TEST(limits_above_the_maximum_are_reduced),
+      TEST(port_keeps_its_initial_pkeys), TEST(chosen_qpns_are_in_the_range),
+      TEST(emptied_gid_accepts_no_packets), TEST(gid_changed_under_a_qp))

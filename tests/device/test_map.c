@@ -7,7 +7,7 @@
 #define KEYS 3000u
 
 /* Compares the map with a flat array, for keys that are close together or far apart. */
-static void against_model(void)
+static void map_equals_a_flat_array(void)
 {
     static char values[KEYS];
     static bool there[KEYS];
@@ -48,4 +48,4 @@ static void against_model(void)
     EXPECT_EQ(map.cnt, 0);
 }
 
-SUITE("device.map", TEST(against_model))
+SUITE("device.map", TEST(map_equals_a_flat_array))

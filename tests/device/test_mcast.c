@@ -68,7 +68,7 @@ static unsigned arrived(unsigned *qps)
 }
 
 /* Each attached QP receives the datagram in a WQE of its own queue (R175). */
-static void r175_delivery(void)
+static void r175_each_attached_qp_receives(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
 
@@ -143,7 +143,7 @@ static void r175_each_for_itself(void)
 
 /* A group address with a unicast QPN, or a multicast QPN with another address or service, is
  * dropped (R048, R052). */
-static void r048_only_together(void)
+static void r048_group_without_multicast_qpn_is_dropped(void)
 {
     struct roce_pkt pkt;
     unsigned qps;
@@ -171,7 +171,7 @@ static void r048_only_together(void)
 }
 
 /* A datagram to the device's own group is delivered without the network, also to the sender. */
-static void own_group(void)
+static void datagram_to_own_group_is_delivered_locally(void)
 {
     struct rnic_av av;
     struct rnic_ah *ah;
@@ -278,7 +278,7 @@ static void limits(void)
 }
 
 /* Two GIDs with one hash, found by search: each is found after the other is removed. */
-static void colliding_groups(void)
+static void colliding_groups_are_found(void)
 {
     static const uint8_t gid[2][16] = {
         {0xFF, 0x0E, [10] = 0x0F, 0xDB, 0x30, 0xC6, 0xA9, 0x32},
@@ -316,5 +316,7 @@ static void colliding_groups(void)
     }
 }
 
-SUITE("device.mcast", TEST(r175_delivery), TEST(r175_each_for_itself), TEST(r048_only_together),
-      TEST(own_group), TEST(attach_and_detach), TEST(limits), TEST(colliding_groups))
+SUITE("device.mcast", TEST(r175_each_attached_qp_receives), TEST(r175_each_for_itself),
+      TEST(r048_group_without_multicast_qpn_is_dropped),
+      TEST(datagram_to_own_group_is_delivered_locally), TEST(attach_and_detach), TEST(limits),
+      TEST(colliding_groups_are_found))

@@ -17,7 +17,7 @@ static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
 }
 
 /* Registration with combinations of rights, wrapping addresses, and keys in use (R207). */
-static void registration(void)
+static void invalid_registrations_are_refused(void)
 {
     struct rnic_mr *mr;
     struct rnic_mr *other;
@@ -49,7 +49,7 @@ static void registration(void)
 }
 
 /* Keys that the device chooses are all different and use all 32 bits. */
-static void chosen_keys(void)
+static void chosen_keys_are_different(void)
 {
     uint32_t ones = 0;
     uint32_t zeros = 0;
@@ -74,7 +74,7 @@ static void chosen_keys(void)
 
 /* Compares the range check with arithmetic done byte by byte, for pairs of address and length
  * (R084). */
-static void r084_range(void)
+static void r084_range_check_equals_arithmetic(void)
 {
     static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
                                      UINT64_MAX - sizeof(bytes)};
@@ -110,7 +110,7 @@ static void r084_range(void)
 }
 
 /* Every combination of granted and requested rights (R207). */
-static void r207_rights(void)
+static void r207_missing_right_is_refused(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
     for (unsigned granted = 0; granted < 16; granted++) {
@@ -169,7 +169,7 @@ static void r083_on_the_wire(void)
 }
 
 /* R208: a deregistered key is invalid at once, and may be used for another region. */
-static void r208_dereg(void)
+static void r208_deregistered_key_is_invalid(void)
 {
     struct roce_pkt pkt;
     struct rnic_mr *mr;
@@ -192,7 +192,7 @@ static void r208_dereg(void)
 }
 
 /* Keys that a peer may or may not invalidate (R203, R204). */
-static void r204_invalidate(void)
+static void r204_only_permitted_keys_are_invalidated(void)
 {
     struct rnic_mr *yes;
     struct rnic_mr *no;
@@ -234,7 +234,7 @@ static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
 }
 
 /* R209: addresses of a zero-based region are offsets, whatever its iova is. */
-static void r209_zero_based(void)
+static void r209_zero_based_addresses_are_offsets(void)
 {
     struct rnic_mr *mr;
 
@@ -252,7 +252,7 @@ static void r209_zero_based(void)
 }
 
 /* Optional access flags are accepted and ignored (man ibv_reg_mr). */
-static void optional_access(void)
+static void optional_access_flags_are_ignored(void)
 {
     struct rnic_mr *mr;
 
@@ -267,7 +267,7 @@ static void optional_access(void)
 }
 
 /* Re-registration with each flag and with all flags applies to later requests and keeps the key. */
-static void rereg(void)
+static void rereg_applies_to_later_requests(void)
 {
     static uint8_t other[32];
     const struct rnic_mr_attr place = {.addr = other, .len = 32, .iova = 0x100};
@@ -304,7 +304,7 @@ static void rereg(void)
 }
 
 /* After a failed re-registration the old region is valid (ibv_rereg_mr: IBV_REREG_MR_ERR_INPUT). */
-static void rereg_errors(void)
+static void failed_rereg_keeps_the_region(void)
 {
     const struct rnic_mr_attr good = {.addr = bytes, .len = 8, .access = 0xF};
     const struct rnic_mr_attr rows[] = {
@@ -339,7 +339,7 @@ static void rereg_errors(void)
 }
 
 /* Re-registering a region that a peer invalidated makes it valid again. */
-static void rereg_revives(void)
+static void rereg_makes_an_invalidated_region_valid(void)
 {
     const struct rnic_mr_attr rights = {.access = 0xF};
     struct rnic_mr *mr;
@@ -436,7 +436,10 @@ static void r113_dereg_then_duplicate_read(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.mr", TEST(registration), TEST(chosen_keys), TEST(r084_range), TEST(r207_rights),
-      TEST(r083_on_the_wire), TEST(r208_dereg), TEST(r204_invalidate), TEST(r209_zero_based),
-      TEST(optional_access), TEST(rereg), TEST(rereg_errors), TEST(rereg_revives),
+SUITE("device.mr", TEST(invalid_registrations_are_refused), TEST(chosen_keys_are_different),
+      TEST(r084_range_check_equals_arithmetic), TEST(r207_missing_right_is_refused),
+      TEST(r083_on_the_wire), TEST(r208_deregistered_key_is_invalid),
+      TEST(r204_only_permitted_keys_are_invalidated), TEST(r209_zero_based_addresses_are_offsets),
+      TEST(optional_access_flags_are_ignored), TEST(rereg_applies_to_later_requests),
+      TEST(failed_rereg_keeps_the_region), TEST(rereg_makes_an_invalidated_region_valid),
       TEST(larger_than_4_gib), TEST(r208_dereg_in_a_write), TEST(r113_dereg_then_duplicate_read))

@@ -78,7 +78,7 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
 }
 
 /* Bounds and rights of the window apply, not only those of its region (R207, R211, D14). */
-static void r211_bounds(void)
+static void r211_window_bounds_are_checked(void)
 {
     static const struct {
         enum rnic_wr_opcode opcode;
@@ -120,7 +120,7 @@ static void r211_bounds(void)
 }
 
 /* An unbound window grants no access, and a window key is never an L_Key. */
-static void unbound(void)
+static void unbound_window_grants_no_access(void)
 {
     for (enum kind kind = TYPE_1; kind < KINDS; kind++) {
         struct rnic_sge sge = {QP_PAIR_IOVA + OFF, 8, 0};
@@ -143,7 +143,7 @@ static void unbound(void)
 
 /* A type 1 window is valid for every QP of the PD, a type 2 window for the QP through which it was
  * bound (R210). */
-static void r210_scope(void)
+static void r210_type_2_window_belongs_to_its_qp(void)
 {
     begin(TYPE_1);
     bind(0, READ);
@@ -258,7 +258,7 @@ static void type_2_life(void)
 
 /* R204, R213, o10-37.2.26: invalidating a key out of reach fails: "memory management operation
  * error" locally, NAK 0x62 and REM_ACCESS_ERR at the peer. A free window stays free. */
-static void r213_invalidated(void)
+static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
     static const bool good[WHATS] = {[BOUND] = true, [FREE] = true};
@@ -373,7 +373,7 @@ static void r213_end_of_the_qp(void)
 }
 
 /* An invalid bind fails when it executes, and its QP enters ERR (R211). */
-static void r211_bind_errors(void)
+static void r211_invalid_bind_moves_the_qp_to_err(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
@@ -456,7 +456,7 @@ static void type_2_bound_twice(void)
 }
 
 /* Binds that are never valid are refused at the post. */
-static void refused(void)
+static void impossible_binds_are_refused_at_the_post(void)
 {
     struct rnic_send_wr wr;
     struct rnic_mw *none;
@@ -532,7 +532,7 @@ static void gone_before_the_bind(void)
 }
 
 /* R209: addresses of a zero-based window count from its first byte. */
-static void r209_zero_based(void)
+static void r209_zero_based_window_counts_from_its_start(void)
 {
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
         begin(kind);
@@ -617,7 +617,7 @@ static void r208_closed_during_write(void)
 }
 
 /* Window keys are all different, use all bits, and differ from the keys of regions. */
-static void keys(void)
+static void window_keys_are_different(void)
 {
     struct rnic_mr *mr;
     uint32_t ones = 0;
@@ -639,8 +639,11 @@ static void keys(void)
     qp_pair_free(&pair);
 }
 
-SUITE("device.mw", TEST(r211_bounds), TEST(unbound), TEST(r210_scope), TEST(r210_checked_against),
-      TEST(type_1_rebind), TEST(type_2_life), TEST(r213_invalidated), TEST(r213_end_of_the_qp),
-      TEST(r211_bind_errors), TEST(type_2_bound_twice), TEST(refused), TEST(r213_region_in_use),
-      TEST(gone_before_the_bind), TEST(r209_zero_based), TEST(r208_closed_during_read),
-      TEST(r208_closed_during_write), TEST(keys))
+SUITE("device.mw", TEST(r211_window_bounds_are_checked), TEST(unbound_window_grants_no_access),
+      TEST(r210_type_2_window_belongs_to_its_qp), TEST(r210_checked_against), TEST(type_1_rebind),
+      TEST(type_2_life), TEST(r213_key_out_of_reach_is_not_invalidated), TEST(r213_end_of_the_qp),
+      TEST(r211_invalid_bind_moves_the_qp_to_err), TEST(type_2_bound_twice),
+      TEST(impossible_binds_are_refused_at_the_post), TEST(r213_region_in_use),
+      TEST(gone_before_the_bind), TEST(r209_zero_based_window_counts_from_its_start),
+      TEST(r208_closed_during_read), TEST(r208_closed_during_write),
+      TEST(window_keys_are_different))

@@ -6,7 +6,7 @@
 
 static struct device_fixture fixture;
 
-static void r205_busy(void)
+static void r205_pd_in_use_is_busy(void)
 {
     struct rnic_mr_attr attr = {.len = 0};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
@@ -28,7 +28,7 @@ static void r205_busy(void)
     fixture_free(&fixture);
 }
 
-static void r206_other_pd(void)
+static void r206_key_of_another_pd_is_refused(void)
 {
     struct rnic_mr_attr attr = {.len = 64, .access = 0xF, .key = 0x99};
     struct rnic_pd *pd;
@@ -47,4 +47,4 @@ static void r206_other_pd(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.pd", TEST(r205_busy), TEST(r206_other_pd))
+SUITE("device.pd", TEST(r205_pd_in_use_is_busy), TEST(r206_key_of_another_pd_is_refused))

@@ -91,7 +91,7 @@ static void creation(void)
 }
 
 /* Transitions between all pairs of states (R183). */
-static void r183_transitions(void)
+static void r183_only_valid_transitions_succeed(void)
 {
     static const bool allowed[5][5] = {/* columns: to RESET, INIT, RTR, RTS, ERR */
                                        {true, true, false, false, false},  /* from RESET */
@@ -117,7 +117,7 @@ static void r183_transitions(void)
 }
 
 /* A value out of range changes nothing (R187, R194). */
-static void r187_values(void)
+static void r187_value_out_of_range_changes_nothing(void)
 {
     struct rnic_qp_attr good;
 
@@ -150,7 +150,7 @@ static void r187_values(void)
 }
 
 /* Packets that each state accepts (R054). */
-static void r054_states(void)
+static void r054_each_state_accepts_its_packets(void)
 {
     for (unsigned i = 0; i < 5; i++) {
         struct roce_pkt pkt;
@@ -173,7 +173,7 @@ static void r054_states(void)
 }
 
 /* R055: COMM_EST is raised once, for the first valid packet in RTR. */
-static void r055_comm_est(void)
+static void r055_comm_est_is_raised_once(void)
 {
     struct roce_pkt pkt;
 
@@ -197,7 +197,7 @@ static void r055_comm_est(void)
 }
 
 /* Posting a receive in each state (R188). */
-static void r188_post(void)
+static void r188_post_depends_on_the_state(void)
 {
     struct rnic_sge sge[5] = {{0}};
     struct rnic_recv_wr wr = {.sge = sge, .sge_cnt = 5};
@@ -229,7 +229,7 @@ static void r188_post(void)
 
 /* The WQE in error completes first, then the others in order; the NAK is still sent (R189, R082).
  */
-static void r189_flush_order(void)
+static void r189_wqe_in_error_completes_first(void)
 {
     static const uint8_t data[100];
     struct rnic_wc wc;
@@ -259,7 +259,7 @@ static void r189_flush_order(void)
 }
 
 /* R088: an invalid R_Key raises the event, moves the QP to ERR and flushes the WQEs. */
-static void r088_access_event(void)
+static void r088_invalid_rkey_raises_the_event(void)
 {
     struct roce_pkt pkt;
 
@@ -297,7 +297,7 @@ static void err_by_user(void)
 }
 
 /* R190: RESET clears PSN, MSN, duplicates, responses, the open message and the WQEs. */
-static void r190_reset(void)
+static void r190_reset_clears_the_connection(void)
 {
     static const uint8_t data[1024];
     struct rnic_wc wc;
@@ -349,6 +349,9 @@ static void size_of_a_qp(void)
     CU_ASSERT(sizeof(struct rnic_responder) <= 2048);
 }
 
-SUITE("device.qp", TEST(creation), TEST(r183_transitions), TEST(r187_values), TEST(r054_states),
-      TEST(r055_comm_est), TEST(r188_post), TEST(r189_flush_order), TEST(r088_access_event),
-      TEST(err_by_user), TEST(r190_reset), TEST(deleted_while_owing), TEST(size_of_a_qp))
+SUITE("device.qp", TEST(creation), TEST(r183_only_valid_transitions_succeed),
+      TEST(r187_value_out_of_range_changes_nothing), TEST(r054_each_state_accepts_its_packets),
+      TEST(r055_comm_est_is_raised_once), TEST(r188_post_depends_on_the_state),
+      TEST(r189_wqe_in_error_completes_first), TEST(r088_invalid_rkey_raises_the_event),
+      TEST(err_by_user), TEST(r190_reset_clears_the_connection), TEST(deleted_while_owing),
+      TEST(size_of_a_qp))

@@ -84,7 +84,7 @@ static void required_as_documented(void)
 
 /* Exactly the valid transitions of all 49 are allowed (R183). No attribute is both required and
  * optional. */
-static void r183_transitions(void)
+static void r183_exactly_the_valid_transitions_are_allowed(void)
 {
     static const char *const rows[7] = {"11.....", "111...1", "1..1..1", "1..11.1",
                                         "1..11.1", "1..1..1", "1.....1"};
@@ -122,7 +122,7 @@ static bool same(const struct rnic_qp_attr *a, const struct rnic_qp_attr *b)
 }
 
 /* A transition without a required attribute, or with an invalid one, changes nothing (R187). */
-static void r187_masks(void)
+static void r187_wrong_mask_changes_nothing(void)
 {
     static const enum rnic_qp_state way[] = {RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_RTR,
                                              RNIC_QPS_RTS,   RNIC_QPS_SQD,  RNIC_QPS_SQD,
@@ -271,7 +271,7 @@ static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s
 }
 
 /* R183, R187: every service through every state and transition, with all valid attributes. */
-static void r187_every_service(void)
+static void r187_every_service_passes_every_transition(void)
 {
     static const enum rnic_qp_state way[] = {
         RNIC_QPS_RESET, RNIC_QPS_INIT, RNIC_QPS_INIT, RNIC_QPS_RTR,  RNIC_QPS_RTS,
@@ -317,7 +317,7 @@ static void r187_every_service(void)
 }
 
 /* Without STATE the QP keeps its state. */
-static void without_state(void)
+static void qp_keeps_its_state_without_the_mask_bit(void)
 {
     begin();
     EXPECT_EQ(rnic_qp_modify_mask(qp, &fixture.attr, RNIC_QP_ACCESS_FLAGS, fixture.now),
@@ -363,7 +363,7 @@ static void cur_state(void)
 }
 
 /* The drained event is raised only if it was requested (R191). */
-static void sqd_event(void)
+static void sqd_event_is_raised_on_request_only(void)
 {
     struct rnic_event event;
 
@@ -418,7 +418,7 @@ static void changes_in_sqd(void)
 }
 
 /* R111-R114: the responder resources survive a change of their number. */
-static void resources_resized(void)
+static void resources_survive_a_resize(void)
 {
     struct roce_pkt pkt;
     uint64_t value;
@@ -448,7 +448,7 @@ static void resources_resized(void)
 }
 
 /* ibv_query_qp(3): returns every attribute, with the current PSNs. */
-static void query(void)
+static void query_returns_every_attribute(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 3000, FIXTURE_KEY};
     const struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE, .sge = &sge, .sge_cnt = 1};
@@ -490,6 +490,9 @@ static void query(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.qp_attr", TEST(required_as_documented), TEST(r183_transitions), TEST(r187_masks),
-      TEST(r184_table), TEST(r187_every_service), TEST(without_state), TEST(access_in_rts),
-      TEST(cur_state), TEST(sqd_event), TEST(changes_in_sqd), TEST(resources_resized), TEST(query))
+SUITE("device.qp_attr", TEST(required_as_documented),
+      TEST(r183_exactly_the_valid_transitions_are_allowed), TEST(r187_wrong_mask_changes_nothing),
+      TEST(r184_table), TEST(r187_every_service_passes_every_transition),
+      TEST(qp_keeps_its_state_without_the_mask_bit), TEST(access_in_rts), TEST(cur_state),
+      TEST(sqd_event_is_raised_on_request_only), TEST(changes_in_sqd),
+      TEST(resources_survive_a_resize), TEST(query_returns_every_attribute))

@@ -87,7 +87,7 @@ static void end_to_end(void)
 
 /* Every field of a response's envelope comes from the address vector (R001-R015, R041, R043-R045).
  */
-static void response_envelope(void)
+static void response_envelope_comes_from_the_vector(void)
 {
     for (unsigned e = 0; e < 3; e++) {
         struct roce_pkt pkt;
@@ -216,7 +216,7 @@ static void r024_flip_every_bit(void)
 
 /* Changes on the path: TOS and TTL with a valid header checksum, UDP checksum, FECN, BECN (R018,
  * R020, R021). */
-static void r018_path_changes(void)
+static void r018_changes_on_the_path_are_accepted(void)
 {
     struct pktgen_frame frame;
     struct roce_pkt pkt;
@@ -244,7 +244,7 @@ static void r018_path_changes(void)
 }
 
 /* Bytes after the packet are ignored (R014). */
-static void r014_trailer(void)
+static void r014_trailing_bytes_are_ignored(void)
 {
     struct pktgen_frame frame;
     struct roce_pkt pkt;
@@ -260,7 +260,7 @@ static void r014_trailer(void)
 }
 
 /* A packet with one invalid field is dropped and counted by the right counter. */
-static void inbound_validation(void)
+static void packet_with_an_invalid_field_is_dropped(void)
 {
     enum what {
         QP0,
@@ -372,7 +372,7 @@ static void r049_pkey(void)
 }
 
 /* Frames that are not RoCE are dropped. */
-static void not_roce(void)
+static void frames_that_are_not_roce_are_dropped(void)
 {
     static const uint8_t arp[42] = {[0] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, [12] = 0x08, 0x06};
     struct pktgen_frame frame;
@@ -397,7 +397,7 @@ static void not_roce(void)
 }
 
 /* A reserved opcode is an invalid request, and is checked in PSN order (R031). */
-static void r031_reserved_opcode(void)
+static void r031_reserved_opcode_is_nakked(void)
 {
     struct roce_pkt pkt;
 
@@ -411,7 +411,7 @@ static void r031_reserved_opcode(void)
 }
 
 /* A long READ of one QP does not delay the ACK of another QP (R251). */
-static void r251_turns(void)
+static void r251_long_read_does_not_delay_other_qps(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x33, .max_recv_sge = 1};
     struct rnic_qp *other;
@@ -438,7 +438,7 @@ static void r251_turns(void)
 }
 
 /* A buffer too small for the longest frame gets no frame, and no frame is lost. */
-static void small_buffer(void)
+static void small_buffer_loses_no_frame(void)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
@@ -504,7 +504,10 @@ static void bursts_as_single_frames(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope), TEST(derived_envelope),
-      TEST(r024_flip_every_bit), TEST(r018_path_changes), TEST(r014_trailer),
-      TEST(inbound_validation), TEST(r049_pkey), TEST(not_roce), TEST(r031_reserved_opcode),
-      TEST(r251_turns), TEST(small_buffer), TEST(new_limits), TEST(bursts_as_single_frames))
+SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope_comes_from_the_vector),
+      TEST(derived_envelope), TEST(r024_flip_every_bit),
+      TEST(r018_changes_on_the_path_are_accepted), TEST(r014_trailing_bytes_are_ignored),
+      TEST(packet_with_an_invalid_field_is_dropped), TEST(r049_pkey),
+      TEST(frames_that_are_not_roce_are_dropped), TEST(r031_reserved_opcode_is_nakked),
+      TEST(r251_long_read_does_not_delay_other_qps), TEST(small_buffer_loses_no_frame),
+      TEST(new_limits), TEST(bursts_as_single_frames))

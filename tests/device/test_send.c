@@ -65,7 +65,7 @@ static void expect_send_wc(uint64_t wr_id, enum rnic_wc_status status)
 }
 
 /* R188: posts are refused before RTS and flushed in ERR. */
-static void r188_states(void)
+static void r188_post_before_rts_is_refused(void)
 {
     static const enum rnic_qp_state before[] = {RNIC_QPS_INIT, RNIC_QPS_RTR};
 
@@ -89,7 +89,7 @@ static void r188_states(void)
 }
 
 /* A value outside the range of an RTS attribute changes nothing (R194, R184). */
-static void r194_attributes(void)
+static void r194_value_out_of_range_changes_nothing(void)
 {
     struct rnic_qp_attr bad[6];
 
@@ -252,7 +252,7 @@ static void r200_send_cq_overrun(void)
 
 /* An ACK is sent before requests, except that one single-packet WRITE may precede it, because it
  * completes nothing at the peer. */
-static void acknowledgements_first(void)
+static void acks_are_sent_before_requests(void)
 {
     static const struct {
         enum rnic_wr_opcode opcode;
@@ -334,7 +334,7 @@ static void answer_held(uint64_t id)
 
 /* An ACK that a WRITE preceded may be delayed: until the delay ends, the next ACK is due, or the QP
  * has more to send. A NAK is not delayed. */
-static void acknowledgements_held(void)
+static void ack_waits_only_while_the_qp_is_idle(void)
 {
     begin_held(TIMEOUT_LONG);
     peer_writes(FIXTURE_PSN);
@@ -433,7 +433,8 @@ static void nak_ends_the_wait_of_an_ack(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.send", TEST(acknowledgements_held), TEST(ack_hold_ends_at_its_deadline),
-      TEST(nak_ends_the_wait_of_an_ack), TEST(acknowledgements_first), TEST(r188_states),
-      TEST(r194_attributes), TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request),
-      TEST(deleted_while_waiting), TEST(r200_send_cq_overrun))
+SUITE("device.send", TEST(ack_waits_only_while_the_qp_is_idle), TEST(ack_hold_ends_at_its_deadline),
+      TEST(nak_ends_the_wait_of_an_ack), TEST(acks_are_sent_before_requests),
+      TEST(r188_post_before_rts_is_refused), TEST(r194_value_out_of_range_changes_nothing),
+      TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
+      TEST(r200_send_cq_overrun))

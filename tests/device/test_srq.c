@@ -91,7 +91,7 @@ static void creation(void)
 
 /* R196: the event is raised once, when a message leaves fewer WQEs than the limit. Setting the
  * limit again re-arms it. */
-static void limit_event(void)
+static void limit_event_is_raised_once(void)
 {
     uint32_t limit = 2;
 
@@ -123,7 +123,7 @@ static void limit_event(void)
 
 /* An empty SRQ causes an RNR NAK; the message completes after a WQE is posted. ACKs carry no
  * credits (R098, R106). */
-static void empty(void)
+static void empty_srq_causes_an_rnr_nak(void)
 {
     begin(RNIC_QPT_RC);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_SEND, 0, 3000, 0), RNIC_OK);
@@ -139,7 +139,7 @@ static void empty(void)
 
 /* R195, R189, R190: a QP goes to ERR or RESET, or is deleted, in the middle of a message. Its WQE
  * is flushed or dropped silently, which makes room for another. Other WQEs of the SRQ stay. */
-static void qp_leaves(void)
+static void qp_that_leaves_returns_its_wqe(void)
 {
     for (unsigned how = 0; how < 3; how++) {
         struct rnic_qp_attr attr = {.state = how ? RNIC_QPS_RESET : RNIC_QPS_ERR};
@@ -213,7 +213,7 @@ static void resized_in_use(void)
 
 /* Two QPs of one SRQ consume its WQEs in the order of their messages' first packets. Each completes
  * on its own CQ. */
-static void shared(void)
+static void two_qps_share_the_wqes_in_order(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x777};
     struct rnic_qp_attr attr;
@@ -244,7 +244,7 @@ static void shared(void)
 }
 
 /* The SGEs of a WQE use the PD of the SRQ; the keys of a peer use the PD of the QP (R206). */
-static void protection_domains(void)
+static void sges_use_the_pd_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 4096, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};
     struct rnic_srq_init srq = {.max_wr = 4, .max_sge = 1};
@@ -287,7 +287,7 @@ static void protection_domains(void)
 }
 
 /* UC consumes WQEs of an SRQ, and keeps the WQE of an incomplete message (R163). */
-static void unreliable(void)
+static void uc_keeps_the_wqe_of_an_incomplete_message(void)
 {
     begin(RNIC_QPT_UC);
     for (unsigned i = 0; i < 2; i++)
@@ -312,5 +312,7 @@ static void unreliable(void)
     qp_pair_free(&pair);
 }
 
-SUITE("device.srq", TEST(creation), TEST(limit_event), TEST(empty), TEST(qp_leaves),
-      TEST(resized_in_use), TEST(shared), TEST(protection_domains), TEST(unreliable))
+SUITE("device.srq", TEST(creation), TEST(limit_event_is_raised_once),
+      TEST(empty_srq_causes_an_rnr_nak), TEST(qp_that_leaves_returns_its_wqe), TEST(resized_in_use),
+      TEST(two_qps_share_the_wqes_in_order), TEST(sges_use_the_pd_of_the_srq),
+      TEST(uc_keeps_the_wqe_of_an_incomplete_message))

@@ -51,7 +51,7 @@ static void one_timer(void)
 
 /* R150: timers set, set again, stopped and removed at random. None expires before its time, none
  * later than its duration after that, and the deadline announces it. */
-static void random_timers(void)
+static void random_timers_expire_in_time(void)
 {
     struct rng rng = rng_of(3);
     uint64_t due[CNT];  /* expiry time of each timer; RNIC_NEVER: not set */
@@ -98,4 +98,4 @@ static void random_timers(void)
     }
 }
 
-SUITE("device.timer", TEST(one_timer), TEST(random_timers))
+SUITE("device.timer", TEST(one_timer), TEST(random_timers_expire_in_time))

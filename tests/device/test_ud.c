@@ -124,7 +124,7 @@ static void expect_no_wc(void)
 
 /* Datagrams from any sender are accepted: the source address (R051 is for connections), UDP port,
  * MAC and TTL (R053) are not checked. */
-static void from_anybody(void)
+static void datagrams_of_any_sender_are_accepted(void)
 {
     struct roce_pkt pkt;
     struct rnic_wc wc;
@@ -162,7 +162,7 @@ static void from_anybody(void)
 
 /* Invalid datagrams are dropped and counted, without other effects (R030, R047-R052, R170, R174,
  * R056). */
-static void dropped(void)
+static void invalid_datagrams_are_dropped_and_counted(void)
 {
     enum what { SVC, RC_ACK, QPN_NONE, DST_IP, PKEY, QKEY_BAD, TOO_LONG, NO_WQE, ICRC, WHAT_CNT };
 
@@ -217,7 +217,7 @@ static void dropped(void)
 }
 
 /* Datagram QPs ignore CNPs and congestion marks (R215: RC and UC). */
-static void congestion(void)
+static void congestion_marks_are_ignored(void)
 {
     struct rnic_attr attr;
     struct roce_pkt pkt;
@@ -367,7 +367,7 @@ static void r186_attributes(void)
 }
 
 /* R168: the MTU of the port limits datagrams in both directions. */
-static void r168_port_mtu(void)
+static void r168_longer_than_the_port_mtu_is_not_sent(void)
 {
     struct rnic_attr attr;
     struct rnic_mr_attr mr = {
@@ -423,7 +423,7 @@ static void r168_port_mtu(void)
 
 /* R192, R183: an error of the send queue leaves the receive queue running, and RTS restarts the
  * send queue. Requests posted in between are flushed. */
-static void r192_sqe(void)
+static void r192_send_error_keeps_the_receive_queue(void)
 {
     struct rnic_ah *ah;
     struct roce_pkt pkt;
@@ -496,7 +496,7 @@ static void r192_rc_goes_to_err(void)
 }
 
 /* R189: an error of the receive queue also ends a UD QP. */
-static void receive_error(void)
+static void receive_error_ends_the_qp(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY + 1};
     const struct rnic_recv_wr wr = {.wr_id = 1, .sge = &sge, .sge_cnt = 1};
@@ -520,7 +520,7 @@ static void receive_error(void)
 }
 
 /* A draining UD QP is drained at once, because a sent datagram is complete (R191). */
-static void r191_drain(void)
+static void r191_queue_is_drained_at_once(void)
 {
     struct rnic_ah *ah;
     struct rnic_event event;
@@ -615,7 +615,7 @@ static void r171_gsi(void)
 
 /* QP 1 accepts any P_Key of the port, and the completion reports it. Other QPs accept only their
  * own P_Key (R050). */
-static void r050_pkeys(void)
+static void r050_qp1_accepts_every_pkey(void)
 {
     static const struct {
         uint16_t pkey;
@@ -668,7 +668,10 @@ static void r050_pkeys(void)
     }
 }
 
-SUITE("device.ud", TEST(from_anybody), TEST(dropped), TEST(congestion), TEST(shared_receive_queue),
-      TEST(r054_states), TEST(r186_attributes), TEST(r168_port_mtu), TEST(r192_sqe),
-      TEST(r192_rc_goes_to_err), TEST(receive_error), TEST(r191_drain), TEST(r200_overrun),
-      TEST(r171_gsi), TEST(r050_pkeys))
+SUITE("device.ud", TEST(datagrams_of_any_sender_are_accepted),
+      TEST(invalid_datagrams_are_dropped_and_counted), TEST(congestion_marks_are_ignored),
+      TEST(shared_receive_queue), TEST(r054_states), TEST(r186_attributes),
+      TEST(r168_longer_than_the_port_mtu_is_not_sent),
+      TEST(r192_send_error_keeps_the_receive_queue), TEST(r192_rc_goes_to_err),
+      TEST(receive_error_ends_the_qp), TEST(r191_queue_is_drained_at_once), TEST(r200_overrun),
+      TEST(r171_gsi), TEST(r050_qp1_accepts_every_pkey))

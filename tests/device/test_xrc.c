@@ -87,7 +87,7 @@ static void srq_by_number(void)
 
 /* R180: an unknown SRQ number, one of another domain, or that of a basic SRQ, with any operation.
  */
-static void wrong_srq(void)
+static void wrong_srq_number_is_refused(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
 
@@ -154,7 +154,7 @@ static void keys_of_the_srq(void)
 
 /* The SRQ is deleted while a message to it arrives: later packets are refused, and no more bytes
  * are written. */
-static void srq_deleted(void)
+static void message_to_a_deleted_srq_is_refused(void)
 {
     for (unsigned again = 0; again < 2; again++) {
         struct rnic_srq_init init;
@@ -179,7 +179,7 @@ static void srq_deleted(void)
 
 /* The CQ of the SRQ overruns: the target that lost a completion and the SRQ are in error. Other QPs
  * that need a WQE of it get an error. */
-static void srq_error(void)
+static void overrun_cq_breaks_the_srq(void)
 {
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .srqn = 99};
     struct rnic_sge sge = {QP_PAIR_IOVA, 4096, QP_PAIR_KEY};
@@ -211,5 +211,6 @@ static void srq_error(void)
     qp_pair_free(&pair);
 }
 
-SUITE("device.xrc", TEST(creation), TEST(srq_by_number), TEST(wrong_srq), TEST(keys_of_the_srq),
-      TEST(srq_deleted), TEST(srq_error))
+SUITE("device.xrc", TEST(creation), TEST(srq_by_number), TEST(wrong_srq_number_is_refused),
+      TEST(keys_of_the_srq), TEST(message_to_a_deleted_srq_is_refused),
+      TEST(overrun_cq_breaks_the_srq))

@@ -46,7 +46,7 @@ static void expect_end(uint64_t wr_id, enum rnic_wc_status status)
 }
 
 /* One ACK completes three SENDs, in order (R138, R064). */
-static void r138_coalesced_ack(void)
+static void r138_one_ack_completes_three_sends(void)
 {
     three_sends();
     EXPECT_EQ(requester_ack(&fake, 2), RNIC_COMP_ACKNOWLEDGE);
@@ -59,7 +59,7 @@ static void r138_coalesced_ack(void)
 
 /* Responses to PSNs that were never sent, or are already answered, have no effect (R137, R144;
  * rxe-6.1 D12, D7). */
-static void r137_ghosts(void)
+static void r137_ghost_responses_have_no_effect(void)
 {
     requester_init(&fake);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_GHOST);
@@ -148,7 +148,7 @@ static void r125_atomic_completes(void)
 
 /* Implied NAK (R139): an ACK, a NAK or data of a later request arrives while a READ or atomic has
  * no response. */
-static void r139_implied_nak(void)
+static void r139_skipped_read_is_retransmitted(void)
 {
     for (unsigned how = 0; how < 4; how++) {
         read_and_send();
@@ -185,7 +185,7 @@ static void r139_implied_nak(void)
 
 /* After a gap in READ responses the READ is retransmitted from the first missing packet (R140,
  * R112). */
-static void r140_read_gap(void)
+static void r140_read_restarts_at_the_gap(void)
 {
     struct roce_pkt pkt;
 
@@ -235,7 +235,7 @@ static void r140_read_gap(void)
 
 /* Wrong order of READ responses (R141): Middle or Last without First; First or Only in the middle.
  */
-static void r141_read_order(void)
+static void r141_wrong_order_fails_the_read(void)
 {
     static const struct {
         unsigned before; /* number of valid responses before the invalid one */
@@ -255,7 +255,7 @@ static void r141_read_order(void)
 }
 
 /* READ responses of wrong length (R142): too short, too long, too early an end, or no end. */
-static void r142_read_length(void)
+static void r142_wrong_length_fails_the_read(void)
 {
     static const struct {
         unsigned before;
@@ -275,7 +275,7 @@ static void r142_read_length(void)
 }
 
 /* Responses of the wrong kind (R143): data for a request without data, or data of another kind. */
-static void r143_wrong_kind(void)
+static void r143_wrong_kind_fails_the_request(void)
 {
     three_sends();
     EXPECT_EQ(requester_read(&fake, ONLY, 0, 1, 8), RNIC_COMP_BAD_RESPONSE);
@@ -296,7 +296,7 @@ static void r143_wrong_kind(void)
 
 /* A fatal NAK fails the request with its PSN; earlier ones succeed, later ones are flushed (R146).
  */
-static void r146_fatal_naks(void)
+static void r146_fatal_nak_fails_its_request(void)
 {
     static const enum rnic_wc_status status[] = {OK, RNIC_WC_REM_INV_REQ_ERR,
                                                  RNIC_WC_REM_ACCESS_ERR, RNIC_WC_REM_OP_ERR};
@@ -316,7 +316,7 @@ static void r146_fatal_naks(void)
 }
 
 /* Reserved syndromes are ignored, also in an ACK; so is a NAK in a READ response (R147, R108). */
-static void r147_reserved(void)
+static void r147_reserved_syndromes_are_ignored(void)
 {
     for (unsigned syndrome = 0; syndrome < 256; syndrome++) {
         enum roce_syndrome_kind kind = roce_syndrome_kind((uint8_t)syndrome);
@@ -347,7 +347,7 @@ static void r148_bad_local_buffer(void)
 
 /* retry_cnt limits retries after sequence NAKs and implied NAKs, if the timer expires in between
  * (R154). */
-static void r154_nak_retries(void)
+static void r154_retry_cnt_limits_nak_retries(void)
 {
     three_sends();
     for (unsigned i = 0; i < 3; i++) {
@@ -383,7 +383,7 @@ static void r155_progress_reloads(void)
 
 /* The requester sends nothing until the RNR wait ends, then retransmits from the NAK's PSN. After
  * rnr_retry waits the request fails, also a READ (R156-R159). */
-static void r156_rnr_nak(void)
+static void r156_rnr_nak_delays_the_requester(void)
 {
     three_sends();
     for (unsigned i = 0; i < 2; i++) {
@@ -464,9 +464,12 @@ static void rnr_wait_ends_with_progress(void)
     requester_free(&fake);
 }
 
-SUITE("transport.completer", TEST(r138_coalesced_ack), TEST(r137_ghosts), TEST(r145_read_completes),
-      TEST(r125_atomic_completes), TEST(r139_implied_nak), TEST(r140_read_gap),
-      TEST(r141_read_order), TEST(r142_read_length), TEST(r143_wrong_kind), TEST(r146_fatal_naks),
-      TEST(r147_reserved), TEST(r148_bad_local_buffer), TEST(r154_nak_retries),
-      TEST(r155_progress_reloads), TEST(r156_rnr_nak), TEST(r156_before_it_goes_again),
-      TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))
+SUITE("transport.completer", TEST(r138_one_ack_completes_three_sends),
+      TEST(r137_ghost_responses_have_no_effect), TEST(r145_read_completes),
+      TEST(r125_atomic_completes), TEST(r139_skipped_read_is_retransmitted),
+      TEST(r140_read_restarts_at_the_gap), TEST(r141_wrong_order_fails_the_read),
+      TEST(r142_wrong_length_fails_the_read), TEST(r143_wrong_kind_fails_the_request),
+      TEST(r146_fatal_nak_fails_its_request), TEST(r147_reserved_syndromes_are_ignored),
+      TEST(r148_bad_local_buffer), TEST(r154_retry_cnt_limits_nak_retries),
+      TEST(r155_progress_reloads), TEST(r156_rnr_nak_delays_the_requester),
+      TEST(r156_before_it_goes_again), TEST(r157_rnr_for_ever), TEST(rnr_wait_ends_with_progress))

@@ -11,7 +11,7 @@ static struct requester_fixture fake;
 
 /* Opcodes of a message: Only, or First Middle* Last, with suffixes at the end. PSNs are consecutive
  * across the wrap (R127, R057). */
-static void r127_opcode_sequence(void)
+static void r127_opcodes_follow_the_position(void)
 {
     static const struct {
         enum rnic_wr_opcode opcode;
@@ -109,7 +109,7 @@ static void r058_psn_after_read(void)
 
 /* AckReq is set in each Last and Only, and often enough within a long message; a retransmission has
  * it in the same packets (R133). */
-static void r133_ackreq(void)
+static void r133_ackreq_is_set_in_last_and_in_time(void)
 {
     unsigned since = 0;
     unsigned asked = 0;
@@ -140,7 +140,7 @@ static void r133_ackreq(void)
 }
 
 /* The window limits packets; half of the PSN space limits READs (R060). */
-static void r060_window(void)
+static void r060_window_limits_outstanding_psns(void)
 {
     struct rnic_sge sge = {REQUESTER_VA, 1u << 31, REQUESTER_KEY};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_READ, .sge = &sge, .sge_cnt = 1};
@@ -212,7 +212,7 @@ static void r130_max_rd_atomic(void)
 
 /* A fence waits for READs and atomics, not for WRITEs; requests without a fence do not wait (R131).
  */
-static void r131_fence(void)
+static void r131_fence_waits_for_reads(void)
 {
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_WRITE, 0, 8);
@@ -228,7 +228,7 @@ static void r131_fence(void)
 }
 
 /* A local invalidate waits for all earlier requests, and all later requests wait for it (R132). */
-static void r132_local_invalidate(void)
+static void r132_local_invalidate_waits_in_order(void)
 {
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_LOCAL_INV, 0, 0); /* executed at once, because no request
@@ -259,7 +259,7 @@ static void r132_local_invalidate(void)
 
 /* LSN = MSN + credits. One packet beyond the LSN may be sent as a probe. WRITE and READ need no
  * credit (R134, R135). */
-static void r134_credits(void)
+static void r134_requests_wait_for_credits(void)
 {
     requester_init(&fake);
     for (unsigned i = 0; i < 4; i++)
@@ -293,7 +293,7 @@ static void r134_credits(void)
 }
 
 /* The LSN never decreases, also across the wrap of the MSN. A repeated ACK may raise it (R135). */
-static void r135_credits_monotonic(void)
+static void r135_credits_never_decrease(void)
 {
     requester_init(&fake);
     fake.req.sq.ssn = 0xFFFFFE;
@@ -380,7 +380,7 @@ static void r154_timeout_and_retries(void)
 }
 
 /* Without outstanding requests no timer runs (R151). Timeout code 0 means no timer (R149). */
-static void r151_timer_stops(void)
+static void r151_timer_stops_without_requests(void)
 {
     struct rnic_requester_attr attr = requester_attr();
 
@@ -475,7 +475,7 @@ static void r198_selective_signalling(void)
 
 /* While draining, a message already begun is finished, retransmissions included; no new one begins
  * (R191). */
-static void r191_drain(void)
+static void r191_drain_finishes_begun_messages(void)
 {
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_SEND, 0, 600);
@@ -556,10 +556,13 @@ static void r189_flush_and_reset(void)
     requester_free(&fake);
 }
 
-SUITE("transport.requester", TEST(r127_opcode_sequence), TEST(r128_headers),
-      TEST(r058_psn_after_read), TEST(r133_ackreq), TEST(r060_window), TEST(r130_max_rd_atomic),
-      TEST(r131_fence), TEST(r132_local_invalidate), TEST(r134_credits),
-      TEST(r135_credits_monotonic), TEST(r153_retransmission_repeats_same_packets),
-      TEST(r154_timeout_and_retries), TEST(r151_timer_stops), TEST(late_ack_after_timeout),
-      TEST(r198_local_fault_in_its_turn), TEST(r198_selective_signalling), TEST(r191_drain),
-      TEST(r191_drain_before_local), TEST(r189_flush_and_reset))
+SUITE("transport.requester", TEST(r127_opcodes_follow_the_position), TEST(r128_headers),
+      TEST(r058_psn_after_read), TEST(r133_ackreq_is_set_in_last_and_in_time),
+      TEST(r060_window_limits_outstanding_psns), TEST(r130_max_rd_atomic),
+      TEST(r131_fence_waits_for_reads), TEST(r132_local_invalidate_waits_in_order),
+      TEST(r134_requests_wait_for_credits), TEST(r135_credits_never_decrease),
+      TEST(r153_retransmission_repeats_same_packets), TEST(r154_timeout_and_retries),
+      TEST(r151_timer_stops_without_requests), TEST(late_ack_after_timeout),
+      TEST(r198_local_fault_in_its_turn), TEST(r198_selective_signalling),
+      TEST(r191_drain_finishes_begun_messages), TEST(r191_drain_before_local),
+      TEST(r189_flush_and_reset))

@@ -129,7 +129,7 @@ static void r067_gap_filled_in_time(void)
 
 /* The farthest PSN ahead is a gap; the next PSN counts as earlier and is not part of this
  * connection (R061). */
-static void r061_half_circle(void)
+static void r061_psn_beyond_half_the_space_is_not_ahead(void)
 {
     responder_init(&fake);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN + 0x800000, 0, true), RNIC_RESP_DROP);
@@ -210,7 +210,7 @@ static void r095_no_wqe_needed(void)
 }
 
 /* Middle or Last without First, for each such opcode, is refused (R072). */
-static void r072_no_first(void)
+static void r072_middle_without_first_is_nakked(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_SEND_MIDDLE,   ROCE_OP_RC_SEND_LAST,
                                       ROCE_OP_RC_SEND_LAST_IMM, ROCE_OP_RC_SEND_LAST_INV,
@@ -230,7 +230,7 @@ static void r072_no_first(void)
 }
 
 /* A First or Only packet while a message is open is refused (R073). */
-static void r073_no_last(void)
+static void r073_first_inside_a_message_is_nakked(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_SEND_FIRST,     ROCE_OP_RC_SEND_ONLY,
                                       ROCE_OP_RC_SEND_ONLY_IMM,  ROCE_OP_RC_SEND_ONLY_INV,
@@ -265,7 +265,7 @@ static void r073_no_last(void)
 }
 
 /* A Middle or Last of the other operation is refused (R074). */
-static void r074_other_operation(void)
+static void r074_middle_of_another_operation_is_nakked(void)
 {
     responder_init(&fake);
     responder_post(&fake, 1, 0, 1024);
@@ -285,7 +285,7 @@ static void r074_other_operation(void)
 }
 
 /* Operations that the QP does not allow are refused (R075, R121). */
-static void r075_qp_access(void)
+static void r075_operation_without_access_is_nakked(void)
 {
     static const struct {
         uint8_t opcode;
@@ -341,7 +341,7 @@ static void r031_opcodes_not_had(void)
 }
 
 /* READs and atomics beyond the limit, while earlier responses are unsent, are refused (R076). */
-static void r076_read_limit(void)
+static void r076_read_above_the_limit_is_nakked(void)
 {
     struct rnic_responder_attr attr = responder_attr();
 
@@ -373,7 +373,7 @@ static void r076_read_limit(void)
 }
 
 /* Payload lengths of SEND packets by position in the message (R079). */
-static void r079_send_payload(void)
+static void r079_wrong_send_payload_is_nakked(void)
 {
     static const struct {
         uint8_t opcode;
@@ -421,7 +421,7 @@ static void r079_send_payload(void)
 }
 
 /* Payload lengths of WRITE packets; their sum must be DMALen (R079, R080, R081). */
-static void r080_write_length(void)
+static void r080_wrong_write_length_is_nakked(void)
 {
     static const struct {
         uint8_t opcode;
@@ -470,7 +470,7 @@ static void r080_write_length(void)
 
 /* A READ of more than 2^31 bytes is refused (R081). One of 2^31 fails only because no region is
  * that large. */
-static void r081_read_length(void)
+static void r081_too_long_read_is_nakked(void)
 {
     responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, RESPONDER_KEY, RNIC_MESSAGE_MAX + 1), RNIC_RESP_NAK_INVALID_REQ);
@@ -509,7 +509,7 @@ static void r082_send_too_long(void)
 }
 
 /* Unknown key, missing right and invalid range, for WRITE, READ and atomic (R083, R084, R088). */
-static void r083_access(void)
+static void r083_access_without_right_is_nakked(void)
 {
     static const struct {
         uint64_t off;
@@ -641,7 +641,7 @@ static void r120_atomic_refused(void)
 }
 
 /* Packets with several faults show the order of the checks (R071). */
-static void r071_order(void)
+static void r071_checks_follow_the_order(void)
 {
     struct rnic_responder_attr attr = responder_attr();
     struct roce_pkt pkt;
@@ -699,7 +699,7 @@ static void r204_invalidate_refused(void)
 
 /* An ACK is sent only for AckReq; unsent ACKs are coalesced into one (R099, R064). Credit code is
  * 31 (R105, R106). */
-static void r099_acknowledge(void)
+static void r099_ack_is_sent_only_for_ackreq(void)
 {
     responder_init(&fake);
     for (unsigned i = 0; i < 8; i++)
@@ -720,7 +720,7 @@ static void r099_acknowledge(void)
 }
 
 /* The MSN counts messages, wraps at 2^24, and starts at the configured value (R102, R104). */
-static void r102_msn(void)
+static void r102_msn_counts_messages(void)
 {
     struct rnic_responder_attr attr = responder_attr();
 
@@ -759,11 +759,15 @@ static void stop_drops_responses_and_flush_completes(void)
 }
 
 SUITE("transport.responder", TEST(r067_one_nak_per_gap), TEST(r067_queued_nak_is_updated),
-      TEST(r067_gap_filled_in_time), TEST(r061_half_circle), TEST(r070_silence_after_rnr),
-      TEST(r093_rnr_send_first), TEST(r094_rnr_write_last_imm), TEST(r095_no_wqe_needed),
-      TEST(r072_no_first), TEST(r073_no_last), TEST(r074_other_operation), TEST(r075_qp_access),
-      TEST(r031_opcodes_not_had), TEST(r076_read_limit), TEST(r079_send_payload),
-      TEST(r080_write_length), TEST(r081_read_length), TEST(r082_send_too_long), TEST(r083_access),
+      TEST(r067_gap_filled_in_time), TEST(r061_psn_beyond_half_the_space_is_not_ahead),
+      TEST(r070_silence_after_rnr), TEST(r093_rnr_send_first), TEST(r094_rnr_write_last_imm),
+      TEST(r095_no_wqe_needed), TEST(r072_middle_without_first_is_nakked),
+      TEST(r073_first_inside_a_message_is_nakked), TEST(r074_middle_of_another_operation_is_nakked),
+      TEST(r075_operation_without_access_is_nakked), TEST(r031_opcodes_not_had),
+      TEST(r076_read_above_the_limit_is_nakked), TEST(r079_wrong_send_payload_is_nakked),
+      TEST(r080_wrong_write_length_is_nakked), TEST(r081_too_long_read_is_nakked),
+      TEST(r082_send_too_long), TEST(r083_access_without_right_is_nakked),
       TEST(r084_whole_range_at_first), TEST(r089_access_with_wqe), TEST(r090_bad_receive_buffer),
-      TEST(r120_atomic_refused), TEST(r071_order), TEST(r204_invalidate_refused),
-      TEST(r099_acknowledge), TEST(r102_msn), TEST(stop_drops_responses_and_flush_completes))
+      TEST(r120_atomic_refused), TEST(r071_checks_follow_the_order), TEST(r204_invalidate_refused),
+      TEST(r099_ack_is_sent_only_for_ackreq), TEST(r102_msn_counts_messages),
+      TEST(stop_drops_responses_and_flush_completes))

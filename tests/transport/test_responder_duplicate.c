@@ -70,7 +70,7 @@ static uint64_t value(void)
 
 /* A duplicate SEND or WRITE is acknowledged with the newest PSN, or not at all (R109, R110, R104).
  */
-static void r109_send_write(void)
+static void r109_duplicate_gets_the_newest_ack(void)
 {
     responder_init(&fake);
     responder_post(&fake, 1, 0, 64);
@@ -94,7 +94,7 @@ static void r109_send_write(void)
 
 /* A duplicate of the newest packet is acknowledged without AckReq (R109). Otherwise its sender may
  * go back forever, if a full queue drops each packet with AckReq. */
-static void r109_newest_unasked(void)
+static void r109_newest_duplicate_is_acked_without_ackreq(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
@@ -136,7 +136,7 @@ static void r252_before_the_connection(void)
 }
 
 /* An invalid length, key or operation in a duplicate causes no response (R117). */
-static void r117_faulty_duplicate(void)
+static void r117_faulty_duplicate_is_dropped(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
@@ -153,7 +153,7 @@ static void r117_faulty_duplicate(void)
 }
 
 /* A duplicate in the middle of a later message does not affect it (R118). */
-static void r118_message_undisturbed(void)
+static void r118_duplicate_does_not_disturb_a_message(void)
 {
     responder_init(&fake);
     responder_post(&fake, 1, 0, 64);
@@ -179,7 +179,7 @@ static void r118_message_undisturbed(void)
 
 /* A duplicate READ is answered completely, or from each of its packets on (R111, R112; rxe's D4 and
  * D5). */
-static void r112_read_restart(void)
+static void r112_duplicate_read_restarts_anywhere(void)
 {
     responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 100, 3 * RESPONDER_MTU + 10), RNIC_RESP_ADVANCE);
@@ -232,7 +232,7 @@ static void r111_not_that_read(void)
 }
 
 /* Duplicate of a READ of length 0 (R086). */
-static void r111_empty_read(void)
+static void r111_duplicate_empty_read_is_answered(void)
 {
     responder_init(&fake);
     for (unsigned i = 0; i < 3; i++) {
@@ -342,7 +342,7 @@ static void r208_write_without_key(void)
 }
 
 /* A duplicate atomic gets the stored value, and the memory does not change (R114, R122). */
-static void r114_atomic(void)
+static void r114_duplicate_atomic_gets_the_stored_value(void)
 {
     responder_init(&fake);
     put_value(UINT64_MAX - 1);
@@ -382,7 +382,7 @@ static void r115_not_that_atomic(void)
 }
 
 /* The latest max_dest_rd_atomic operations are stored, older ones are not (R116, R119). */
-static void r116_too_old(void)
+static void r116_oldest_resource_is_forgotten(void)
 {
     responder_init(&fake);
     for (uint32_t i = 0; i < 6; i++) {
@@ -424,7 +424,7 @@ static void new_read_replaces_queued_replay(void)
 
 /* Responses are sent in the order of the requests, replays before responses to later requests
  * (R077). */
-static void r077_order(void)
+static void r077_responses_follow_the_request_order(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, true), RNIC_RESP_ACKNOWLEDGE);
@@ -497,11 +497,14 @@ static void response_queue_stays_bounded(void)
     responder_free(&fake);
 }
 
-SUITE("transport.responder_duplicate", TEST(r109_send_write), TEST(r109_newest_unasked),
-      TEST(r109_after_read), TEST(r252_before_the_connection), TEST(r117_faulty_duplicate),
-      TEST(r118_message_undisturbed), TEST(r112_read_restart), TEST(r111_not_that_read),
-      TEST(r111_empty_read), TEST(duplicate_read_restarts_running_response),
-      TEST(r113_replay_without_key), TEST(r208_answer_without_key), TEST(r208_after_failure),
-      TEST(r208_write_without_key), TEST(r114_atomic), TEST(r115_not_that_atomic),
-      TEST(r116_too_old), TEST(new_read_replaces_queued_replay), TEST(r077_order),
-      TEST(duplicate_does_not_undo_fatal_nak), TEST(response_queue_stays_bounded))
+SUITE("transport.responder_duplicate", TEST(r109_duplicate_gets_the_newest_ack),
+      TEST(r109_newest_duplicate_is_acked_without_ackreq), TEST(r109_after_read),
+      TEST(r252_before_the_connection), TEST(r117_faulty_duplicate_is_dropped),
+      TEST(r118_duplicate_does_not_disturb_a_message), TEST(r112_duplicate_read_restarts_anywhere),
+      TEST(r111_not_that_read), TEST(r111_duplicate_empty_read_is_answered),
+      TEST(duplicate_read_restarts_running_response), TEST(r113_replay_without_key),
+      TEST(r208_answer_without_key), TEST(r208_after_failure), TEST(r208_write_without_key),
+      TEST(r114_duplicate_atomic_gets_the_stored_value), TEST(r115_not_that_atomic),
+      TEST(r116_oldest_resource_is_forgotten), TEST(new_read_replaces_queued_replay),
+      TEST(r077_responses_follow_the_request_order), TEST(duplicate_does_not_undo_fatal_nak),
+      TEST(response_queue_stays_bounded))

@@ -141,7 +141,7 @@ static void write_of_any_length_is_placed(void)
 }
 
 /* Completion of a WRITE with immediate; the buffers of its WQE are not written (R202). */
-static void r202_write_imm(void)
+static void r202_write_imm_completes_without_its_buffer(void)
 {
     static const uint32_t lens[] = {0, 10, 256, 700};
 
@@ -167,7 +167,7 @@ static void r202_write_imm(void)
 }
 
 /* A request of length 0 needs neither a valid key nor a valid address (R085). */
-static void r085_empty(void)
+static void r085_empty_request_needs_no_key(void)
 {
     init_at(9, 256);
     EXPECT_EQ(responder_in(&fake, pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, 9, UINT64_MAX,
@@ -282,6 +282,6 @@ static void receive_wqes_are_used_in_order(void)
 
 SUITE("transport.responder_message", TEST(send_of_any_length_is_scattered),
       TEST(send_with_immediate_and_invalidate_completes), TEST(write_of_any_length_is_placed),
-      TEST(r202_write_imm), TEST(r085_empty), TEST(read_of_any_length_is_answered),
-      TEST(r061_largest_read_is_duplicate_afterwards), TEST(r062_psn_reuse_after_wrap_is_new),
-      TEST(receive_wqes_are_used_in_order))
+      TEST(r202_write_imm_completes_without_its_buffer), TEST(r085_empty_request_needs_no_key),
+      TEST(read_of_any_length_is_answered), TEST(r061_largest_read_is_duplicate_afterwards),
+      TEST(r062_psn_reuse_after_wrap_is_new), TEST(receive_wqes_are_used_in_order))

@@ -101,7 +101,7 @@ static void r168_one_packet_each(void)
 
 /* A datagram that is too long is not sent, completes without error, and uses no PSN. Completions
  * stay in order (C10-93.1.1, R198). */
-static void r168_too_long(void)
+static void r168_too_long_datagram_is_not_sent(void)
 {
     struct roce_pkt pkt;
 
@@ -127,7 +127,7 @@ static void r168_too_long(void)
 }
 
 /* If bit 31 of the Q_Key is set, the QP's own Q_Key is sent (R169). */
-static void r169_qkey(void)
+static void r169_high_bit_selects_the_own_qkey(void)
 {
     static const struct {
         uint32_t asked, sent;
@@ -206,7 +206,7 @@ static void inline_and_gathered_data_is_sent(void)
 
 /* Memory that may not be read stops the send queue at that WQE, and later WQEs are flushed. The
  * queue can resume with the next PSN (R192). */
-static void r192_protection(void)
+static void r192_protection_error_stops_the_queue(void)
 {
     struct rnic_dest to;
     struct roce_pkt pkt;
@@ -231,7 +231,7 @@ static void r192_protection(void)
 }
 
 /* While draining, unsent datagrams wait, and the queue is drained at once (R191). */
-static void r191_drain(void)
+static void r191_unsent_datagrams_wait_while_draining(void)
 {
     struct roce_pkt pkt;
 
@@ -381,7 +381,7 @@ static void datagram_is_scattered_over_sges(void)
 
 /* A dropped datagram uses no receive WQE: the WQE serves the next datagram that fits (R170, R174).
  */
-static void r174_drops(void)
+static void r174_dropped_datagram_uses_no_wqe(void)
 {
     uint8_t payload[RESPONDER_MTU + 1] = {0};
     struct pktgen_frame frame;
@@ -436,7 +436,7 @@ static void r174_no_room_for_header(void)
 }
 
 /* Any PSN is accepted, also a repeated one (R066). */
-static void r066_any_psn(void)
+static void r066_any_psn_is_accepted(void)
 {
     static const uint32_t psns[] = {0, 0, 5, 4, 0xFFFFFF, 0x800000};
     struct pktgen_frame frame;
@@ -456,7 +456,7 @@ static void r066_any_psn(void)
 }
 
 /* A MAD has 256 bytes at any MTU (R171). */
-static void r171_mad_length(void)
+static void r171_mad_length_is_256(void)
 {
     const struct rnic_responder_attr attr = {.path_mtu = 4096, .pkey = 0xFFFF, .qkey = QKEY};
     uint8_t payload[ROCE_MAD_SIZE + 1] = {0};
@@ -507,8 +507,10 @@ static void unwritable_buffer_fails_the_qp(void)
     }
 }
 
-SUITE("transport.ud", TEST(r168_one_packet_each), TEST(r168_too_long), TEST(r169_qkey),
-      TEST(only_sends_are_accepted), TEST(inline_and_gathered_data_is_sent), TEST(r192_protection),
-      TEST(r191_drain), TEST(r172_layout), TEST(datagram_is_scattered_over_sges), TEST(r174_drops),
-      TEST(r174_no_room_for_header), TEST(r066_any_psn), TEST(r171_mad_length),
+SUITE("transport.ud", TEST(r168_one_packet_each), TEST(r168_too_long_datagram_is_not_sent),
+      TEST(r169_high_bit_selects_the_own_qkey), TEST(only_sends_are_accepted),
+      TEST(inline_and_gathered_data_is_sent), TEST(r192_protection_error_stops_the_queue),
+      TEST(r191_unsent_datagrams_wait_while_draining), TEST(r172_layout),
+      TEST(datagram_is_scattered_over_sges), TEST(r174_dropped_datagram_uses_no_wqe),
+      TEST(r174_no_room_for_header), TEST(r066_any_psn_is_accepted), TEST(r171_mad_length_is_256),
       TEST(unwritable_buffer_fails_the_qp))

@@ -150,7 +150,7 @@ static void groups(void)
 
 /* A frame longer than the MTU, or sent while the link is down, is counted as finished and does not
  * block other frames. */
-static void not_sent(void)
+static void frame_that_cannot_be_sent_is_counted(void)
 {
     uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
     struct rnic_frame frame[3] = {
@@ -174,7 +174,7 @@ static void not_sent(void)
 }
 
 /* A frame that the other end of a veth always refuses does not block later frames. */
-static void refused(void)
+static void refused_frame_does_not_block_others(void)
 {
     uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
     struct rnic_frame frame[2] = {{.data = buf[0], .len = 1000}, {.data = buf[1]}};
@@ -205,7 +205,7 @@ static void refused(void)
 }
 
 /* Frames that do not fit into the receive ring are counted: each frame is received or counted. */
-static void overrun(void)
+static void frames_beyond_the_ring_are_counted(void)
 {
     enum { FRAMES = 5000 };
     uint8_t buf[ROCE_FRAME_MAX];
@@ -246,7 +246,7 @@ static void break_fd(int fd)
 }
 
 /* A failed handle is opened again with its filter and groups, and a counter shows it. */
-static void reopened(void)
+static void failed_handle_is_opened_again(void)
 {
     struct rnic_port_stats stats;
     struct pollfd before[RNIC_PORT_FDS];
@@ -316,8 +316,12 @@ static void down_and_gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(who_gets_it),  TEST(groups),  TEST(not_sent),
-                                              TEST(refused),      TEST(overrun), TEST(reopened),
+    static const struct suite_test tests[] = {TEST(who_gets_it),
+                                              TEST(groups),
+                                              TEST(frame_that_cannot_be_sent_is_counted),
+                                              TEST(refused_frame_does_not_block_others),
+                                              TEST(frames_beyond_the_ring_are_counted),
+                                              TEST(failed_handle_is_opened_again),
                                               TEST(down_and_gone)};
 
     if (!netns_enter())

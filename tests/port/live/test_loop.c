@@ -114,7 +114,7 @@ static void guards_the_port(void)
 }
 
 /* A user without the right to capture cannot open a device. */
-static void no_permission(void)
+static void open_without_permission_fails(void)
 {
     pid_t pid = fork();
 
@@ -167,7 +167,7 @@ static void takes_no_cpu(const char *when, long ms)
 }
 
 /* The device is idle, also after it was polled. */
-static void idle(void)
+static void idle_device_uses_no_cpu(void)
 {
     struct rnic_live *live = open_on("lo");
 
@@ -611,8 +611,8 @@ int main(int argc, char **argv)
     static const struct suite_test tests[] = {
         TEST(errors),
         TEST(guards_the_port),
-        TEST(no_permission),
-        TEST(idle),
+        TEST(open_without_permission_fails),
+        TEST(idle_device_uses_no_cpu),
         TEST(idle_without_link),
         TEST(groups),
         TEST(paths),

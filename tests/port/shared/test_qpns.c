@@ -17,7 +17,7 @@ static struct rnic_entropy entropy_of(uint8_t seed)
 }
 
 /* Two processes draw the same random numbers and still get different QPNs. */
-static void blocks(void)
+static void two_processes_get_different_qpns(void)
 {
     enum { PROCESSES = 100 };
     struct rnic_qpn_alloc qpns[PROCESSES];
@@ -37,7 +37,7 @@ static void blocks(void)
 }
 
 /* 10,000 QPNs of one process are all different, use more blocks, and are returned. */
-static void many(void)
+static void many_qpns_are_different(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
     struct rnic_qpn_alloc qpns;
@@ -71,7 +71,7 @@ static void many(void)
 
 /* A QPN is not reused soon after its QP was destroyed, because a peer may still have the
  * connection. If no other QPN is left, it is reused. */
-static void rest(void)
+static void freed_qpn_rests(void)
 {
     enum { TIMES = 100000 };
     struct rnic_entropy entropy = entropy_of(1);
@@ -109,7 +109,7 @@ static void rest(void)
 }
 
 /* A child closes its blocks and claims them again, which fails while the parent owns them. */
-static void restored(void)
+static void child_claims_its_blocks_again(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
     struct rnic_qpn_alloc qpns;
@@ -132,7 +132,9 @@ static void restored(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(blocks), TEST(many), TEST(rest), TEST(restored)};
+    static const struct suite_test tests[] = {TEST(two_processes_get_different_qpns),
+                                              TEST(many_qpns_are_different), TEST(freed_qpn_rests),
+                                              TEST(child_claims_its_blocks_again)};
 
     if (!netns_enter())
         return NETNS_SKIP;

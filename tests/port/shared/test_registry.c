@@ -35,7 +35,7 @@ static void names(void)
 
 /* A test whether a name is claimed needs no /proc, as after chroot(). It does not claim the name
  * even briefly: a claim by another process at that time succeeds. */
-static void held(void)
+static void claimed_name_is_found_without_proc(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";
     int done[2];
@@ -77,7 +77,7 @@ static void held(void)
 }
 
 /* After any kind of end of its owner, the name can be claimed at once. */
-static void killed(void)
+static void name_of_a_killed_process_is_free(void)
 {
     int ready[2];
     char byte;
@@ -106,7 +106,8 @@ static void killed(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(names), TEST(held), TEST(killed)};
+    static const struct suite_test tests[] = {TEST(names), TEST(claimed_name_is_found_without_proc),
+                                              TEST(name_of_a_killed_process_is_free)};
 
     if (!netns_enter())
         return NETNS_SKIP;

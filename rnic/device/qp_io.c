@@ -187,8 +187,7 @@ bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
     case RNIC_QPS_RTS:
     case RNIC_QPS_SQD: return true;
     case RNIC_QPS_SQE:
-        return !roce_opcode_is_response(op); /* in SQE the receive queue continues
-                                              * (R192) */
+        return !roce_opcode_is_response(op); /* in SQE only the receive queue works (R192) */
     default: return false;
     }
 }
@@ -296,8 +295,7 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     return any;
 }
 
-/* ---- callbacks of the transport: transport/transport_ops.h ------------------------------------
- */
+/* ---- callbacks of the transport: transport/transport_ops.h ----------------------------------- */
 
 /* Returns the PD in which the keys of requests are looked up. For an XRC target it is the PD of the
  * SRQ that the current request names (Annex A14), or NULL if that SRQ was destroyed. */

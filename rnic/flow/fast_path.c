@@ -60,8 +60,7 @@ static inline void update_constants(struct roce_ctx *ctx)
     side->last_id = ctx->digest->ip_id;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Returns whether the packet begins a message after `prev` ended one. The packet must have a valid
  * length and memory range, and need no credit check. */
@@ -208,8 +207,7 @@ static bool fast_request(struct roce_ctx *ctx)
     return true;
 }
 
-/* ---- acknowledgements ---------------------------------------------------------------------------
- */
+/* ---- acknowledgements ------------------------------------------------------------------------ */
 
 /* Returns the window entry of `psn`. Its index usually equals the PSN's distance from the oldest
  * outstanding entry. */

@@ -124,8 +124,7 @@ void roce_flow_each(const struct roce_flow *flow,
     }
 }
 
-/* ---- one frame ---------------------------------------------------------------------------------
- */
+/* ---- one frame ------------------------------------------------------------------------------- */
 
 static void find_endpoint(struct roce_ctx *ctx, bool create)
 {

@@ -17,8 +17,7 @@ struct impair_counter {
     uint32_t cnt;
 };
 
-/* ---- chance and counting -----------------------------------------------------------------------
- */
+/* ---- chance and counting --------------------------------------------------------------------- */
 
 /* Mixes a number by splitmix64's output function: the results of neighbouring numbers look
  * unrelated. */
@@ -120,8 +119,7 @@ static uint32_t count_occurrence(struct impair *impair, size_t rule, const struc
     return ++counter->cnt;
 }
 
-/* ---- matching ----------------------------------------------------------------------------------
- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* Returns whether `name` contains `word`, ignoring case. */
 static bool contains_word(const char *name, const char *word)
@@ -162,8 +160,7 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
            contains_word(pkt->op->name, rule->op);
 }
 
-/* ---- actions -----------------------------------------------------------------------------------
- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
 {

@@ -66,8 +66,7 @@ static bool want(struct item *item, const char *expected)
     return false;
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Reads a decimal number such as 3, 0.1, .5 or 1e-3, independent of the locale. Returns the first
  * byte after it, or NULL if there is none. */
@@ -187,8 +186,7 @@ static bool read_times(const char *text, uint64_t *from, uint64_t *to)
     return end && *end == '\0' && *from <= *to;
 }
 
-/* ---- actions -----------------------------------------------------------------------------------
- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 /* Reads the bytes of an address, or the hexadecimal digits of a field that is not a number. Returns
  * false on a syntax error. */
@@ -362,8 +360,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
     return read_argument(rule, arg, item);
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* Reads the value of dir=. Returns false on an error. */
 static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds, unsigned *sides,
@@ -470,8 +467,7 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
     return want(item, PLACES);
 }
 
-/* ---- the text ----------------------------------------------------------------------------------
- */
+/* ---- the text -------------------------------------------------------------------------------- */
 
 /* Copies the item from `at` up to one of the characters `ends`. Returns the end of the item. */
 static const char *take_item(struct item *item, const char *at, const char *ends)

@@ -73,8 +73,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
     return true;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 /* Classifies the PSN of a response (9.7.6): oldest unacknowledged request or later, old request, or
  * never sent (R137, R144). */
@@ -203,8 +202,7 @@ static enum rnic_comp_step check_length(struct rnic_requester *req, const struct
     return RNIC_COMP_PLACE_READ;
 }
 
-/* ---- data --------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static enum rnic_comp_step place_read(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
@@ -245,8 +243,7 @@ static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct
     return RNIC_COMP_DONE;
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------
- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 /* Returns whether a go-back for the oldest request has already begun or is pending (R161). */
 static bool restart_pending(const struct rnic_requester *req)

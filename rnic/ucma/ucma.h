@@ -26,8 +26,7 @@
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 
-/* ---- functions for preload.c, exported under the version RNIC_1 ---------------------------------
- */
+/* ---- functions for preload.c, exported under the version RNIC_1 ------------------------------ */
 
 /* Opens the character device. Returns a new descriptor, which may be polled and set O_NONBLOCK; or
  * -1 with errno. */
@@ -37,8 +36,7 @@ RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
 /* Deletes the ids of the descriptor and closes it. */
 RNIC_EXPORT int vcma_close(int fd);
 
-/* ---- objects ---------------------------------------------------------------------------------
- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* Type of an event, with the numbers of enum rdma_cm_event_type. <rdma/rdma_cma.h> is not needed
  * for building. */
@@ -152,8 +150,7 @@ struct uc_id {
 extern pthread_mutex_t uc_lock;
 extern struct uc_id *uc_ids; /* all ids of the process */
 
-/* ---- address.c -------------------------------------------------------------------------------
- */
+/* ---- address.c ------------------------------------------------------------------------------- */
 
 bool uc_gid_of(const union uc_addr *addr,
                uint8_t gid[16]); /* Converts a socket address to a GID. Returns false for an unknown
@@ -165,8 +162,7 @@ bool uc_addr_is_loopback(const union uc_addr *addr); /* Returns whether the addr
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
-/* ---- port.c ----------------------------------------------------------------------------------
- */
+/* ---- port.c ---------------------------------------------------------------------------------- */
 
 /* Returns the port on the interface with this GID and opens it if necessary. Returns NULL with
  * errno on failure. */
@@ -203,8 +199,7 @@ void uc_port_receive(struct uc_port *port, rnic_time now);
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 
-/* ---- worker.c --------------------------------------------------------------------------------
- */
+/* ---- worker.c -------------------------------------------------------------------------------- */
 
 int uc_worker_start(void); /* Starts the worker thread if it is not running. Locked. */
 void uc_worker_wake(void);
@@ -215,8 +210,7 @@ uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
                               * only in the parent. */
 
-/* ---- file.c ----------------------------------------------------------------------------------
- */
+/* ---- file.c ---------------------------------------------------------------------------------- */
 
 void uc_files_forked(void); /* Marks the parent's channels as inherited, in a child of fork(). */
 struct uc_file *uc_file_of(int fd);   /* Returns the channel with this descriptor, or NULL. */
@@ -235,8 +229,7 @@ void uc_discard_request(
     const struct uc_id *child); /* Removes the unread CONNECT_REQUEST of an id. */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
-/* ---- id.c ------------------------------------------------------------------------------------
- */
+/* ---- id.c ------------------------------------------------------------------------------------ */
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
 void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
@@ -254,23 +247,20 @@ void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 
-/* ---- fork.c ----------------------------------------------------------------------------------
- */
+/* ---- fork.c ---------------------------------------------------------------------------------- */
 
 void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
 /* Sleeps 2 ms and returns true shortly after a fork, when the child may still have a name of this
  * process. Otherwise returns false. */
 bool uc_wait_for_child(void);
 
-/* ---- ucm_event.c -------------------------------------------------------------------------------
- */
+/* ---- ucm_event.c ----------------------------------------------------------------------------- */
 
 /* Converts the events of a CM engine to events of channels. */
 void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 
-/* ---- command.c -------------------------------------------------------------------------------
- */
+/* ---- command.c ------------------------------------------------------------------------------- */
 
 int uc_command(struct uc_file *file, const struct rdma_ucm_cmd_hdr *hdr, const void *body,
                size_t len);

@@ -142,8 +142,7 @@ static inline int vctx_check_owner(struct ibv_context *context)
 /* Converts enum rnic_error to an errno. */
 int verbs_errno(int error);
 
-/* ---- protection domains, memory, windows, domains ---------------------------------------------
- */
+/* ---- protection domains, memory, windows, domains -------------------------------------------- */
 
 struct vpd {
     struct ibv_pd ibv; /* must be first */
@@ -158,8 +157,7 @@ struct vmr {
     unsigned access;
 };
 
-/* ---- completion channels and queues -----------------------------------------------------------
- */
+/* ---- completion channels and queues ---------------------------------------------------------- */
 
 struct vchannel {
     struct ibv_comp_channel ibv; /* must be first; refcnt is under the device's lock */
@@ -184,8 +182,7 @@ struct vcq {
     uint64_t stamp; /* time when `current` was polled: CLOCK_MONOTONIC, ns */
 };
 
-/* ---- queue pairs ------------------------------------------------------------------------------
- */
+/* ---- queue pairs ----------------------------------------------------------------------------- */
 
 struct wr_builder; /* State of work requests between ibv_wr_start() and ibv_wr_complete(), defined
                     * in wr_builder.c. */
@@ -261,8 +258,7 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
     return vpd->parent ? vpd->parent->rnic : vpd->rnic;
 }
 
-/* ---- operations that a context points to ------------------------------------------------------
- */
+/* ---- operations that a context points to ----------------------------------------------------- */
 
 struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type);
 int vmw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
@@ -307,15 +303,13 @@ int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *valu
 struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
                                 const struct ibv_mw_bind_info *info);
 
-/* ---- paths ------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* Builds the address vector for `ah`. Resolves the next hop, which may need time. Not locked.
  * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /* Callbacks of the live device, called with the device locked; `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);

@@ -141,8 +141,7 @@ const char *roce_cm_name(enum roce_cm kind);
 /* Returns the private data of any message; *len is its size in bytes. */
 const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
 
-/* ---- RDMA-IP CM (Annex A11) --------------------------------------------------------------------
- */
+/* ---- RDMA-IP CM (Annex A11) ------------------------------------------------------------------ */
 
 /* Port spaces. The low byte is the IP protocol of the port (R241). */
 enum roce_cm_port_space {

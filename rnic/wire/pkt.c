@@ -58,8 +58,7 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
     return (pkt->defects & dropping) != 0;
 }
 
-/* ---- parse -------------------------------------------------------------------------------------
- */
+/* ---- parse ----------------------------------------------------------------------------------- */
 
 /* Volatile, so that compilers do not know the length: gcc clears a known length with "rep stos",
  * which takes several times as long as memset(). */
@@ -261,8 +260,7 @@ enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *
     return icrc == pkt->icrc ? ROCE_ICRC_GOOD : ROCE_ICRC_BAD;
 }
 
-/* ---- build -------------------------------------------------------------------------------------
- */
+/* ---- build ----------------------------------------------------------------------------------- */
 
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
 {
@@ -362,8 +360,7 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     return (int)wr.off;
 }
 
-/* ---- access ------------------------------------------------------------------------------------
- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {

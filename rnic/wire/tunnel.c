@@ -69,8 +69,7 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
         walk->end = walk->off + len;
 }
 
-/* ---- what tunnels have inside ------------------------------------------------------------------
- */
+/* ---- what tunnels have inside ---------------------------------------------------------------- */
 
 /* Continues with the inner protocol that an Ethernet type names. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
@@ -201,8 +200,7 @@ static void at_gre(struct tunnel_walk *walk)
         inner_by_ethertype(walk, ROCE_TUNNEL_GRE, type);
 }
 
-/* ---- UDP ---------------------------------------------------------------------------------------
- */
+/* ---- UDP ------------------------------------------------------------------------------------- */
 
 static void set_overlay(struct tunnel_walk *walk, uint32_t vni)
 {
@@ -280,8 +278,7 @@ static void at_udp(struct tunnel_walk *walk)
     }
 }
 
-/* ---- the way in --------------------------------------------------------------------------------
- */
+/* ---- the way in ------------------------------------------------------------------------------ */
 
 static void at_protocol(struct tunnel_walk *walk, uint8_t proto, bool fragment)
 {
@@ -421,8 +418,7 @@ static void walk_frame(struct tunnel_walk *walk, enum roce_link link)
     }
 }
 
-/* ---- tunnels in tunnels ------------------------------------------------------------------------
- */
+/* ---- tunnels in tunnels ---------------------------------------------------------------------- */
 
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel)
 {

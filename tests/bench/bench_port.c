@@ -391,7 +391,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     for (unsigned way = 0; way < WAY_CNT; way++) {
         double all = own + ns[way];
 
-        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0) /* include copy and CRC */
+        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0) /* the times of these ways include
+                                                                 * copy and CRC */
             all = own > ns[way] ? own : ns[way];
         printf("     %-28s bare %6.0f ns, %6.0f MB/s; the port would have about %6.0f MB/s\n",
                way_names[way], ns[way], conf->size * 1e3 / ns[way], conf->size * 1e3 / all);

@@ -76,8 +76,7 @@ static void make_samples(uint32_t payload_len)
     }
 }
 
-/* ---- what is measured: one pass over all samples -----------------------------------------------
- */
+/* ---- what is measured: one pass over all samples --------------------------------------------- */
 
 static void pass_parse(void)
 {
@@ -180,8 +179,7 @@ static const struct pass {
 #endif
 };
 
-/* ---- measuring ---------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 static double run_s(const struct pass *pass, unsigned long times)
 {

@@ -533,7 +533,7 @@ static void reused_qpn_is_rejected_as_stale(void)
     carry(&w);
     old = w.end[B].id;
     w.end[A].silent = true;
-    rnic_cm_del(w.end[A].cm); /* the peer restarts, as its machine would */
+    rnic_cm_del(w.end[A].cm); /* the peer loses its CM state, as after a restart of its machine */
     w.end[A].cm = rnic_cm_new(
         &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
     ask(&w, 0x111);

@@ -119,8 +119,7 @@ static void expect_no_wc(void)
     EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);
 }
 
-/* ---- arrival ----------------------------------------------------------------------------------
- */
+/* ---- arrival --------------------------------------------------------------------------------- */
 
 /* Datagrams from any sender are accepted: the source address (R051 is for connections), UDP port,
  * MAC and TTL (R053) are not checked. */
@@ -327,8 +326,7 @@ static void shared_receive_queue(void)
     fixture_free(&fixture);
 }
 
-/* ---- attributes and states --------------------------------------------------------------------
- */
+/* ---- attributes and states ------------------------------------------------------------------- */
 
 /* R186: P_Key, Q_Key and first PSN are required; attributes of connections are ignored. */
 static void r186_attributes(void)
@@ -564,8 +562,7 @@ static void r200_overrun(void)
     fixture_free(&fixture);
 }
 
-/* ---- GSI --------------------------------------------------------------------------------------
- */
+/* ---- GSI ------------------------------------------------------------------------------------- */
 
 /* R171, R221: one GSI QP per device, QPN 1, fixed Q_Key, source QP 1. */
 static void r171_gsi(void)

@@ -75,8 +75,7 @@ static inline bool rcsim_uses_rq(enum rcsim_op op)
     return op <= SEND_INV || op == WRITE_IMM;
 }
 
-/* ---- rcsim.c: the network ----------------------------------------------------------------------
- */
+/* ---- rcsim.c: the network -------------------------------------------------------------------- */
 
 /* Returns true with a probability of `permille`. */
 bool rcsim_chance(struct rcsim *s, uint32_t permille);
@@ -84,8 +83,7 @@ bool rcsim_chance(struct rcsim *s, uint32_t permille);
 /* Sends a packet, which the network may lose. */
 void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
 
-/* ---- rcsim_ends.c: requester and responder -----------------------------------------------------
- */
+/* ---- rcsim_ends.c: requester and responder --------------------------------------------------- */
 
 /* Returns the WQE of packet `n` of an end, or NULL. */
 struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n);

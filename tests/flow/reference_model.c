@@ -6,8 +6,7 @@
 #include <string.h>
 #include "reference_net.h"
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool earlier(const struct model_event *a, const struct model_event *b)
 {
@@ -66,8 +65,7 @@ void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at)
     push(n, at, NULL, MODEL_TIMER, side, conn);
 }
 
-/* ---- the path -----------------------------------------------------------------------------------
- */
+/* ---- the path -------------------------------------------------------------------------------- */
 
 static enum model_kind kind_of(const struct model_item *i)
 {
@@ -120,8 +118,7 @@ static void travel(struct model_net *n, struct model_item *i, int part, enum mod
         arrive(n, i);
 }
 
-/* ---- the capture point -------------------------------------------------------------------------
- */
+/* ---- the capture point ----------------------------------------------------------------------- */
 
 static void count_request(struct model_net *n, const struct model_item *i, struct model_side *s)
 {
@@ -174,8 +171,7 @@ static void capture(struct model_net *n, const struct model_item *i, bool again)
     }
 }
 
-/* ---- hosts -------------------------------------------------------------------------------------
- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void host(struct model_net *n, int side)
 {

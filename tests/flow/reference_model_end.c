@@ -28,8 +28,7 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
     return &e->msg[low];
 }
 
-/* ---- the responder -----------------------------------------------------------------------------
- */
+/* ---- the responder --------------------------------------------------------------------------- */
 
 /* Sends a response from `side` for position `pos` of the peer's requests. */
 static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
@@ -114,8 +113,7 @@ void model_take_request(struct model_net *n, const struct model_item *i)
         respond(n, i->conn, side, ROCE_OP_RC_ACK, i->pos, 0, ROCE_CREDIT_NONE);
 }
 
-/* ---- the requester -----------------------------------------------------------------------------
- */
+/* ---- the requester --------------------------------------------------------------------------- */
 
 static void go_back(struct model_end *e, enum roce_cause cause)
 {

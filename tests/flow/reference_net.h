@@ -82,8 +82,7 @@ struct model_net {
     bool slot[2];     /* a MODEL_SLOT event is pending */
 };
 
-/* ---- reference_model.c: hosts and wires ---------------------------------------------------------
- */
+/* ---- reference_model.c: hosts and wires ------------------------------------------------------ */
 
 /* Wakes host `side` at the time when its link is free. */
 void model_wake(struct model_net *n, int side);
@@ -91,8 +90,7 @@ void model_wake(struct model_net *n, int side);
 /* Sets the timer of an endpoint to `at`, unless it expires earlier. */
 void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at);
 
-/* ---- reference_model_end.c: ends ----------------------------------------------------------------
- */
+/* ---- reference_model_end.c: ends ------------------------------------------------------------- */
 
 /* Plans the messages of an end; model_play() frees them. */
 void model_plan(struct model_net *n, struct model_end *e, uint32_t messages);

@@ -14,8 +14,7 @@
 /* Changes the next packet, or sends another packet before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
 
-/* ---- the packet --------------------------------------------------------------------------------
- */
+/* ---- the packet ------------------------------------------------------------------------------ */
 
 /* clang-format off */
 static void nothing(struct flowgen *g, struct roce_pkt *p)   { (void)g; (void)p; }
@@ -299,8 +298,7 @@ static void one_differing_packet_is_judged_alike(void)
     CU_PASS("each was seen");
 }
 
-/* ---- random conversations ----------------------------------------------------------------------
- */
+/* ---- random conversations -------------------------------------------------------------------- */
 
 #define TALKS   2000
 #define ACTIONS 70

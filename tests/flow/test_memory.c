@@ -64,8 +64,7 @@ static void memory_stays_below_the_limit(void)
     }
 }
 
-/* ---- eviction ----------------------------------------------------------------------------------
- */
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 /* Numbers of calls since the current packet was fed. */
 static struct {

@@ -26,8 +26,7 @@ static void flip(struct flowgen *g, size_t off, uint8_t bits)
     g->bytes[g->frame[g->frame_cnt - 1].off + off] ^= bits;
 }
 
-/* ---- late responses -----------------------------------------------------------------------------
- */
+/* ---- late responses -------------------------------------------------------------------------- */
 
 /* A READ of four packets is restarted at its second PSN (R112) while its first response is in
  * flight: the late response comes after the restart and after its response. */
@@ -186,8 +185,7 @@ static void wrong_version_is_an_error_only_if_undamaged(void)
     }
 }
 
-/* ---- ambiguous responses ------------------------------------------------------------------------
- */
+/* ---- ambiguous responses --------------------------------------------------------------------- */
 
 /* QP pairs with equal PSNs, without CM and with unrelated source ports: a response may be assigned
  * to the wrong pair. */
@@ -278,8 +276,7 @@ static void guessed_pairs_cause_no_errors(void)
         }
 }
 
-/* ---- missing facts ------------------------------------------------------------------------------
- */
+/* ---- missing facts --------------------------------------------------------------------------- */
 
 /* The READ has one response packet and so takes one PSN, though no packet showed the path MTU.
  * Later responses imply no NAK (R139). */
@@ -356,8 +353,7 @@ static void limits_without_cm_are_the_attribute_limits(void)
     }
 }
 
-/* ---- packets changed by the capture point -------------------------------------------------------
- */
+/* ---- packets changed by the capture point ---------------------------------------------------- */
 
 /* The capture point rewrote the UDP source port, so no ICRC matches, but every packet was received.
  * The connection is tracked, and the hosts are not reported. */

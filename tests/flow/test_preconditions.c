@@ -10,8 +10,7 @@
 
 static struct verdict v;
 
-/* ---- CM: transactions ---------------------------------------------------------------------------
- */
+/* ---- CM: transactions ------------------------------------------------------------------------ */
 
 static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
 {
@@ -224,8 +223,7 @@ static void mtu_other_than_cm_has_one_finding(void)
     EXPECT_EQ(v.totals.errors_unknown, 0);
 }
 
-/* ---- ICRCs -------------------------------------------------------------------------------------
- */
+/* ---- ICRCs ----------------------------------------------------------------------------------- */
 
 static void spoil_icrc(struct flowgen *g, size_t from, int side)
 {
@@ -257,8 +255,7 @@ static void host_capturing_itself_is_no_error(void)
     }
 }
 
-/* ---- responses lost behind the capture point ----------------------------------------------------
- */
+/* ---- responses lost behind the capture point ------------------------------------------------- */
 
 /* A NAK makes the requester go back, then it goes back again to the same PSN. The response to an
  * atomic there was lost, and each later response requests it again (R139). */
@@ -287,8 +284,8 @@ static void second_go_back_for_an_atomic_is_no_error(void)
     }
 }
 
-/* A READ is restarted twice from its middle: a Middle at its first PSN may belong to the response
- * to the second transmission, whose packet before it was lost. */
+/* A READ is restarted twice from its middle. A Middle response at the READ's first PSN may belong
+ * to the second transmission, if the preceding response packet was lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -316,8 +313,7 @@ static void late_middle_response_is_no_error(void)
     }
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------
- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* All QPs of a device use one source port, which by chance matches the QPNs of a wrong pair:
  * matching ports are no proof if the right pair is captured too. */
@@ -347,8 +343,7 @@ static void source_port_of_many_qps_is_no_proof(void)
         CU_ASSERT(!v.conn[i].facts.paired || roce_pairing_is_guess(v.conn[i].facts.pairing));
 }
 
-/* ---- UC ----------------------------------------------------------------------------------------
- */
+/* ---- UC -------------------------------------------------------------------------------------- */
 
 /* A UC QP is reused soon, from the same PSN. UC does not retransmit, so a different packet at the
  * same PSN begins a new use. A wrong opcode order is reported in both uses. */

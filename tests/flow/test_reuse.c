@@ -82,8 +82,7 @@ static void reuse_is_reported_once(void)
     EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
-/* ---- the first packets of the new use are not in the capture -----------------------------------
- */
+/* ---- the first packets of the new use are not in the capture --------------------------------- */
 
 /* First captured packet of the second use, whose QPs have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
@@ -167,8 +166,7 @@ static void reuse_with_one_packet_causes_no_error(void)
     end(&g, "one packet");
 }
 
-/* ---- at random ---------------------------------------------------------------------------------
- */
+/* ---- at random ------------------------------------------------------------------------------- */
 
 /* End of a program. */
 enum ending { ENDED, REFUSED, KILLED, ENDINGS };

@@ -255,8 +255,7 @@ void flowgen_atomic(struct flowgen *g, int side)
     flowgen_put(g, !side, &p);
 }
 
-/* ---- CM ----------------------------------------------------------------------------------------
- */
+/* ---- CM -------------------------------------------------------------------------------------- */
 
 struct roce_pkt flowgen_mad(struct flowgen *g, int side, const uint8_t mad[256])
 {
@@ -365,8 +364,7 @@ void flowgen_disconnect(struct flowgen *g)
     g->tid++;
 }
 
-/* ---- at random ---------------------------------------------------------------------------------
- */
+/* ---- at random ------------------------------------------------------------------------------- */
 
 void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages)
 {

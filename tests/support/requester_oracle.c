@@ -32,8 +32,7 @@ void oracle_free(struct requester_oracle *w)
     w->end = NULL;
 }
 
-/* ---- explanations ------------------------------------------------------------------------------
- */
+/* ---- explanations ---------------------------------------------------------------------------- */
 
 static void count(struct oracle_view *v, enum oracle_count what)
 {
@@ -320,8 +319,7 @@ void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it gets");
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now)
 {

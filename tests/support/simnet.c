@@ -175,8 +175,7 @@ uint64_t simnet_sum(const uint64_t by_class[SIMNET_CLASS_CNT], unsigned classes)
     return sum;
 }
 
-/* ---- recording ---------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static void put32(FILE *f, uint32_t v)
 {
@@ -211,8 +210,7 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
     fwrite(frame, 1, len, net->record);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 /* Effects of the exact rules that impair_apply() does not have. */
 struct own_faults {
@@ -302,8 +300,7 @@ static struct own_faults apply_faults(struct simnet *net, unsigned from, struct 
     return own;
 }
 
-/* ---- sending -----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int find_node(const struct simnet *net, const uint8_t mac[6])
 {
@@ -443,8 +440,7 @@ static void drain(struct simnet *net)
     } while (any);
 }
 
-/* ---- the clock ---------------------------------------------------------------------------------
- */
+/* ---- the clock ------------------------------------------------------------------------------- */
 
 static void tell_switched(struct simnet *net, const struct simnet_flight *flight,
                           enum simnet_fate fate)

@@ -34,8 +34,7 @@ static unsigned bth_off_of(enum roce_encap encap, unsigned vlan_cnt)
     return net_off_of(encap, vlan_cnt) + len[encap];
 }
 
-/* ---- round trip --------------------------------------------------------------------------------
- */
+/* ---- round trip ------------------------------------------------------------------------------ */
 
 static void expect_same_headers(const struct roce_pkt *got, const struct roce_pkt *want)
 {
@@ -135,8 +134,7 @@ static void longest_packet_fits_the_frame(void)
                    4096);
 }
 
-/* ---- building ----------------------------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 static void build_fills_no_more_than_it_may(void)
 {
@@ -218,8 +216,7 @@ static void build_keeps_what_it_is_told_to(void)
     CU_ASSERT(memcmp(frame + 54, "xy\x01\x02\x03\xAA\xBB\xCC\xDD", 9) == 0);
 }
 
-/* ---- captures cut anywhere, frames that end anywhere -------------------------------------------
- */
+/* ---- captures cut anywhere, frames that end anywhere ----------------------------------------- */
 
 static void cut_at_every_length(void)
 {

@@ -59,8 +59,7 @@ enum roce_rule roce_rule_find(const char *id);
 const char *roce_severity_name(enum roce_severity severity);
 const char *roce_judge_name(enum roce_judge judge);
 
-/* ---- known deviations of an implementation (known_deviations.def) ------------------------------
- */
+/* ---- known deviations of an implementation (known_deviations.def) ---------------------------- */
 
 enum roce_profile {
     ROCE_PROFILE_NONE,

@@ -288,8 +288,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
 }
 
-/* ---- path MTU -----------------------------------------------------------------------------------
- */
+/* ---- path MTU -------------------------------------------------------------------------------- */
 
 void roce_check_mtu_learn(struct roce_ctx *ctx)
 {

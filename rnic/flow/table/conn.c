@@ -7,8 +7,7 @@
 
 #define TABLE_MIN 1024u
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static struct roce_key key_of(const struct roce_endpoint *side)
 {
@@ -118,8 +117,7 @@ static void unkey(struct roce_flow *flow, struct roce_endpoint *side)
         flow->recent = NULL;
 }
 
-/* ---- order of last use -------------------------------------------------------------------------
- */
+/* ---- order of last use ----------------------------------------------------------------------- */
 
 static void use_remove(struct roce_flow *flow, struct roce_conn *conn)
 {
@@ -143,8 +141,7 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn)
     use_append(flow, conn);
 }
 
-/* ---- create, free, join -------------------------------------------------------------------------
- */
+/* ---- create, free, join ---------------------------------------------------------------------- */
 
 static bool alias_add(struct roce_flow *flow, uint32_t conn_index)
 {

@@ -10,8 +10,7 @@
 /* Outcome of a possible QP reuse. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
-/* ---- deferred findings --------------------------------------------------------------------------
- */
+/* ---- deferred findings ----------------------------------------------------------------------- */
 
 static bool is_nak(const struct roce_pkt *pkt)
 {
@@ -132,8 +131,7 @@ void roce_reuse_end(struct roce_ctx *ctx)
     }
 }
 
-/* ---- suspicion ----------------------------------------------------------------------------------
- */
+/* ---- suspicion ------------------------------------------------------------------------------- */
 
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn)
@@ -200,8 +198,7 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
     cand->messages = ends;
 }
 
-/* ---- evidence -----------------------------------------------------------------------------------
- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 /* Returns whether the candidate's event was an older PSN; the candidate then ends where the old use
  * stopped. */
@@ -315,8 +312,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
                                                  * answered */
 }
 
-/* ---- start and restart of a requester -----------------------------------------------------------
- */
+/* ---- start and restart of a requester -------------------------------------------------------- */
 
 bool roce_qp_was_refused(const struct roce_ctx *ctx)
 {

@@ -47,8 +47,7 @@ struct impair_port {
 
 static const struct rnic_port_ops impair_ops;
 
-/* ---- frames under way --------------------------------------------------------------------------
- */
+/* ---- frames under way ------------------------------------------------------------------------ */
 
 static struct queued_frame *get_frame(struct impair_port *port)
 {
@@ -148,8 +147,7 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
     release_due(lane, port->now);
 }
 
-/* ---- the port ----------------------------------------------------------------------------------
- */
+/* ---- the port -------------------------------------------------------------------------------- */
 
 /* Sends the due frames until all are sent or the port behind is full. */
 static void send_due(struct impair_port *port)

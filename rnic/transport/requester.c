@@ -43,7 +43,6 @@ void rnic_requester_free(struct rnic_requester *req)
     rnic_sq_free(&req->sq);
 }
 
-/* Resets the positions for a new connection. */
 static void reset_positions(struct rnic_requester *req)
 {
     rnic_sq_clear(&req->sq);

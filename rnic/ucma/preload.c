@@ -235,8 +235,8 @@ int close(int fd)
     return device_close(fd);
 }
 
-/* Sets the mode and device number of a character device. If the kernel has the device, uses the
- * kernel's number, for which librdmacm asked the kernel. */
+/* Sets the mode and device number of a character device. The number is the kernel's if the kernel
+ * has the device, because librdmacm then received that number from the kernel. */
 static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;

@@ -180,7 +180,6 @@ static void r200_overrun_moves_the_qp_to_err(void)
     fixture_free(&fixture);
 }
 
-/* Deleting a CQ removes its pending event. */
 static void deleted_cq_has_no_event(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};

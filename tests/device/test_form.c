@@ -55,7 +55,6 @@ static void r027_pad_is_zero(void)
     fixture_free(&fixture);
 }
 
-/* An invalid path MTU is refused (R040). */
 static void r040_invalid_path_mtu_is_refused(void)
 {
     static const uint32_t bad[] = {0, 1, 255, 257, 1500, 2047, 4097, 8192, UINT32_MAX};

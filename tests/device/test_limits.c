@@ -193,7 +193,6 @@ static void of_a_connection(void)
     rnic_del(rnic);
 }
 
-/* Requested limits above the device's maximum are reduced to it. */
 static void limits_above_the_maximum_are_reduced(void)
 {
     struct rnic_limits limits;

@@ -338,7 +338,6 @@ static void failed_rereg_keeps_the_region(void)
     fixture_free(&fixture);
 }
 
-/* Re-registering a region that a peer invalidated makes it valid again. */
 static void rereg_makes_an_invalidated_region_valid(void)
 {
     const struct rnic_mr_attr rights = {.access = 0xF};

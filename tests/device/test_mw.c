@@ -256,8 +256,9 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* R204, R213, o10-37.2.26: invalidating a key out of reach fails: "memory management operation
- * error" locally, NAK 0x62 and REM_ACCESS_ERR at the peer. A free window stays free. */
+/* Invalidating a key out of reach fails (R204, R213, o10-37.2.26): locally with "memory management
+ * operation error", for the peer with NAK 0x62 and REM_ACCESS_ERR. An unbound window stays unbound.
+ */
 static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
@@ -455,7 +456,6 @@ static void type_2_bound_twice(void)
     }
 }
 
-/* Binds that are never valid are refused at the post. */
 static void impossible_binds_are_refused_at_the_post(void)
 {
     struct rnic_send_wr wr;

@@ -149,7 +149,6 @@ static void r187_value_out_of_range_changes_nothing(void)
     fixture_free(&fixture);
 }
 
-/* Packets that each state accepts (R054). */
 static void r054_each_state_accepts_its_packets(void)
 {
     for (unsigned i = 0; i < 5; i++) {
@@ -196,7 +195,6 @@ static void r055_comm_est_is_raised_once(void)
     fixture_free(&fixture);
 }
 
-/* Posting a receive in each state (R188). */
 static void r188_post_depends_on_the_state(void)
 {
     struct rnic_sge sge[5] = {{0}};

@@ -316,7 +316,6 @@ static void r187_every_service_passes_every_transition(void)
     }
 }
 
-/* Without STATE the QP keeps its state. */
 static void qp_keeps_its_state_without_the_mask_bit(void)
 {
     begin();

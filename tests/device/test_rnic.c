@@ -243,7 +243,6 @@ static void r018_changes_on_the_path_are_accepted(void)
     fixture_free(&fixture);
 }
 
-/* Bytes after the packet are ignored (R014). */
 static void r014_trailing_bytes_are_ignored(void)
 {
     struct pktgen_frame frame;
@@ -371,7 +370,6 @@ static void r049_pkey(void)
     }
 }
 
-/* Frames that are not RoCE are dropped. */
 static void frames_that_are_not_roce_are_dropped(void)
 {
     static const uint8_t arp[42] = {[0] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, [12] = 0x08, 0x06};
@@ -410,7 +408,6 @@ static void r031_reserved_opcode_is_nakked(void)
     fixture_free(&fixture);
 }
 
-/* A long READ of one QP does not delay the ACK of another QP (R251). */
 static void r251_long_read_does_not_delay_other_qps(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .qpn = 0x33, .max_recv_sge = 1};

@@ -123,7 +123,6 @@ static void equal_psns_are_paired_by_source_port(void)
         EXPECT_EQ(v.conn[i].side[0].qpn + 0x7FF00, v.conn[i].side[1].qpn);
 }
 
-/* Directions without evidence are not paired. */
 static void equal_psns_without_evidence_stay_unpaired(void)
 {
     struct flowgen_conn c[4];

@@ -104,7 +104,6 @@ static void dc_packets_are_not_judged(void)
     }
 }
 
-/* Reliable datagrams are still reported. */
 static void reliable_datagrams_are_reported(void)
 {
     struct flowgen g;

@@ -99,7 +99,6 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 3);
 }
 
-/* An out-of-order packet gets the number of its own message. */
 static void out_of_order_packet_gets_its_message_number(void)
 {
     struct flowgen g;
@@ -158,7 +157,6 @@ static void overtaken_packet_has_the_first_psn(void)
     CU_ASSERT_FALSE(r[3].flags & ROCE_AN_REL_PSN);
 }
 
-/* A message with a packet missing in the capture counts its captured bytes. */
 static void incomplete_message_counts_captured_bytes(void)
 {
     static const uint8_t op[] = {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE,

@@ -264,7 +264,6 @@ static void r073_first_inside_a_message_is_nakked(void)
     }
 }
 
-/* A Middle or Last of the other operation is refused (R074). */
 static void r074_middle_of_another_operation_is_nakked(void)
 {
     responder_init(&fake);

@@ -152,7 +152,6 @@ static void r117_faulty_duplicate_is_dropped(void)
     responder_free(&fake);
 }
 
-/* A duplicate in the middle of a later message does not affect it (R118). */
 static void r118_duplicate_does_not_disturb_a_message(void)
 {
     responder_init(&fake);

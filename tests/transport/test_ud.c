@@ -433,7 +433,6 @@ static void r174_no_room_for_header(void)
     responder_free(&host);
 }
 
-/* Any PSN is accepted, also a repeated one (R066). */
 static void r066_any_psn_is_accepted(void)
 {
     static const uint32_t psns[] = {0, 0, 5, 4, 0xFFFFFF, 0x800000};
@@ -453,7 +452,6 @@ static void r066_any_psn_is_accepted(void)
     responder_free(&host);
 }
 
-/* A MAD has 256 bytes at any MTU (R171). */
 static void r171_mad_length_is_256(void)
 {
     const struct rnic_responder_attr attr = {.path_mtu = 4096, .pkey = 0xFFFF, .qkey = QKEY};

@@ -69,7 +69,6 @@ static void build_is_the_inverse_of_parse(void)
         }
 }
 
-/* The members of the structs have the offsets of the description. */
 static void members_are_where_the_description_says(void)
 {
     struct rng rng = rng_seed();

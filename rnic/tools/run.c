@@ -147,8 +147,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     return 0;
 }
 
-/* ---- location of our files
- * ------------------------------------------------------------------------ */
+/* ---- location of our files ------------------------------------------------------------------- */
 
 /* Builds the path of `below` in the parent of this program's folder. Returns false if the path is
  * too long. */

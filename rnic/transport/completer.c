@@ -305,8 +305,7 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
     return RNIC_COMP_DONE;
 }
 
-/* ---- error handling
- * -------------------------------------------------------------------------------- */
+/* ---- error handling -------------------------------------------------------------------------- */
 
 /* Retransmits the READ or atomic at una. A READ restarts at its first missing byte (R139, R140). */
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)

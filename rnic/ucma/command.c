@@ -381,8 +381,7 @@ static int notify_id(const struct uc_call *call)
     return to_errno(result);
 }
 
-/* ---- table of commands
- * --------------------------------------------------------------------------- */
+/* ---- table of commands ----------------------------------------------------------------------- */
 
 static int get_event(const struct uc_call *call)
 {

@@ -49,8 +49,7 @@ static void *refuse_object(void)
     return NULL;
 }
 
-/* ---- buffers that a device chooses: any memory is suitable
- * ---------------------------------------- */
+/* ---- buffers that a device chooses: any memory is suitable ----------------------------------- */
 
 struct ibv_buf {
     struct ibv_pd *pd;
@@ -134,8 +133,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 #endif
 }
 
-/* ---- features that this device lacks
- * ---------------------------------------------------------------- */
+/* ---- features that this device lacks --------------------------------------------------------- */
 
 struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr)
 {

@@ -184,8 +184,7 @@ static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t 
 }
 #endif
 
-/* ---- setters: destination of the last request
- * ---------------------------------------------------- */
+/* ---- setters: destination of the last request ------------------------------------------------ */
 
 static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
@@ -209,8 +208,7 @@ static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
         set_build_error(vqp_of_ex(ex)->builder, EINVAL);
 }
 
-/* ---- setters: data of the last request
- * ----------------------------------------------------------- */
+/* ---- setters: data of the last request ------------------------------------------------------- */
 
 static void set_sge_list(struct ibv_qp_ex *ex, size_t cnt, const struct ibv_sge *list)
 {

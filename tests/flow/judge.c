@@ -100,8 +100,7 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
     return s->drop_permille == 0 || rng_below(s->rng, 1000) >= s->drop_permille;
 }
 
-/* ---- comparison of observers
- * --------------------------------------------------------------------- */
+/* ---- comparison of observers ----------------------------------------------------------------- */
 
 /* Runs the observer also without its fast path (flow/fast_path.c), and without results. Findings,
  * results and summaries must be equal each time. */

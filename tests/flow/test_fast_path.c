@@ -68,8 +68,7 @@ static void other_version(struct flowgen *g, struct roce_pkt *p)
     *p = q;
 }
 
-/* ---- packets in between
- * ---------------------------------------------------------------------------- */
+/* ---- packets in between ---------------------------------------------------------------------- */
 
 static void pause(struct flowgen *g, struct roce_pkt *p)
 {

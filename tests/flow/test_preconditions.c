@@ -137,8 +137,7 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_MULTICAST_MAC), false);
 }
 
-/* ---- CM: negotiated values
- * ------------------------------------------------------------------------ */
+/* ---- CM: negotiated values ------------------------------------------------------------------- */
 
 /* The first captured request is sent long after the CM messages: its PSNs may have wrapped. */
 static void wrapped_first_psn_is_no_error(void)

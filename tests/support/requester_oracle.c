@@ -130,8 +130,7 @@ static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint
     w->view_cnt = 1;
 }
 
-/* ---- packets that the requester sends
- * ------------------------------------------------------------------------------ */
+/* ---- packets that the requester sends -------------------------------------------------------- */
 
 static bool is_fetch(const struct roce_pkt *pkt)
 {
@@ -187,8 +186,7 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
 }
 
-/* ---- packets that the requester receives
- * ----------------------------------------------------------------------- */
+/* ---- packets that the requester receives ----------------------------------------------------- */
 
 /* Marks all positions before `at` as answered. Returns false if a READ or atomic before `at` lacks
  * its data. */

@@ -108,8 +108,7 @@ void simnet_part(struct simnet *net, unsigned a, unsigned b, uint64_t ns)
     net->path[a][b].down_to = net->path[b][a].down_to = net->now + ns;
 }
 
-/* ---- classes of packets
- * -------------------------------------------------------------------------- */
+/* ---- classes of packets ---------------------------------------------------------------------- */
 
 static enum simnet_class classify_aeth(uint8_t syndrome)
 {

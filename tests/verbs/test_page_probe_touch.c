@@ -109,8 +109,7 @@ static void other_faults_reach_the_program(void)
     EXPECT_EQ(WEXITSTATUS(end_of(&simple, true)), SIGSEGV + 1);
 }
 
-/* ---- a program with its own signal handlers
- * ------------------------------------------------------ */
+/* ---- a program with its own signal handlers -------------------------------------------------- */
 
 #define TOUCH_LOOKS_US 30000 /* longer than the interval between two checks of the handlers, us */
 

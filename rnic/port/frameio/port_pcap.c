@@ -405,8 +405,7 @@ static unsigned pcap_port_send(struct rnic_port *port, struct rnic_frame *frames
     return done;
 }
 
-/* ---- deadline, descriptors, counters, close
- * -------------------------------------------------------- */
+/* ---- deadline, descriptors, counters, close -------------------------------------------------- */
 
 static uint64_t pcap_port_deadline(const struct rnic_port *port)
 {

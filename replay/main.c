@@ -9,6 +9,7 @@
 #include "agent/agent_exec.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
+#include "cmd_drill.h"
 #include "util/cli_opts.h"
 #include "cmd_replay.h"
 
@@ -27,6 +28,8 @@ static const struct command {
      cmd_import},
     {"agent", "give replay --live on another host access to an RDMA device of this host",
      agent_exec},
+    {"drill", "play drills: scripts that test an RDMA device against the specification",
+     cmd_drill},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

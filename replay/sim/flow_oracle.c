@@ -20,6 +20,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
      * end, the side of the finding. */
     if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
+    if (oracle->ignores && oracle->ignores(oracle->user, finding->rule))
+        return;
     if (oracle->doubt) {
         oracle->doubtful++;
         return;

@@ -25,6 +25,10 @@ struct flow_oracle {
     uint32_t doubtful; /* ERRORs after that */
     uint32_t errors;   /* ERRORs before that */
     char first[FLOW_ORACLE_TEXT_MAX]; /* the first of `errors`: rule, frame and text */
+    /* Returns whether findings of a rule are not counted; NULL counts all. Set after
+     * flow_oracle_init(). */
+    bool (*ignores)(void *user, enum roce_rule rule);
+    void *user;
 };
 
 /* Returns false if there is no memory. */

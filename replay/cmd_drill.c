@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_drill.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "drill/device_rnic.h"
+#include "drill/drill_report.h"
+#include "drill/parser.h"
+#include "util/cli_opts.h"
+#include "util/outfile.h"
+
+enum {
+    KEY_GRAMMAR = CLI_LONG,
+    KEY_CHECK,
+    KEY_TAP,
+    KEY_JUNIT,
+    KEY_RECORD,
+    KEY_LACKS,
+    KEY_ONLY,
+    KEY_DEVICE,
+};
+
+static const struct cli_option rows[] = {
+    {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
+    {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
+    {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
+    {"lacks", KEY_LACKS, "WORD,...",
+     "the device lacks these capabilities: drills that need one are unsupported"},
+    {"tap", KEY_TAP, "FILE", "write KTAP, as the selftests of the Linux kernel; - is stdout"},
+    {"junit", KEY_JUNIT, "FILE", "write JUnit; - is stdout"},
+    {"json", 'j', "FILE", "write JSON (drill.schema.json); - is stdout"},
+    {"record", KEY_RECORD, "FOLDER",
+     "write a pcapng of each drill, with the line as comment at each packet"},
+    {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
+    {"jobs", 'J', "N", "drills that run at a time; the number of processors if not given"},
+    {"quiet", 'q', NULL, "print only drills that did not pass, and the table"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[0])};
+
+struct drill_args {
+    bool quiet;
+    const char *tap_path, *junit_path, *json_path, *only, *device;
+    struct drill_suite_options options;
+};
+
+static void print_usage(FILE *out)
+{
+    fprintf(out,
+            "usage: rocedrill drill [options] DRILL|FOLDER...\n"
+            "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
+            "The device is the software RNIC, in virtual time.\noptions:\n");
+    cli_print_options(out, &table);
+    fprintf(out, "exit status: 0 = no drill failed, 1 = a drill failed,\n"
+                 "  2 = a drill that cannot be parsed, or wrong use\n");
+}
+
+/* Returns -1 to continue, else the exit status. */
+static int read_options(int argc, char **argv, struct drill_args *args)
+{
+    char *end;
+    int c;
+
+    cli_begin(&table, argv);
+    while ((c = cli_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case KEY_GRAMMAR: fputs(script_grammar, stdout); return EXIT_HOLDS;
+        case KEY_CHECK: args->options.check_only = true; break;
+        case KEY_TAP: args->tap_path = optarg; break;
+        case KEY_JUNIT: args->junit_path = optarg; break;
+        case KEY_RECORD: args->options.record_dir = optarg; break;
+        case KEY_LACKS: args->options.lacking = optarg; break;
+        case KEY_ONLY: args->options.only = optarg; break;
+        case KEY_DEVICE: args->device = optarg; break;
+        case 'j': args->json_path = optarg; break;
+        case 'J':
+            args->options.threads = (unsigned)strtoul(optarg, &end, 10);
+            if (*end || args->options.threads == 0 || args->options.threads > 64)
+                return cli_error("drill: --jobs '%s': not a number from 1 to 64", optarg);
+            break;
+        case 'q': args->quiet = true; break;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    if (optind >= argc)
+        return cli_error("drill: no drill given (see --help)");
+    return -1;
+}
+
+/* Prints each drill that cannot be parsed. Returns the exit status. */
+static int report_check(const struct drill_suite *suite)
+{
+    int status = EXIT_HOLDS;
+
+    for (size_t i = 0; i < suite->cnt; i++)
+        if (suite->at[i].unusable)
+            status = cli_error("drill: %s", suite->at[i].error.text);
+    return status;
+}
+
+static int write_reports(const struct drill_suite *suite, const struct drill_args *args)
+{
+    FILE *tap = NULL, *junit = NULL, *json = NULL;
+    const char *const paths[] = {args->tap_path, args->junit_path, args->json_path};
+    int status = outfiles_differ("drill", paths, 3), rc;
+    json_t *object;
+
+    if (status != 0 || (status = outfile_open(args->tap_path, &tap)) != 0 ||
+        (status = outfile_open(args->junit_path, &junit)) != 0 ||
+        (status = outfile_open(args->json_path, &json)) != 0)
+        return status;
+    if (tap != stdout && junit != stdout && json != stdout)
+        drill_text(stdout, suite, args->quiet, "");
+    if (tap)
+        drill_tap(tap, suite);
+    if (junit)
+        drill_junit(junit, suite);
+    if (json) {
+        object = drill_json(suite, args->device ? args->device : "RoCEdrill software RNIC");
+        if (!object || json_dumpf(object, json, JSON_INDENT(2)) != 0)
+            status = cli_error("drill: %s: cannot be written", args->json_path);
+        fputc('\n', json);
+        json_decref(object);
+    }
+    if ((rc = outfile_close(tap, args->tap_path)) != 0 ||
+        (rc = outfile_close(junit, args->junit_path)) != 0 ||
+        (rc = outfile_close(json, args->json_path)) != 0)
+        status = rc;
+    return status;
+}
+
+int cmd_drill(int argc, char **argv)
+{
+    struct drill_args args = {.options = {.ops = &device_rnic_ops}};
+    struct drill_suite suite = {0};
+    struct error error = {""};
+    int status = read_options(argc, argv, &args);
+
+    if (status >= 0)
+        return status;
+    for (int i = optind; i < argc; i++)
+        if (drill_suite_add(&suite, argv[i], &error) != 0) {
+            drill_suite_free(&suite);
+            return cli_error("drill: %s", error.text);
+        }
+    if (drill_suite_run(&suite, &args.options, &error) != 0)
+        status = cli_error("drill: %s", error.text);
+    else if (args.options.check_only)
+        status = report_check(&suite);
+    else if ((status = write_reports(&suite, &args)) == 0)
+        status = drill_suite_status(&suite);
+    drill_suite_free(&suite);
+    return status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drill device: the device under test (DUT) as the engine sees it. One implementation is the
+ * software RNIC in this process (device_rnic.h).
+ *
+ *   1. open() creates the device and all objects of a script.
+ *   2. input(), output(), expire() and verb() as the script says; then poll(), async(), notified()
+ *      until they return false.
+ *   3. close()
+ *
+ * Objects are named by their index in the script. Times are in ns since any fixed time.
+ */
+#ifndef REPLAY_DRILL_DEVICE_H
+#define REPLAY_DRILL_DEVICE_H
+
+#include "base/error.h"
+#include "drill/script.h"
+#include "wire/opcode.h"
+#include "wire/pkt.h"
+
+/* Addresses of both ends. */
+struct drill_net {
+    enum roce_encap encap;
+    uint8_t dut_addr[16], own_addr[16];
+    uint8_t dut_mac[6], own_mac[6];
+};
+
+/* Returns the addresses for IP version 4 or 6: 192.0.2.2 or 2001:db8::2 is the DUT's. */
+struct drill_net drill_net_of(unsigned ip);
+
+/* Returns the address of multicast group `group`, 1..255, of this network. */
+void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
+
+/* QPN, first R_Key and first address of the drill's own end for an object. */
+uint32_t drill_own_qpn(int object);
+uint32_t drill_own_key(int object);
+uint64_t drill_own_address(int object);
+
+/* First PSN of the DUT's requests and of the requests to the DUT. */
+uint32_t drill_dut_psn(const struct script_object *qp);
+uint32_t drill_own_psn(const struct script_object *qp);
+
+struct drill_comp {
+    int object; /* QP */
+    bool recv;
+    uint64_t id;
+    unsigned status; /* enum rnic_wc_status */
+    uint32_t len;
+    bool has_imm, has_invalidated, solicited;
+    uint32_t imm, invalidated;
+    uint32_t src_qp;
+    uint64_t header; /* bytes of a network header before the data */
+};
+
+struct drill_async {
+    unsigned type; /* enum rnic_event_type */
+    int object;
+};
+
+struct drill_device;
+
+struct drill_device_ops {
+    /* Returns whether the device has a capability that a script needs. */
+    bool (*supports)(const char *need);
+    /* Returns NULL and an error if the device cannot be made. */
+    struct drill_device *(*open)(const struct script *script, const struct drill_net *net,
+                                 struct error *error);
+    void (*close)(struct drill_device *dev);
+
+    void (*input)(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now);
+    size_t (*output)(struct drill_device *dev, uint8_t *buf, size_t cap, uint64_t now);
+    uint64_t (*deadline)(const struct drill_device *dev);
+    void (*expire)(struct drill_device *dev, uint64_t now);
+
+    /* Runs a verb. Returns 0 or an enum rnic_error. */
+    int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
+    bool (*poll)(struct drill_device *dev, struct drill_comp *out);
+    bool (*async)(struct drill_device *dev, struct drill_async *out);
+    bool (*notified)(struct drill_device *dev, int *cq);
+    bool (*cm_event)(struct drill_device *dev, unsigned *type);
+
+    /* Live values of an object. */
+    uint64_t (*address)(const struct drill_device *dev, int object);
+    uint32_t (*key)(const struct drill_device *dev, int object);
+    uint32_t (*number)(const struct drill_device *dev, int object); /* QPN or SRQ number */
+    unsigned (*state)(const struct drill_device *dev, int object);  /* of a QP */
+
+    /* Copies bytes of an MR, or of the buffer of a receive. Returns false if they are not there. */
+    bool (*read)(const struct drill_device *dev, int object, uint64_t off, void *buf, size_t len);
+    bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
+                      size_t len);
+    bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
+    /* Returns whether all bytes next to the memory of the device are unchanged. */
+    bool (*guards_intact)(const struct drill_device *dev);
+};
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "drill/drill_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "util/cli_opts.h"
+#include "util/json_util.h"
+#include "util/strbuf.h"
+#include "util/xml_escape.h"
+
+#define ARROW_WIDTH 86u
+#define GROUP_MAX   64u
+
+int drill_suite_status(const struct drill_suite *suite)
+{
+    int status = EXIT_HOLDS;
+
+    for (size_t i = 0; i < suite->cnt; i++) {
+        if (suite->at[i].unusable)
+            return EXIT_UNUSABLE;
+        if (suite->at[i].result.verdict == DRILL_FAIL)
+            status = EXIT_DIFFERS;
+    }
+    return status;
+}
+
+/* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */
+static const char *case_verdict(const struct drill_case *c)
+{
+    return c->unusable ? "unusable" : drill_verdict_name(c->result.verdict);
+}
+
+/* Writes the problem of a case as one line: "LINE: PROBLEM (RULE)". */
+static void case_problem(const struct drill_case *c, char *buf, size_t cap)
+{
+    struct strbuf t = strbuf_of(buf, cap);
+
+    if (c->unusable) {
+        strbuf_addf(&t, "%s", c->error.text);
+        return;
+    }
+    if (c->result.line)
+        strbuf_addf(&t, "line %u: ", c->result.line);
+    if (c->result.verdict == DRILL_KNOWN)
+        strbuf_addf(&t, "known deviation %s%s", c->result.known, *c->result.problem ? "; " : "");
+    strbuf_addf(&t, "%s", c->result.problem);
+    if (*c->result.rule)
+        strbuf_addf(&t, " (%s)", c->result.rule);
+}
+
+/* ---- ladder ---------------------------------------------------------------------------------- */
+
+static size_t columns_of(const char *text)
+{
+    size_t cnt = 0;
+
+    for (; *text; text++)
+        cnt += ((unsigned char)*text & 0xC0) != 0x80;
+    return cnt;
+}
+
+static void print_arrow_line(FILE *out, size_t cnt)
+{
+    while (cnt-- > 0)
+        fputs("─", out);
+}
+
+static void print_row(FILE *out, const struct drill_log_row *row)
+{
+    static const char *const marks[] = {"", " ✓", " ✗", " ≈"};
+    size_t used = columns_of(row->text) + 4;
+    size_t rest = used < ARROW_WIDTH ? ARROW_WIDTH - used : 2;
+    char line[16] = "";
+
+    if (row->line)
+        snprintf(line, sizeof(line), "%u", row->line);
+    fprintf(out, "  %5s %12.6f ", line, (double)row->time / 1e6);
+    if (!row->frame) {
+        fprintf(out, "│ %s\n", row->text);
+    } else if (row->from_dut) {
+        fputs("│◀", out);
+        print_arrow_line(out, rest);
+        fprintf(out, " %s ─┤%s\n", row->text, marks[row->mark]);
+    } else {
+        fprintf(out, "├─ %s ", row->text);
+        print_arrow_line(out, rest);
+        fputs("▶│\n", out);
+    }
+}
+
+static void print_ladder(FILE *out, const struct drill_case *c)
+{
+    size_t cnt = c->result.log_cnt, from = cnt > 40 ? cnt - 40 : 0;
+
+    if (cnt == 0)
+        return;
+    fprintf(out, "  %5s %12s drill%*sdevice\n", "line", "ms", (int)ARROW_WIDTH - 8, "");
+    if (from)
+        fprintf(out, "  %19s⋮\n", "");
+    for (size_t i = from; i < cnt; i++)
+        if (c->result.log[i].text)
+            print_row(out, &c->result.log[i]);
+}
+
+/* Prints a case that did not pass: the line, the difference, the ladder, the command. */
+static void print_problem(FILE *out, const struct drill_case *c, const char *command)
+{
+    const struct drill_result *r = &c->result;
+
+    fprintf(out, "  ");
+    put_escaped(out, c->path);
+    if (r->line)
+        fprintf(out, ":%u:%u", r->line, r->column);
+    fprintf(out, "%s%s%s: %s", *c->variant ? " (" : "", c->variant, *c->variant ? ")" : "",
+            case_verdict(c));
+    if (*r->rule)
+        fprintf(out, " [%s]", r->rule);
+    if (r->verdict == DRILL_KNOWN)
+        fprintf(out, " %s", r->known);
+    fputc('\n', out);
+    if (r->line && r->line <= c->script.line_cnt)
+        fprintf(out, "    %s\n", c->script.line[r->line - 1]);
+    if (*r->problem)
+        fprintf(out, "    %s\n", r->problem);
+    if (r->verdict == DRILL_UNSUPPORTED)
+        return;
+    print_ladder(out, c);
+    fprintf(out, "  again: rocedrill drill %s%s", command, *c->variant ? "--only '" : "");
+    fprintf(out, "%s%s", c->variant, *c->variant ? "' " : "");
+    put_shell_word(out, c->path);
+    fputc('\n', out);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Returns the number of cases of the drill that begins at `i`. */
+static size_t drill_cases(const struct drill_suite *suite, size_t i)
+{
+    size_t cnt = 1;
+
+    while (i + cnt < suite->cnt && suite->at[i + cnt].path == suite->at[i].path)
+        cnt++;
+    return cnt;
+}
+
+/* Returns the verdict of a drill: the worst of its cases. */
+static const struct drill_case *worst_case(const struct drill_case *c, size_t cnt)
+{
+    static const uint8_t weight[] = {[DRILL_PASS] = 0,
+                                     [DRILL_UNSUPPORTED] = 1,
+                                     [DRILL_INCONCLUSIVE] = 2,
+                                     [DRILL_KNOWN] = 3,
+                                     [DRILL_FAIL] = 4};
+    const struct drill_case *worst = c;
+
+    for (size_t i = 0; i < cnt; i++) {
+        if (c[i].unusable)
+            return &c[i];
+        if (weight[c[i].result.verdict] > weight[worst->result.verdict])
+            worst = &c[i];
+    }
+    return worst;
+}
+
+struct group_row {
+    const char *name;
+    unsigned len;
+    unsigned cnt[DRILL_VERDICT_CNT + 1]; /* the last: unusable */
+};
+
+static unsigned group_len(const struct drill_case *c)
+{
+    const char *slash = memchr(c->name, '/', c->name_len);
+
+    return slash ? (unsigned)(slash - c->name) : 0;
+}
+
+static struct group_row *find_group(struct group_row *row, unsigned *cnt,
+                                    const struct drill_case *c)
+{
+    unsigned len = group_len(c);
+
+    for (unsigned i = 0; i < *cnt; i++)
+        if (row[i].len == len && strncmp(row[i].name, c->name, len) == 0)
+            return &row[i];
+    if (*cnt == GROUP_MAX)
+        return &row[GROUP_MAX - 1];
+    row[*cnt] = (struct group_row){.name = c->name, .len = len};
+    return &row[(*cnt)++];
+}
+
+static void print_table(FILE *out, const struct group_row *row, unsigned cnt)
+{
+    struct group_row sum = {.name = "all", .len = 3};
+
+    fprintf(out, "%-20s %6s %6s %6s %13s %12s %9s\n", "group", "pass", "known", "fail",
+            "inconclusive", "unsupported", "unusable");
+    for (unsigned i = 0; i <= cnt; i++) {
+        const struct group_row *r = i < cnt ? &row[i] : &sum;
+
+        fprintf(out, "%-20.*s %6u %6u %6u %13u %12u %9u\n", (int)(r->len ? r->len : 1),
+                r->len ? r->name : ".", r->cnt[DRILL_PASS], r->cnt[DRILL_KNOWN], r->cnt[DRILL_FAIL],
+                r->cnt[DRILL_INCONCLUSIVE], r->cnt[DRILL_UNSUPPORTED], r->cnt[DRILL_VERDICT_CNT]);
+        for (unsigned k = 0; i < cnt && k <= DRILL_VERDICT_CNT; k++)
+            sum.cnt[k] += r->cnt[k];
+    }
+}
+
+void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command)
+{
+    struct group_row group[GROUP_MAX];
+    unsigned group_cnt = 0;
+
+    for (size_t i = 0; i < suite->cnt;) {
+        size_t cnt = drill_cases(suite, i);
+        const struct drill_case *c = worst_case(&suite->at[i], cnt);
+        struct group_row *row = find_group(group, &group_cnt, c);
+
+        row->cnt[c->unusable ? DRILL_VERDICT_CNT : (unsigned)c->result.verdict]++;
+        if (!quiet || c->unusable || c->result.verdict != DRILL_PASS) {
+            fprintf(out, "%-12s %.*s", case_verdict(c), (int)c->name_len, c->name);
+            if (cnt > 1)
+                fprintf(out, " (%zu variants)", cnt);
+            fputc('\n', out);
+        }
+        if (c->unusable)
+            fprintf(out, "  %s\n", c->error.text);
+        else if (c->result.verdict != DRILL_PASS)
+            print_problem(out, c, command);
+        i += cnt;
+    }
+    if (group_cnt)
+        print_table(out, group, group_cnt);
+}
+
+/* ---- KTAP ------------------------------------------------------------------------------------ */
+
+void drill_tap(FILE *out, const struct drill_suite *suite)
+{
+    char problem[1400];
+
+    fprintf(out, "KTAP version 1\n1..%zu\n", suite->cnt);
+    for (size_t i = 0; i < suite->cnt; i++) {
+        const struct drill_case *c = &suite->at[i];
+        enum drill_verdict v = c->result.verdict;
+        bool ok = !c->unusable && v != DRILL_FAIL;
+
+        case_problem(c, problem, sizeof(problem));
+        if (!ok)
+            fprintf(out, "# %.*s: %s\n", (int)c->name_len, c->name, problem);
+        fprintf(out, "%s %zu %.*s%s%s", ok ? "ok" : "not ok", i + 1, (int)c->name_len, c->name,
+                *c->variant ? " " : "", c->variant);
+        if (ok && v != DRILL_PASS)
+            fprintf(out, " # %s %s: %s", v == DRILL_KNOWN ? "XFAIL" : "SKIP", case_verdict(c),
+                    problem);
+        fputc('\n', out);
+    }
+}
+
+/* ---- JUnit ----------------------------------------------------------------------------------- */
+
+static void print_junit_case(FILE *out, const struct drill_case *c)
+{
+    char problem[1400], name[400];
+
+    snprintf(name, sizeof(name), "%.*s%s%s", (int)c->name_len, c->name, *c->variant ? " " : "",
+             c->variant);
+    case_problem(c, problem, sizeof(problem));
+    fprintf(out, "    <testcase classname=\"drill\" name=\"");
+    xml_escape_name(out, name);
+    fputc('"', out);
+    if (!c->unusable && c->result.verdict == DRILL_PASS) {
+        fputs("/>\n", out);
+        return;
+    }
+    fputs(">\n      ", out);
+    if (c->unusable || c->result.verdict == DRILL_FAIL) {
+        fprintf(out, "<%s message=\"", c->unusable ? "error" : "failure");
+        xml_escape_name(out, problem);
+        fputs("\"/>\n", out);
+    } else {
+        fprintf(out, "<skipped message=\"%s: ", case_verdict(c));
+        xml_escape_name(out, problem);
+        fputs("\"/>\n", out);
+    }
+    fputs("    </testcase>\n", out);
+}
+
+void drill_junit(FILE *out, const struct drill_suite *suite)
+{
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
+    for (size_t i = 0; i < suite->cnt;) {
+        unsigned len = group_len(&suite->at[i]), tests = 0, failures = 0, errors = 0, skipped = 0;
+        size_t k = i;
+
+        for (; k < suite->cnt && group_len(&suite->at[k]) == len &&
+               strncmp(suite->at[k].name, suite->at[i].name, len) == 0;
+             k++) {
+            const struct drill_case *c = &suite->at[k];
+
+            tests++;
+            errors += c->unusable;
+            failures += !c->unusable && c->result.verdict == DRILL_FAIL;
+            skipped +=
+                !c->unusable && c->result.verdict != DRILL_FAIL && c->result.verdict != DRILL_PASS;
+        }
+        fprintf(out, "  <testsuite name=\"");
+        if (len) {
+            char name[256];
+
+            snprintf(name, sizeof(name), "%.*s", (int)len, suite->at[i].name);
+            xml_escape_name(out, name);
+        } else {
+            fputs("drills", out);
+        }
+        fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", tests,
+                failures, errors, skipped);
+        for (; i < k; i++)
+            print_junit_case(out, &suite->at[i]);
+        fputs("  </testsuite>\n", out);
+    }
+    fputs("</testsuites>\n", out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *id_list(const char (*list)[SCRIPT_NAME_MAX], unsigned cnt)
+{
+    json_t *json = json_array();
+
+    for (unsigned i = 0; i < cnt; i++)
+        json_array_append_new(json, json_string(list[i]));
+    return json;
+}
+
+static json_t *case_json(const struct drill_case *c)
+{
+    const struct drill_result *r = &c->result;
+    json_t *json = json_object();
+    char name[400];
+
+    snprintf(name, sizeof(name), "%.*s", (int)c->name_len, c->name);
+    json_object_set_new(json, "name", json_lossy_string(name));
+    json_object_set_new(json, "file", json_lossy_string(c->path));
+    json_object_set_new(json, "variant", json_string(c->variant));
+    json_object_set_new(json, "verdict", json_string(case_verdict(c)));
+    if (c->unusable) {
+        json_object_set_new(json, "problem", json_lossy_string(c->error.text));
+        return json;
+    }
+    json_object_set_new(json, "purpose", json_lossy_string(c->script.purpose));
+    json_object_set_new(json, "rules", id_list(c->script.rule, c->script.rule_cnt));
+    json_object_set_new(json, "coverage", id_list(c->script.coverage, c->script.coverage_cnt));
+    if (*r->problem)
+        json_object_set_new(json, "problem", json_lossy_string(r->problem));
+    if (r->line)
+        json_object_set_new(json, "line", json_integer(r->line));
+    if (*r->rule)
+        json_object_set_new(json, "rule", json_string(r->rule));
+    if (*r->known)
+        json_object_set_new(json, "known", json_string(r->known));
+    if (*r->diff.field) {
+        json_object_set_new(json, "field", json_string(r->diff.field));
+        json_object_set_new(json, "expected", json_lossy_string(r->diff.expected));
+        json_object_set_new(json, "actual", json_lossy_string(r->diff.actual));
+    }
+    if (c->recorded)
+        json_object_set_new(json, "capture", json_lossy_string(c->recorded));
+    return json;
+}
+
+json_t *drill_json(const struct drill_suite *suite, const char *device)
+{
+    unsigned totals[DRILL_VERDICT_CNT] = {0}, unusable = 0;
+    json_t *json = json_object(), *drills = json_array(), *sums = json_object();
+
+    if (!json || !drills || !sums) {
+        json_decref(json);
+        json_decref(drills);
+        json_decref(sums);
+        return NULL;
+    }
+    for (size_t i = 0; i < suite->cnt; i++) {
+        const struct drill_case *c = &suite->at[i];
+
+        json_array_append_new(drills, case_json(c));
+        unusable += c->unusable;
+        totals[c->result.verdict] += !c->unusable;
+    }
+    for (unsigned i = 0; i < DRILL_VERDICT_CNT; i++)
+        json_object_set_new(sums, drill_verdict_name((enum drill_verdict)i),
+                            json_integer(totals[i]));
+    json_object_set_new(sums, "unusable", json_integer(unusable));
+    json_object_set_new(json, "device", json_lossy_string(device));
+    json_object_set_new(json, "totals", sums);
+    json_object_set_new(json, "drills", drills);
+    return json;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drill report: the results of a suite as text, KTAP, JUnit and JSON.
+ */
+#ifndef REPLAY_DRILL_DRILL_REPORT_H
+#define REPLAY_DRILL_DRILL_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+#include "drill/suite_run.h"
+
+/* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. */
+int drill_suite_status(const struct drill_suite *suite);
+
+/* Prints one line a drill, the ladder of each case that did not pass, and a table of groups.
+ * `quiet`: only what did not pass, and the last line. `command`: how the user named the device, for
+ * the command that repeats a case. */
+void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command);
+
+/* Prints KTAP version 1, as the selftests of the Linux kernel do: one test a case. */
+void drill_tap(FILE *out, const struct drill_suite *suite);
+
+/* Prints JUnit: one suite a group, one test case a case. */
+void drill_junit(FILE *out, const struct drill_suite *suite);
+
+/* Returns {device, totals, drills: [...]} as in drill.schema.json; NULL without memory. */
+json_t *drill_json(const struct drill_suite *suite, const char *device);
+
+#endif

@@ -1,0 +1,911 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "drill/engine.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/packet_text.h"
+#include "device/rnic.h"
+#include "drill/words.h"
+#include "sim/flow_oracle.h"
+#include "util/keymap.h"
+#include "util/strbuf.h"
+
+/* Start of virtual time, ns. */
+#define TIME_BASE UINT64_C(1000000000)
+/* Most frames of the device and timer events in one drill: more is a device that does not stop. */
+#define FRAMES_MAX 20000u
+#define TIMERS_MAX 200000u
+#define QUEUE_MAX  1024u
+#define CHECK_MAX  65536u /* bytes of memory compared at a time */
+
+enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
+
+struct queued_comp {
+    struct drill_comp comp;
+    uint64_t time;
+};
+
+struct drill_engine {
+    const struct script *script;
+    const struct drill_device_ops *ops;
+    struct drill_context ctx;
+    struct drill_result *result;
+    struct flow_oracle oracle;
+    bool has_oracle;
+    uint64_t now;
+    uint64_t base; /* time of the event before */
+    uint64_t met;  /* time at which the event being tried was met */
+    unsigned timers;
+    bool endless;
+    size_t first_pending; /* all log rows before it are consumed or no frames of the DUT */
+    struct queued_comp comp[QUEUE_MAX];
+    unsigned comp_cnt, comp_total;
+    struct drill_async async[QUEUE_MAX];
+    unsigned async_cnt, async_total;
+    int notified[QUEUE_MAX];
+    unsigned notified_cnt, notified_total;
+    unsigned cm_event[QUEUE_MAX];
+    unsigned cm_event_cnt;
+    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time * */
+    unsigned whole_cnt;
+    char problem[320]; /* why the main alternative of the step is not met */
+    struct drill_diff diff;
+};
+
+const char *drill_verdict_name(enum drill_verdict verdict)
+{
+    static const char *const names[] = {"pass", "known", "fail", "inconclusive", "unsupported"};
+
+    return names[verdict];
+}
+
+void drill_result_free(struct drill_result *result)
+{
+    for (size_t i = 0; i < result->log_cnt; i++) {
+        free(result->log[i].bytes);
+        free(result->log[i].text);
+    }
+    free(result->log);
+    result->log = NULL;
+    result->log_cnt = 0;
+}
+
+/* ---- log ------------------------------------------------------------------------------------- */
+
+static struct drill_log_row *add_row(struct drill_engine *e)
+{
+    struct drill_result *r = e->result;
+    struct drill_log_row *row;
+
+    if (!VEC_GROW(r->log, r->log_cnt, r->log_cap))
+        return NULL;
+    row = &r->log[r->log_cnt++];
+    *row = (struct drill_log_row){.time = e->now - TIME_BASE, .qp = SCRIPT_NO_OBJECT};
+    return row;
+}
+
+static struct drill_log_row *add_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static struct drill_log_row *add_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
+{
+    struct drill_log_row *row = add_row(e);
+    char text[320];
+    va_list args;
+
+    if (!row)
+        return NULL;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    row->text = strdup(text);
+    row->line = line;
+    return row;
+}
+
+/* Adds a frame with its text. Returns NULL without memory. */
+static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *bytes, size_t len,
+                                       const char *text, bool from_dut)
+{
+    struct drill_log_row *row = add_row(e);
+
+    if (!row)
+        return NULL;
+    row->frame = true;
+    row->from_dut = from_dut;
+    row->bytes = malloc(len + 1);
+    row->text = strdup(text);
+    if (!row->bytes || !row->text)
+        return row;
+    memcpy(row->bytes, bytes, len);
+    row->len = len;
+    return row;
+}
+
+/* Writes the packet as ladder and decode do, with a relative PSN if its QP is known. */
+static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
+                        const struct roce_pkt *pkt, struct strbuf *t)
+{
+    unsigned qps = 0;
+
+    for (int i = 0; i < e->script->object_cnt; i++)
+        qps += e->script->object[i].kind == SCRIPT_QP;
+    if (qp == SCRIPT_NO_OBJECT) {
+        packet_text_full(t, pkt);
+        return;
+    }
+    if (qps > 1)
+        strbuf_addf(t, "%s: ", e->script->object[qp].name);
+    packet_text_short(t, pkt, drill_packet_relative(&e->ctx, qp, from_dut, pkt));
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
+{
+    struct drill_log_row *row;
+    struct roce_pkt pkt;
+    char text[256];
+    struct strbuf t = strbuf_of(text, sizeof(text));
+    int qp = SCRIPT_NO_OBJECT;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0) {
+        qp = drill_packet_seen(&e->ctx, &pkt);
+        packet_text(e, qp, true, &pkt, &t);
+    } else {
+        strbuf_addf(&t, "a frame of %zu bytes that is not RoCE", len);
+    }
+    if (e->has_oracle)
+        flow_oracle_feed(&e->oracle, true, buf, len, e->now);
+    row = add_frame(e, buf, len, text, true);
+    if (row)
+        row->qp = qp;
+}
+
+/* Takes everything that the device has at this time. */
+static void drain_device(struct drill_engine *e)
+{
+    uint8_t buf[ROCE_FRAME_MAX];
+    struct queued_comp comp = {.time = e->now};
+    struct drill_async async;
+    unsigned type;
+    size_t len;
+    int cq;
+
+    while ((len = e->ops->output(e->ctx.dev, buf, sizeof(buf), e->now)) != 0) {
+        if (e->result->log_cnt > FRAMES_MAX) {
+            e->endless = true;
+            return;
+        }
+        take_frame(e, buf, len);
+    }
+    while (e->ops->poll(e->ctx.dev, &comp.comp)) {
+        add_text(e, 0, "comp %s%s id %" PRIu64 " %s", comp.comp.recv ? "recv " : "",
+                 comp.comp.object == SCRIPT_NO_OBJECT ? "?"
+                                                      : e->script->object[comp.comp.object].name,
+                 comp.comp.id, words_name(words_status, comp.comp.status));
+        e->comp_total++;
+        if (e->comp_cnt < QUEUE_MAX)
+            e->comp[e->comp_cnt++] = comp;
+    }
+    while (e->ops->async(e->ctx.dev, &async)) {
+        add_text(e, 0, "event %s", words_name(words_event, async.type));
+        e->async_total++;
+        if (e->async_cnt < QUEUE_MAX)
+            e->async[e->async_cnt++] = async;
+    }
+    while (e->ops->notified(e->ctx.dev, &cq)) {
+        e->notified_total++;
+        if (e->notified_cnt < QUEUE_MAX)
+            e->notified[e->notified_cnt++] = cq;
+    }
+    while (e->ops->cm_event(e->ctx.dev, &type)) {
+        add_text(e, 0, "cm-event %s", words_name(words_cm_event, type));
+        if (e->cm_event_cnt < QUEUE_MAX)
+            e->cm_event[e->cm_event_cnt++] = type;
+    }
+}
+
+/* Moves time to `to`, or to the next timer of the device if that is earlier. */
+static void step_time(struct drill_engine *e, uint64_t to)
+{
+    uint64_t deadline = e->ops->deadline(e->ctx.dev);
+
+    if (++e->timers > TIMERS_MAX)
+        e->endless = true;
+    if (deadline <= to) {
+        e->now = deadline > e->now ? deadline : e->now;
+        e->ops->expire(e->ctx.dev, e->now);
+    } else {
+        e->now = to;
+    }
+    drain_device(e);
+}
+
+static void run_until(struct drill_engine *e, uint64_t to)
+{
+    drain_device(e);
+    while (!e->endless && (e->now < to || e->ops->deadline(e->ctx.dev) <= e->now))
+        step_time(e, to);
+}
+
+static uint64_t time_after(uint64_t base, uint64_t delta)
+{
+    return base > UINT64_MAX / 2 - delta ? UINT64_MAX / 2 : base + delta;
+}
+
+/* ---- trying one alternative ------------------------------------------------------------------ */
+
+/* Sets why the alternative is not met. Returns TRY_FAILED. */
+static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(e->problem, sizeof(e->problem), fmt, args);
+    va_end(args);
+    return TRY_FAILED;
+}
+
+/* Returns the first frame of the DUT that no line expected yet, of this QP (or of the CM, or of any
+ * if `any`); NULL if there is none. */
+static struct drill_log_row *pending_frame(struct drill_engine *e, int qp, bool any)
+{
+    for (size_t i = e->first_pending; i < e->result->log_cnt; i++) {
+        struct drill_log_row *row = &e->result->log[i];
+
+        if (row->frame && row->from_dut && !row->consumed && (any || row->qp == qp))
+            return row;
+    }
+    return NULL;
+}
+
+static void consume_frame(struct drill_engine *e, struct drill_log_row *row, unsigned line)
+{
+    row->consumed = true;
+    row->line = line;
+    row->mark = DRILL_MARK_OK;
+    while (e->first_pending < e->result->log_cnt) {
+        const struct drill_log_row *first = &e->result->log[e->first_pending];
+
+        if (first->frame && first->from_dut && !first->consumed)
+            break;
+        e->first_pending++;
+    }
+}
+
+/* Returns whether something at `time` is in the window of the event; else says what is wrong. */
+static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
+{
+    uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
+    char early[32], least[32];
+    struct strbuf a = strbuf_of(early, sizeof(early)), b = strbuf_of(least, sizeof(least));
+
+    if (low == 0 || time >= time_after(e->base, low))
+        return true;
+    strbuf_add_duration(&a, time > e->base ? time - e->base : 0);
+    strbuf_add_duration(&b, low);
+    not_met(e, "too early: after %s, expected after at least %s", early, least);
+    return false;
+}
+
+/* Returns the outcome when nothing has come so far. */
+static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
+                                    const char *what)
+{
+    char text[32];
+    struct strbuf t = strbuf_of(text, sizeof(text));
+
+    if (e->now < time_after(e->base, event->time.to))
+        return TRY_PENDING;
+    strbuf_add_duration(&t, event->time.to);
+    return not_met(e, "no %s within %s", what, text);
+}
+
+static bool parse_row(const struct drill_log_row *row, struct roce_pkt *pkt)
+{
+    return roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, row->bytes, row->len, row->len) == 0;
+}
+
+static enum outcome_of_try try_packet(struct drill_engine *e, const struct script_event *event)
+{
+    struct drill_log_row *row = pending_frame(e, event->packet->qp, false);
+    struct roce_pkt pkt;
+    bool same;
+
+    if (!row) {
+        enum outcome_of_try outcome = wait_for(e, event, "packet");
+
+        e->met = e->now;
+        return outcome == TRY_FAILED && event->optional ? TRY_MET : outcome;
+    }
+    same = parse_row(row, &pkt) && drill_packet_compare(&e->ctx, event->packet, &pkt, &e->diff);
+    if (event->optional && (!same || !in_time(e, event, TIME_BASE + row->time))) {
+        e->met = e->base;
+        return TRY_MET;
+    }
+    if (!same) {
+        row->mark = DRILL_MARK_DIFF;
+        return not_met(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
+                       e->diff.expected, e->diff.actual, row->text);
+    }
+    if (!in_time(e, event, TIME_BASE + row->time)) {
+        row->mark = DRILL_MARK_DIFF;
+        return TRY_FAILED;
+    }
+    e->met = TIME_BASE + row->time;
+    consume_frame(e, row, event->line);
+    return TRY_MET;
+}
+
+static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_event *event)
+{
+    for (;;) {
+        struct drill_log_row *row = pending_frame(e, event->object, false);
+        struct roce_pkt pkt;
+        int32_t psn;
+
+        if (!row)
+            return wait_for(e, event, "acknowledgement");
+        if (!parse_row(row, &pkt) || pkt.op->kind != ROCE_KIND_ACK || pkt.aeth.syndrome >> 5 != 0) {
+            row->mark = DRILL_MARK_DIFF;
+            return not_met(e, "expected an ACK; the device sent: %s", row->text);
+        }
+        psn = drill_packet_relative(&e->ctx, event->object, true, &pkt);
+        if (psn > event->psn) {
+            row->mark = DRILL_MARK_DIFF;
+            return not_met(e, "an ACK beyond +%" PRId64 "; the device sent: %s", event->psn,
+                           row->text);
+        }
+        if (psn == event->psn && event->has_number && pkt.aeth.msn != event->number) {
+            row->mark = DRILL_MARK_DIFF;
+            snprintf(e->diff.field, sizeof(e->diff.field), "aeth.msn");
+            snprintf(e->diff.expected, sizeof(e->diff.expected), "%" PRIu64, event->number);
+            snprintf(e->diff.actual, sizeof(e->diff.actual), "%u", pkt.aeth.msn);
+            return not_met(e, "aeth.msn: expected %" PRIu64 ", actual %u; the device sent: %s",
+                           event->number, pkt.aeth.msn, row->text);
+        }
+        e->met = TIME_BASE + row->time;
+        consume_frame(e, row, event->line);
+        if (psn == event->psn)
+            return in_time(e, event, e->met) ? TRY_MET : TRY_FAILED;
+    }
+}
+
+/* Returns the outcome of an event with "nothing" or "no": `found` came. */
+static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
+                                    const char *found)
+{
+    if (event->time.whole) {
+        if (e->whole_cnt < SCRIPT_OBJECTS_MAX)
+            e->whole[e->whole_cnt++] = event;
+        e->met = e->base;
+        return TRY_MET;
+    }
+    if (found)
+        return not_met(e, "expected none, the device did: %s", found);
+    if (e->now < time_after(e->base, event->time.to))
+        return TRY_PENDING;
+    e->met = time_after(e->base, event->time.to);
+    return TRY_MET;
+}
+
+static enum outcome_of_try try_silence(struct drill_engine *e, const struct script_event *event)
+{
+    struct drill_log_row *row = pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
+
+    if (row && !event->time.whole)
+        row->mark = DRILL_MARK_DIFF;
+    return try_none(e, event, row ? row->text : NULL);
+}
+
+static bool compare_comp(struct drill_engine *e, const struct script_event *event,
+                         const struct drill_comp *comp)
+{
+    const struct script_options *o = &event->options;
+    static uint8_t none;
+    uint8_t *bytes = &none;
+    bool same;
+
+    if (comp->id != script_number(o, SCRIPT_OPT_ID, 0)) {
+        not_met(e, "id: expected %" PRIu64 ", actual %" PRIu64, script_number(o, SCRIPT_OPT_ID, 0),
+                comp->id);
+        return false;
+    }
+    if (comp->status != event->code) {
+        not_met(e, "status: expected %s, actual %s", words_name(words_status, event->code),
+                words_name(words_status, comp->status));
+        return false;
+    }
+    if (script_given(o, SCRIPT_OPT_LEN) && comp->len != script_number(o, SCRIPT_OPT_LEN, 0)) {
+        not_met(e, "len: expected %" PRIu64 ", actual %u", script_number(o, SCRIPT_OPT_LEN, 0),
+                comp->len);
+        return false;
+    }
+    if (script_given(o, SCRIPT_OPT_IMM) &&
+        (!comp->has_imm || comp->imm != script_number(o, SCRIPT_OPT_IMM, 0))) {
+        not_met(e, "imm: expected 0x%" PRIx64 ", actual %s0x%x",
+                script_number(o, SCRIPT_OPT_IMM, 0), comp->has_imm ? "" : "none ", comp->imm);
+        return false;
+    }
+    if (script_given(o, SCRIPT_OPT_INVALIDATE) && !comp->has_invalidated) {
+        not_met(e, "expected an invalidated key, actual none");
+        return false;
+    }
+    if (script_given(o, SCRIPT_OPT_SOLICITED) && !comp->solicited) {
+        not_met(e, "expected a solicited completion");
+        return false;
+    }
+    if (script_given(o, SCRIPT_OPT_SRC_QP) &&
+        comp->src_qp != script_number(o, SCRIPT_OPT_SRC_QP, 0)) {
+        not_met(e, "src-qp: expected %" PRIu64 ", actual %u",
+                script_number(o, SCRIPT_OPT_SRC_QP, 0), comp->src_qp);
+        return false;
+    }
+    if (o->fill.kind == SCRIPT_FILL_NONE)
+        return true;
+    if (comp->len < comp->header || comp->len - comp->header > CHECK_MAX) {
+        not_met(e, "a completion of %u bytes", comp->len);
+        return false;
+    }
+    bytes = malloc(comp->len + 1);
+    if (!bytes)
+        return false;
+    same = e->ops->read_recv(e->ctx.dev, comp, bytes, comp->len - comp->header);
+    if (!same)
+        not_met(e, "the receive buffer does not have %u bytes", comp->len);
+    else if (!drill_fill_compare(&e->ctx, &o->fill, 0, bytes, comp->len - comp->header, &e->diff)) {
+        same = false;
+        not_met(e, "%s of the receive buffer: expected %s, actual %s", e->diff.field,
+                e->diff.expected, e->diff.actual);
+    }
+    free(bytes);
+    return same;
+}
+
+static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_event *event)
+{
+    for (unsigned i = 0; i < e->comp_cnt; i++) {
+        struct queued_comp queued = e->comp[i];
+
+        if (queued.comp.object != event->object || queued.comp.recv != event->recv)
+            continue;
+        if (!compare_comp(e, event, &queued.comp) || !in_time(e, event, queued.time))
+            return TRY_FAILED;
+        memmove(&e->comp[i], &e->comp[i + 1], (--e->comp_cnt - i) * sizeof(e->comp[0]));
+        e->met = queued.time;
+        return TRY_MET;
+    }
+    return wait_for(e, event, "completion");
+}
+
+static enum outcome_of_try try_no_comp(struct drill_engine *e, const struct script_event *event)
+{
+    char text[80];
+
+    for (unsigned i = 0; i < e->comp_cnt; i++)
+        if (event->object == SCRIPT_NO_OBJECT || e->comp[i].comp.object == event->object) {
+            snprintf(text, sizeof(text), "completion of id %" PRIu64 ", %s", e->comp[i].comp.id,
+                     words_name(words_status, e->comp[i].comp.status));
+            return try_none(e, event, text);
+        }
+    return try_none(e, event, NULL);
+}
+
+static enum outcome_of_try try_async(struct drill_engine *e, const struct script_event *event)
+{
+    for (unsigned i = 0; i < e->async_cnt; i++)
+        if (e->async[i].type == event->code &&
+            (event->object == SCRIPT_NO_OBJECT || e->async[i].object == event->object)) {
+            memmove(&e->async[i], &e->async[i + 1], (--e->async_cnt - i) * sizeof(e->async[0]));
+            e->met = e->now;
+            return TRY_MET;
+        }
+    return wait_for(e, event, "asynchronous event of this kind");
+}
+
+static enum outcome_of_try try_notified(struct drill_engine *e, const struct script_event *event)
+{
+    for (unsigned i = 0; i < e->notified_cnt; i++)
+        if (e->notified[i] == event->object) {
+            memmove(&e->notified[i], &e->notified[i + 1],
+                    (--e->notified_cnt - i) * sizeof(e->notified[0]));
+            e->met = e->now;
+            return TRY_MET;
+        }
+    return wait_for(e, event, "notification");
+}
+
+static enum outcome_of_try try_cm_event(struct drill_engine *e, const struct script_event *event)
+{
+    if (e->cm_event_cnt == 0)
+        return wait_for(e, event, "CM event");
+    if (e->cm_event[0] != event->code)
+        return not_met(e, "CM event: expected %s, actual %s",
+                       words_name(words_cm_event, event->code),
+                       words_name(words_cm_event, e->cm_event[0]));
+    memmove(e->cm_event, e->cm_event + 1, --e->cm_event_cnt * sizeof(e->cm_event[0]));
+    e->met = e->now;
+    return TRY_MET;
+}
+
+static enum outcome_of_try try_event(struct drill_engine *e, const struct script_event *event)
+{
+    switch (event->kind) {
+    case SCRIPT_EXPECT: return try_packet(e, event);
+    case SCRIPT_ACKS: return try_acks(e, event);
+    case SCRIPT_SILENCE: return try_silence(e, event);
+    case SCRIPT_COMP: return try_comp(e, event);
+    case SCRIPT_NO_COMP: return try_no_comp(e, event);
+    case SCRIPT_ASYNC: return try_async(e, event);
+    case SCRIPT_NO_ASYNC:
+        return try_none(e, event, e->async_cnt ? words_name(words_event, e->async[0].type) : NULL);
+    case SCRIPT_NOTIFIED: return try_notified(e, event);
+    case SCRIPT_NO_NOTIFY: return try_none(e, event, e->notified_cnt ? "a notification" : NULL);
+    case SCRIPT_CM_EVENT: return try_cm_event(e, event);
+    default: return not_met(e, "not an expectation");
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Sets the verdict and where the drill stopped. A known deviation before it explains it. */
+static void stop_at(struct drill_engine *e, const struct script_step *step,
+                    const struct script_event *event, enum drill_verdict verdict)
+{
+    struct drill_result *r = e->result;
+
+    r->line = event->line;
+    r->column = event->column;
+    if (step && step->rule_cnt)
+        memcpy(r->rule, step->rule[0], sizeof(r->rule));
+    memcpy(r->problem, e->problem, sizeof(r->problem));
+    r->diff = e->diff;
+    if (r->verdict != DRILL_KNOWN)
+        r->verdict = verdict;
+}
+
+/* Takes the alternative that was met. Returns false if the drill ends with it. */
+static bool take_alternative(struct drill_engine *e, const struct script_step *step,
+                             const struct script_event *event)
+{
+    e->base = e->met;
+    if (event->inconclusive) {
+        snprintf(e->problem, sizeof(e->problem),
+                 "the device went another way that the specification permits");
+        stop_at(e, step, event, DRILL_INCONCLUSIVE);
+        return false;
+    }
+    if (*event->known) {
+        e->result->verdict = DRILL_KNOWN;
+        e->result->line = event->line;
+        memcpy(e->result->known, event->known, sizeof(e->result->known));
+    }
+    return true;
+}
+
+/* Waits until one alternative of the step is met, or all have failed. */
+static bool run_expectation(struct drill_engine *e, const struct script_step *step)
+{
+    const struct script_event *main = &e->script->event[step->first];
+    char problem[sizeof(e->problem)];
+    struct drill_diff diff;
+
+    drain_device(e);
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+        bool pending = false;
+
+        e->met = e->now;
+
+        for (unsigned i = 0; i < step->cnt; i++) {
+            const struct script_event *event = &main[i];
+            uint64_t end = time_after(e->base, event->time.to);
+            enum outcome_of_try outcome;
+
+            e->diff.field[0] = '\0';
+            outcome = try_event(e, event);
+            if (outcome == TRY_MET)
+                return take_alternative(e, step, event);
+            if (outcome == TRY_PENDING) {
+                pending = true;
+                next = end < next ? end : next;
+            }
+            if (i == 0) {
+                memcpy(problem, outcome == TRY_FAILED ? e->problem : "",
+                       outcome == TRY_FAILED ? sizeof(problem) : 1);
+                diff = e->diff;
+            }
+        }
+        if (!pending || e->endless)
+            break;
+        step_time(e, next);
+    }
+    memcpy(e->problem, problem, sizeof(problem));
+    e->diff = diff;
+    if (e->endless)
+        not_met(e, "the device does not stop sending");
+    add_text(e, main->line, "%s", e->problem);
+    stop_at(e, step, main, DRILL_FAIL);
+    return false;
+}
+
+static void send_packet(struct drill_engine *e, const struct script_event *event)
+{
+    uint8_t buf[20000];
+    size_t len = drill_packet_build(&e->ctx, event->packet, buf, sizeof(buf));
+    struct drill_log_row *row;
+    char text[256];
+    struct strbuf t = strbuf_of(text, sizeof(text));
+    struct roce_pkt pkt;
+
+    if (len == 0)
+        return;
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0)
+        packet_text(e, event->packet->qp, false, &pkt, &t);
+    else
+        strbuf_addf(&t, "a malformed frame of %zu bytes", len);
+    row = add_frame(e, buf, len, text, false);
+    if (row)
+        row->line = event->line;
+    if (e->has_oracle)
+        flow_oracle_feed(&e->oracle, false, buf, len, e->now);
+    e->ops->input(e->ctx.dev, buf, len, e->now);
+}
+
+static bool check_memory(struct drill_engine *e, const struct script_event *event)
+{
+    uint64_t len = script_number(&event->options, SCRIPT_OPT_LEN, 0);
+    uint8_t *bytes;
+    bool same;
+
+    if (len > CHECK_MAX) {
+        not_met(e, "check of more than %u bytes", CHECK_MAX);
+        return false;
+    }
+    bytes = malloc(len + 1);
+    if (!bytes)
+        return false;
+    same = e->ops->read(e->ctx.dev, event->place.object, event->place.num, bytes, len);
+    if (!same)
+        not_met(e, "the memory does not have these bytes");
+    else if (!drill_fill_compare(&e->ctx, &event->options.fill, 0, bytes, len, &e->diff)) {
+        same = false;
+        not_met(e, "%s: expected %s, actual %s", e->diff.field, e->diff.expected, e->diff.actual);
+    }
+    free(bytes);
+    return same;
+}
+
+static bool run_verb(struct drill_engine *e, const struct script_event *event)
+{
+    int rc = e->ops->verb(e->ctx.dev, event, e->now);
+
+    drain_device(e);
+    if (rc == event->fails)
+        return true;
+    if (event->fails == 0)
+        not_met(e, "the device refused the call: %s", rnic_error_text(rc));
+    else
+        not_met(e, "expected that the call fails: %s, actual: %s", rnic_error_text(event->fails),
+                rnic_error_text(rc));
+    return false;
+}
+
+/* Does an action, or checks a state, at the end of its time. */
+static bool run_action(struct drill_engine *e, const struct script_step *step)
+{
+    const struct script_event *event = &e->script->event[step->first];
+    uint64_t at = time_after(e->base, event->time.to), number = 0;
+    unsigned state;
+    bool done = true;
+
+    run_until(e, at > e->now ? at : e->now);
+    e->base = at > e->now ? at : e->now;
+    e->diff.field[0] = '\0';
+    switch (event->kind) {
+    case SCRIPT_SEND:
+        send_packet(e, event);
+        drain_device(e);
+        break;
+    case SCRIPT_VERB: done = run_verb(e, event); break;
+    case SCRIPT_MEMORY: done = check_memory(e, event); break;
+    case SCRIPT_STATE:
+        state = e->ops->state(e->ctx.dev, event->object);
+        done = state == event->code;
+        if (!done)
+            not_met(e, "state: expected %s, actual %s", words_name(words_state, event->code),
+                    words_name(words_state, state));
+        break;
+    case SCRIPT_COUNTER:
+        done = e->ops->counter(e->ctx.dev, event->word, &number) && number == event->number;
+        if (!done)
+            not_met(e, "%s: expected %" PRIu64 ", actual %" PRIu64, event->word, event->number,
+                    number);
+        break;
+    default: break;
+    }
+    if (done && !e->endless)
+        return true;
+    if (e->endless)
+        not_met(e, "the device does not stop sending");
+    add_text(e, event->line, "%s", e->problem);
+    stop_at(e, step, event, DRILL_FAIL);
+    return false;
+}
+
+static bool run_step(struct drill_engine *e, const struct script_step *step)
+{
+    switch (e->script->event[step->first].kind) {
+    case SCRIPT_SEND:
+    case SCRIPT_VERB:
+    case SCRIPT_MEMORY:
+    case SCRIPT_STATE:
+    case SCRIPT_COUNTER: return run_action(e, step);
+    default: return run_expectation(e, step);
+    }
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static unsigned frames_of(const struct drill_engine *e, int qp)
+{
+    unsigned cnt = 0;
+
+    for (size_t i = 0; i < e->result->log_cnt; i++)
+        cnt += e->result->log[i].frame && e->result->log[i].from_dut &&
+               (qp == SCRIPT_NO_OBJECT || e->result->log[i].qp == qp);
+    return cnt;
+}
+
+static bool check_whole_events(struct drill_engine *e)
+{
+    for (unsigned i = 0; i < e->whole_cnt; i++) {
+        const struct script_event *event = e->whole[i];
+        unsigned cnt = event->kind == SCRIPT_SILENCE    ? frames_of(e, event->object)
+                       : event->kind == SCRIPT_NO_COMP  ? e->comp_total
+                       : event->kind == SCRIPT_NO_ASYNC ? e->async_total
+                                                        : e->notified_total;
+
+        if (cnt == 0)
+            continue;
+        not_met(e, "expected none in the whole drill, actual %u", cnt);
+        stop_at(e, NULL, event, DRILL_FAIL);
+        return false;
+    }
+    return true;
+}
+
+/* Fails if the device did something that no line expects. */
+static bool check_rest(struct drill_engine *e)
+{
+    const struct script_event *last =
+        &e->script->event[e->script->step[e->script->step_cnt - 1].first];
+    struct drill_log_row *row = pending_frame(e, 0, true);
+
+    e->diff.field[0] = '\0';
+    if (row) {
+        row->mark = DRILL_MARK_DIFF;
+        not_met(e, "no line expects this packet of the device: %s", row->text);
+    } else if (e->comp_cnt) {
+        not_met(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
+                words_name(words_status, e->comp[0].comp.status));
+    } else if (e->async_cnt && e->async[0].type != RNIC_EVENT_COMM_EST) {
+        not_met(e, "no line expects this event: %s", words_name(words_event, e->async[0].type));
+    } else if (!e->ops->guards_intact(e->ctx.dev)) {
+        not_met(e, "the device wrote next to a memory region");
+    } else {
+        return true;
+    }
+    stop_at(e, NULL, last, DRILL_FAIL);
+    return false;
+}
+
+static bool ignores_rule(void *user, enum roce_rule rule)
+{
+    const struct script *script = user;
+
+    for (unsigned i = 0; i < script->allow_cnt; i++)
+        if (strcmp(script->allow[i], roce_rule_info(rule)->id) == 0)
+            return true;
+    return false;
+}
+
+static void judge_end(struct drill_engine *e)
+{
+    if (!e->has_oracle)
+        return;
+    flow_oracle_finish(&e->oracle);
+    if (e->oracle.errors == 0 || e->result->verdict != DRILL_PASS)
+        return;
+    e->result->verdict = DRILL_FAIL;
+    snprintf(e->result->problem, sizeof(e->result->problem), "the passive judge reports %s",
+             e->oracle.first);
+    snprintf(e->result->rule, sizeof(e->result->rule), "%.*s", (int)strcspn(e->oracle.first, ":"),
+             e->oracle.first);
+}
+
+/* Returns the first need of the script that the device does not have, or NULL. */
+static const char *missing_need(const struct script *script, const struct drill_device_ops *ops,
+                                const char *lacking)
+{
+    for (unsigned i = 0; i < script->need_cnt; i++) {
+        const char *need = script->need[i], *at = lacking;
+        size_t len = strlen(need);
+        bool lacks = !ops->supports(need);
+
+        for (; at && *at && !lacks; at += strcspn(at, ","), at += *at == ',')
+            lacks = strcspn(at, ",") == len && strncmp(at, need, len) == 0;
+        if (lacks)
+            return need;
+    }
+    return NULL;
+}
+
+static void run_script(struct drill_engine *e)
+{
+    bool on = true;
+
+    e->now = e->base = TIME_BASE;
+    e->has_oracle = flow_oracle_init(&e->oracle);
+    if (e->has_oracle) {
+        e->oracle.ignores = ignores_rule;
+        e->oracle.user = (void *)(uintptr_t)e->script;
+    }
+    for (size_t i = 0; on && i < e->script->step_cnt; i++)
+        on = run_step(e, &e->script->step[i]);
+    if (on && e->result->verdict == DRILL_PASS)
+        on = check_whole_events(e) && check_rest(e);
+    judge_end(e);
+    e->result->end = e->now - TIME_BASE;
+}
+
+void drill_run(const struct script *script, const struct drill_device_ops *ops, const char *lacking,
+               struct drill_result *result)
+{
+    const char *need = missing_need(script, ops, lacking);
+    struct drill_engine *e;
+    struct error error = {""};
+
+    memset(result, 0, sizeof(*result));
+    if (need) {
+        result->verdict = DRILL_UNSUPPORTED;
+        snprintf(result->problem, sizeof(result->problem), "the device has no %s", need);
+        return;
+    }
+    e = calloc(1, sizeof(*e));
+    result->verdict = DRILL_FAIL;
+    snprintf(result->problem, sizeof(result->problem), "no memory");
+    if (!e)
+        return;
+    e->script = script;
+    e->ops = ops;
+    e->result = result;
+    e->ctx = (struct drill_context){
+        .script = script,
+        .ops = ops,
+        .net = drill_net_of((unsigned)script_variant_value(script, "ip", 4)),
+        .own = calloc(SCRIPT_OBJECTS_MAX, sizeof(*e->ctx.own)),
+        .dut = calloc(SCRIPT_OBJECTS_MAX, sizeof(*e->ctx.dut)),
+    };
+    if (e->ctx.own && e->ctx.dut) {
+        e->ctx.dev = ops->open(script, &e->ctx.net, &error);
+        if (e->ctx.dev) {
+            result->verdict = DRILL_PASS;
+            result->problem[0] = '\0';
+            run_script(e);
+            ops->close(e->ctx.dev);
+        } else {
+            snprintf(result->problem, sizeof(result->problem), "%.300s", error.text);
+        }
+    }
+    free(e->ctx.own);
+    free(e->ctx.dut);
+    free(e);
+}

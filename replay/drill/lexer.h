@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Lexer: cuts one line of a drill into tokens. A comment begins with # and ends with the line.
+ *
+ *   1. lexer_begin() on a line; `token` is its first token.
+ *   2. lexer_next() moves to the next one; the last token of a line is LEX_END.
+ *
+ * The first problem is kept, and from then on every token is LEX_END, so that a caller checks for
+ * errors once a line.
+ */
+#ifndef REPLAY_DRILL_LEXER_H
+#define REPLAY_DRILL_LEXER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/error.h"
+
+enum lex_kind {
+    LEX_END,
+    LEX_WORD,   /* letter, then letters, digits, _ . - */
+    LEX_NUMBER, /* decimal or 0x; `unit` is the word that follows it directly */
+    LEX_MARK,   /* one character of + - ~ * / < > ? = : , ( ) [ ] $ */
+    LEX_BAD,    /* another character */
+};
+
+struct lex_token {
+    enum lex_kind kind;
+    const char *text;
+    unsigned len;
+    unsigned column; /* from 1 */
+    uint64_t number; /* NUMBER */
+    char unit[16];   /* NUMBER: "us", or "" */
+};
+
+struct lexer {
+    const char *path;
+    unsigned line; /* from 1 */
+    const char *start, *at;
+    struct lex_token token;
+    struct error *error; /* receives the first problem */
+    bool failed;
+};
+
+void lexer_begin(struct lexer *lexer, const char *text, unsigned line);
+void lexer_next(struct lexer *lexer);
+
+/* Returns whether the token is this mark or this word, and moves on if it is. */
+bool lexer_mark(struct lexer *lexer, char mark);
+bool lexer_word(struct lexer *lexer, const char *word);
+bool lexer_is_word(const struct lexer *lexer, const char *word);
+
+/* Moves on if the token is one of `cnt` words of several parts, as "READ Request". Returns the
+ * index of the longest match, or -1. An empty or NULL word matches nothing. */
+int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt);
+
+/* Returns the text from the current token up to the next blank, in `buf`, and moves behind it. */
+void lexer_raw(struct lexer *lexer, char *buf, unsigned cap);
+
+/* Returns the rest of the line without a comment and without blanks at its end, for free(); moves
+ * to the end. NULL without memory. */
+char *lexer_rest(struct lexer *lexer);
+
+/* Sets the error "FILE:LINE:COLUMN: expected `what`, found 'TOKEN'". Returns false. */
+bool lexer_expected(struct lexer *lexer, const char *what);
+
+/* Sets the error "FILE:LINE:COLUMN: PROBLEM" at the current token. Returns false. */
+bool lexer_fail(struct lexer *lexer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

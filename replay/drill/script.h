@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drill script: a test of an RDMA device as text. Packets that the drill sends to the device under
+ * test (DUT), packets that the DUT must send, calls of the DUT's program and their completions.
+ *
+ *   1. script_read() parses a file for one combination of its variants (parser.h).
+ *   2. drill_run() plays it (engine.h).
+ *   3. script_free()
+ *
+ * A script owns all its memory. Numbers are in host order, times in ns.
+ */
+#ifndef REPLAY_DRILL_SCRIPT_H
+#define REPLAY_DRILL_SCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/hdr.h"
+
+#define SCRIPT_NAME_MAX     32
+#define SCRIPT_OBJECTS_MAX  64
+#define SCRIPT_VARIANTS_MAX 6
+#define SCRIPT_VALUES_MAX   8
+#define SCRIPT_FIELDS_MAX   24
+#define SCRIPT_IDS_MAX      24
+#define SCRIPT_NO_OBJECT    (-1)
+#define SCRIPT_TIME_MAX     UINT64_C(1000000000000000) /* longest time, ns: 11 days */
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* A number, or an offset from an object: its address, key, QPN or SRQ number, as the place
+ * requires. */
+struct script_value {
+    int object; /* index of the object, or SCRIPT_NO_OBJECT: `num` is the value */
+    uint64_t num;
+};
+
+enum script_fill_kind {
+    SCRIPT_FILL_NONE,    /* not named */
+    SCRIPT_FILL_PATTERN, /* fill N */
+    SCRIPT_FILL_MEMORY,  /* fill NAME */
+    SCRIPT_FILL_DATA,    /* data HEX */
+    SCRIPT_FILL_ZERO,    /* zero */
+};
+
+/* Bytes of a payload or of memory. */
+struct script_fill {
+    enum script_fill_kind kind;
+    uint64_t pattern;          /* PATTERN */
+    struct script_value place; /* MEMORY */
+    uint64_t off;              /* PATTERN: number of the first byte */
+    bool has_off;              /* PATTERN, MEMORY: the offset was named */
+    uint8_t *data;             /* DATA */
+    uint32_t len;              /* DATA: bytes */
+};
+
+/* Returns byte `i` of pattern `n`, which is never 0. */
+static inline uint8_t script_pattern(uint64_t n, uint64_t i)
+{
+    return (uint8_t)(1 + (n * 67 + i * 7 + i / 251 * 13) % 255);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Options of objects, verbs and completions. Name, word in the language, type, greatest value. */
+/* clang-format off */
+#define SCRIPT_OPTIONS(X)                                   \
+    X(ID,         "id",         NUMBER, UINT64_MAX)         \
+    X(LEN,        "len",        NUMBER, UINT32_MAX)         \
+    X(MTU,        "mtu",        NUMBER, 4096)               \
+    X(TIMEOUT,    "timeout",    NUMBER, 255)                \
+    X(RETRY,      "retry",      NUMBER, 255)                \
+    X(RNR_RETRY,  "rnr-retry",  NUMBER, 255)                \
+    X(RNR_TIMER,  "rnr-timer",  NUMBER, 255)                \
+    X(RD_ATOMIC,  "rd-atomic",  NUMBER, 255)                \
+    X(RESOURCES,  "resources",  NUMBER, 255)                \
+    X(PSN,        "psn",        NUMBER, 0xFFFFFF)           \
+    X(PEER_PSN,   "peer-psn",   NUMBER, 0xFFFFFF)           \
+    X(PEER_QPN,   "peer-qpn",   NUMBER, 0xFFFFFF)           \
+    X(PKEY,       "pkey",       NUMBER, 0xFFFF)             \
+    X(QKEY,       "qkey",       NUMBER, UINT32_MAX)         \
+    X(TCLASS,     "tclass",     NUMBER, 255)                \
+    X(HOP_LIMIT,  "hop-limit",  NUMBER, 255)                \
+    X(DEPTH,      "depth",      NUMBER, UINT32_MAX)         \
+    X(SENDS,      "sends",      NUMBER, UINT32_MAX)         \
+    X(RECVS,      "recvs",      NUMBER, UINT32_MAX)         \
+    X(LIMIT,      "limit",      NUMBER, UINT32_MAX)         \
+    X(TYPE,       "type",       NUMBER, 255)                \
+    X(IOVA,       "iova",       NUMBER, UINT64_MAX)         \
+    X(KEY,        "key",        KEY,    UINT32_MAX)         \
+    X(IMM,        "imm",        NUMBER, UINT32_MAX)         \
+    X(ADD,        "add",        NUMBER, UINT64_MAX)         \
+    X(COMPARE,    "compare",    NUMBER, UINT64_MAX)         \
+    X(SWAP,       "swap",       NUMBER, UINT64_MAX)         \
+    X(GROUP,      "group",      NUMBER, 255)                \
+    X(PORT,       "port",       NUMBER, 0xFFFF)             \
+    X(REASON,     "reason",     NUMBER, 0xFFFF)             \
+    X(SRC_QP,     "src-qp",     NUMBER, 0xFFFFFF)           \
+    X(TO_QPN,     "to-qpn",     NUMBER, 0xFFFFFF)           \
+    X(ACCESS,     "access",     ACCESS, 0)                  \
+    X(STATE,      "state",      STATE,  0)                  \
+    X(LEVEL,      "level",      LEVEL,  0)                  \
+    X(FROM,       "from",       PLACE,  0)                  \
+    X(TO,         "to",         PLACE,  0)                  \
+    X(INVALIDATE, "invalidate", KEY,    UINT32_MAX)         \
+    X(PD,         "pd",         PD,     0)                  \
+    X(CQ,         "cq",         CQ,     0)                  \
+    X(RECV_CQ,    "recv-cq",    CQ,     0)                  \
+    X(SRQ,        "srq",        SRQ,    0)                  \
+    X(XRCD,       "xrcd",       XRCD,   0)                  \
+    X(MR,         "mr",         MR,     0)                  \
+    X(SOLICITED,  "solicited",  FLAG,   0)                  \
+    X(FENCE,      "fence",      FLAG,   0)                  \
+    X(INLINE,     "inline",     FLAG,   0)                  \
+    X(UNSIGNALED, "unsignaled", FLAG,   0)                  \
+    X(ZERO_BASED, "zero-based", FLAG,   0)                  \
+    X(INVALIDATES,"invalidates",FLAG,   0)                  \
+    X(FILL,       "fill",       FILL,   0)                  \
+    X(DATA,       "data",       FILL,   0)
+/* clang-format on */
+
+enum script_opt {
+#define X(NAME, word, type, max) SCRIPT_OPT_##NAME,
+    SCRIPT_OPTIONS(X)
+#undef X
+        SCRIPT_OPT_CNT
+};
+_Static_assert(SCRIPT_OPT_CNT <= 64, "script_options.given holds one bit for each option");
+#define SCRIPT_BIT(NAME) (UINT64_C(1) << SCRIPT_OPT_##NAME)
+
+struct script_options {
+    uint64_t given; /* set of SCRIPT_BIT() */
+    struct script_value value[SCRIPT_OPT_CNT];
+    struct script_fill fill; /* FILL, DATA */
+};
+
+/* Returns the number of an option, or `fallback` if it was not given. */
+static inline uint64_t script_number(const struct script_options *options, enum script_opt opt,
+                                     uint64_t fallback)
+{
+    return options->given >> opt & 1 ? options->value[opt].num : fallback;
+}
+
+static inline bool script_given(const struct script_options *options, enum script_opt opt)
+{
+    return options->given >> opt & 1;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+enum script_object_kind {
+    SCRIPT_PD,
+    SCRIPT_CQ,
+    SCRIPT_SRQ,
+    SCRIPT_XRCD,
+    SCRIPT_QP,
+    SCRIPT_MR,
+    SCRIPT_MW,
+    SCRIPT_PEER, /* memory of the drill's own end */
+};
+
+enum script_service {
+    SCRIPT_RC,
+    SCRIPT_UC,
+    SCRIPT_UD,
+    SCRIPT_XRC,      /* target */
+    SCRIPT_XRC_SEND, /* initiator */
+    SCRIPT_GSI,
+};
+
+struct script_object {
+    enum script_object_kind kind;
+    enum script_service service; /* QP */
+    char name[SCRIPT_NAME_MAX];
+    unsigned line;
+    struct script_options options;
+};
+
+/* ---- packets --------------------------------------------------------------------------------- */
+
+enum script_field_kind {
+    SCRIPT_FIELD_NUMBER,
+    SCRIPT_FIELD_PSN, /* offset from the first PSN of the direction, two's complement */
+    SCRIPT_FIELD_ANY, /* not compared */
+    SCRIPT_FIELD_ADDRESS,
+    SCRIPT_FIELD_KEY,
+    SCRIPT_FIELD_QPN,
+    SCRIPT_FIELD_SRQN,
+    SCRIPT_FIELD_BYTES, /* a MAC or IP address */
+};
+
+struct script_field {
+    enum roce_hdr hdr;
+    const struct roce_field *field;
+    enum script_field_kind kind;
+    struct script_value value;
+    uint8_t bytes[16];
+    bool altered;   /* changed on the path, after the ICRC was computed */
+    bool kind_only; /* syndrome: only its upper 3 bits are compared */
+};
+
+struct script_cm_field {
+    const struct roce_field *field; /* NULL: of the MAD header */
+    bool mad;
+    bool any;
+    struct script_value value;
+};
+
+struct script_packet {
+    int qp;         /* index of the QP */
+    uint8_t opcode; /* of the QP's service */
+    bool is_cm;
+    uint8_t cm_kind; /* enum roce_cm */
+    unsigned field_cnt;
+    struct script_field field[SCRIPT_FIELDS_MAX];
+    unsigned cm_cnt;
+    struct script_cm_field cm[SCRIPT_FIELDS_MAX];
+    bool has_payload;
+    uint32_t payload; /* bytes */
+    struct script_fill fill;
+    bool bad_icrc;
+    uint32_t cut;   /* bytes missing at the end of the frame */
+    uint64_t group; /* multicast group that it is sent to; 0: none */
+};
+
+/* Returns the setting of a field, or NULL. */
+const struct script_field *script_packet_field(const struct script_packet *packet,
+                                               enum roce_hdr hdr, const char *name);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+enum script_event_kind {
+    SCRIPT_SEND,      /* < PACKET */
+    SCRIPT_EXPECT,    /* > PACKET */
+    SCRIPT_ACKS,      /* > acks through */
+    SCRIPT_SILENCE,   /* > nothing */
+    SCRIPT_COMP,      /* comp */
+    SCRIPT_NO_COMP,   /* no comp */
+    SCRIPT_ASYNC,     /* event */
+    SCRIPT_NO_ASYNC,  /* no event */
+    SCRIPT_NOTIFIED,  /* notified */
+    SCRIPT_NO_NOTIFY, /* no notification */
+    SCRIPT_MEMORY,    /* check */
+    SCRIPT_STATE,     /* qp NAME is STATE */
+    SCRIPT_COUNTER,   /* counter */
+    SCRIPT_CM_EVENT,  /* cm-event */
+    SCRIPT_VERB,      /* calls of the DUT's program */
+};
+
+enum script_verb {
+    SCRIPT_VERB_RECV,
+    SCRIPT_VERB_SEND,
+    SCRIPT_VERB_WRITE,
+    SCRIPT_VERB_READ,
+    SCRIPT_VERB_CMP_SWAP,
+    SCRIPT_VERB_FETCH_ADD,
+    SCRIPT_VERB_FLUSH,
+    SCRIPT_VERB_ATOMIC_WRITE,
+    SCRIPT_VERB_BIND,
+    SCRIPT_VERB_LOCAL_INV,
+    SCRIPT_VERB_STORE,
+    SCRIPT_VERB_MODIFY,
+    SCRIPT_VERB_DESTROY,
+    SCRIPT_VERB_ARM,
+    SCRIPT_VERB_ATTACH,
+    SCRIPT_VERB_DETACH,
+    SCRIPT_VERB_LISTEN,
+    SCRIPT_VERB_CONNECT,
+    SCRIPT_VERB_ACCEPT,
+    SCRIPT_VERB_REJECT,
+    SCRIPT_VERB_ESTABLISH,
+    SCRIPT_VERB_DISCONNECT,
+    SCRIPT_VERB_CNT
+};
+
+/* Time after the event before: [from, to]; both are equal for an action. */
+struct script_time {
+    bool whole; /* "*": the whole drill */
+    uint64_t from, to;
+};
+
+/* One way in which an event may happen. */
+struct script_event {
+    enum script_event_kind kind;
+    unsigned line;
+    unsigned column; /* of the event, after its time */
+    struct script_time time;
+    bool optional;               /* >? */
+    bool inconclusive;           /* an alternative that ends the drill as inconclusive */
+    char known[SCRIPT_NAME_MAX]; /* id of a known deviation; "": none */
+
+    struct script_packet *packet; /* SEND, EXPECT */
+    int64_t psn;                  /* ACKS: last PSN, relative */
+    enum script_verb verb;        /* VERB */
+    int object;                   /* QP, SRQ, CQ, MR, MW; SCRIPT_NO_OBJECT: any */
+    bool recv;                    /* COMP: of a receive */
+    unsigned code;                /* COMP: status; ASYNC: event; STATE: state; CM_EVENT: event */
+    struct script_value place;    /* STORE, MEMORY */
+    char word[SCRIPT_NAME_MAX];   /* COUNTER: name */
+    uint64_t number;              /* COUNTER: value; ACKS: MSN */
+    bool has_number;              /* ACKS: the MSN was named */
+    int fails;                    /* VERB: error that it must return, of enum rnic_error; 0 */
+    struct script_options options;
+};
+
+/* An event with its alternatives, of which the first is the event itself. */
+struct script_step {
+    unsigned first; /* index of the event */
+    unsigned cnt;   /* number of events */
+    char rule[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
+    unsigned rule_cnt;
+};
+
+/* ---- script ---------------------------------------------------------------------------------- */
+
+struct script_variant {
+    char name[SCRIPT_NAME_MAX];
+    uint64_t value[SCRIPT_VALUES_MAX];
+    unsigned cnt;
+    unsigned chosen; /* index of the value in this script */
+};
+
+enum script_role { SCRIPT_ROLE_NONE, SCRIPT_RESPONDER, SCRIPT_REQUESTER, SCRIPT_BOTH };
+
+struct script {
+    char *path;
+    char *text; /* the file; lines end with a zero */
+    char **line;
+    unsigned line_cnt;
+    char *purpose;
+    enum script_role role;
+    char rule[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
+    unsigned rule_cnt;
+    char coverage[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
+    unsigned coverage_cnt;
+    char need[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
+    unsigned need_cnt;
+    char allow[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX]; /* rules that the judge may report */
+    unsigned allow_cnt;
+    struct script_variant variant[SCRIPT_VARIANTS_MAX];
+    unsigned variant_cnt;
+    struct script_object object[SCRIPT_OBJECTS_MAX];
+    int object_cnt;
+    struct script_event *event;
+    size_t event_cnt, event_cap;
+    struct script_step *step;
+    size_t step_cnt, step_cap;
+};
+
+/* Frees everything that the script owns. Accepts a script of zeros. */
+void script_free(struct script *script);
+
+/* Returns the number of combinations of the variants, at least 1. */
+unsigned script_combinations(const struct script *script);
+
+/* Returns the value of variant `name`, or `fallback`. */
+uint64_t script_variant_value(const struct script *script, const char *name, uint64_t fallback);
+
+/* Writes "mtu=1024 ip=4", or "" without variants. */
+void script_variant_text(const struct script *script, char *buf, size_t cap);
+
+#endif

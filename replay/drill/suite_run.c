@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "drill/suite_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "drill/parser.h"
+#include "drill/record.h"
+#include "util/keymap.h"
+
+#define SUFFIX      ".drill"
+#define DEPTH_MAX   8
+#define THREADS_MAX 64u
+
+struct suite_runner {
+    struct drill_suite *suite;
+    const struct drill_suite_options *options;
+    pthread_mutex_t lock;
+    size_t next;
+    bool failed;
+    struct error error; /* first error of a recording */
+};
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool has_suffix(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > strlen(SUFFIX) && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static int add_path(struct drill_suite *suite, const char *path, struct error *error)
+{
+    char *copy;
+
+    if (!VEC_GROW(suite->path, suite->path_cnt, suite->path_cap) || !(copy = strdup(path)))
+        return error_set(error, "%s: no memory", path);
+    suite->path[suite->path_cnt++] = copy;
+    return 0;
+}
+
+static int is_listed(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int add_folder(struct drill_suite *suite, const char *folder, unsigned depth,
+                      struct error *error)
+{
+    struct dirent **entries;
+    int cnt = scandir(folder, &entries, is_listed, alphasort), rc = 0;
+
+    if (cnt < 0)
+        return error_set(error, "%s: %s", folder, strerror(errno));
+    for (int i = 0; i < cnt; i++) {
+        char path[4096];
+        struct stat st;
+
+        if (rc == 0 &&
+            snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) < (int)sizeof(path) &&
+            stat(path, &st) == 0) {
+            if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+                rc = add_folder(suite, path, depth + 1, error);
+            else if (S_ISREG(st.st_mode) && has_suffix(path))
+                rc = add_path(suite, path, error);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+int drill_suite_add(struct drill_suite *suite, const char *path, struct error *error)
+{
+    size_t before = suite->path_cnt;
+    struct stat st;
+    char folder[4096];
+    size_t len = strlen(path);
+
+    if (stat(path, &st) != 0)
+        return error_set(error, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return add_path(suite, path, error);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    snprintf(folder, sizeof(folder), "%.*s", (int)len, path);
+    if (add_folder(suite, folder, 0, error) != 0)
+        return -1;
+    return suite->path_cnt > before ? 0 : error_set(error, "%s: no file *%s", path, SUFFIX);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* Sets the name of a case: the last folder and the file, without suffix. */
+static void set_name(struct drill_case *c)
+{
+    const char *file = strrchr(c->path, '/'), *at = file;
+
+    c->name = c->path;
+    if (file) {
+        while (at > c->path && at[-1] != '/')
+            at--;
+        c->name = at;
+    }
+    c->name_len = (unsigned)strlen(c->name);
+    if (has_suffix(c->name))
+        c->name_len -= (unsigned)strlen(SUFFIX);
+}
+
+static struct drill_case *add_case(struct drill_suite *suite, const char *path,
+                                   unsigned combination)
+{
+    struct drill_case *c;
+
+    if (!VEC_GROW(suite->at, suite->cnt, suite->cap))
+        return NULL;
+    c = &suite->at[suite->cnt++];
+    memset(c, 0, sizeof(*c));
+    c->path = path;
+    c->combination = combination;
+    set_name(c);
+    return c;
+}
+
+/* Returns whether a combination of the variants has this text. */
+static bool is_wanted(const char *path, unsigned combination, const char *only)
+{
+    struct script script;
+    struct error error;
+    char text[96] = "";
+
+    if (script_read(&script, path, combination, &error) == 0)
+        script_variant_text(&script, text, sizeof(text));
+    script_free(&script);
+    return strcmp(text, only) == 0;
+}
+
+/* Adds a case for each combination of each drill, or for the one that is wanted. */
+static int make_cases(struct drill_suite *suite, const char *only, struct error *error)
+{
+    for (size_t i = 0; i < suite->path_cnt; i++) {
+        struct script script;
+        struct error problem = {""};
+        int rc = script_read(&script, suite->path[i], 0, &problem);
+        unsigned cnt = rc == 0 ? script_combinations(&script) : 1;
+
+        script_free(&script);
+        for (unsigned k = 0; k < cnt; k++) {
+            struct drill_case *c;
+
+            if (rc == 0 && only && !is_wanted(suite->path[i], k, only))
+                continue;
+            c = add_case(suite, suite->path[i], k);
+
+            if (!c)
+                return error_set(error, "%s: no memory", suite->path[i]);
+            c->unusable = rc != 0;
+            c->error = problem;
+        }
+    }
+    return 0;
+}
+
+static void run_case(struct suite_runner *runner, struct drill_case *c)
+{
+    const struct drill_suite_options *options = runner->options;
+    struct error error;
+
+    if (c->unusable)
+        return;
+    if (script_read(&c->script, c->path, c->combination, &c->error) != 0) {
+        c->unusable = true;
+        return;
+    }
+    script_variant_text(&c->script, c->variant, sizeof(c->variant));
+    if (options->check_only)
+        return;
+    drill_run(&c->script, options->ops, options->lacking, &c->result);
+    if (options->record_dir && drill_record(c, options->record_dir, &error) != 0) {
+        pthread_mutex_lock(&runner->lock);
+        if (!runner->failed)
+            runner->error = error;
+        runner->failed = true;
+        pthread_mutex_unlock(&runner->lock);
+    }
+    if (c->result.verdict == DRILL_PASS || c->result.verdict == DRILL_UNSUPPORTED)
+        drill_result_free(&c->result);
+}
+
+static void *run_cases(void *arg)
+{
+    struct suite_runner *runner = arg;
+
+    for (;;) {
+        size_t at;
+
+        pthread_mutex_lock(&runner->lock);
+        at = runner->next++;
+        pthread_mutex_unlock(&runner->lock);
+        if (at >= runner->suite->cnt)
+            return NULL;
+        run_case(runner, &runner->suite->at[at]);
+    }
+}
+
+int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
+                    struct error *error)
+{
+    struct suite_runner runner = {.suite = suite, .options = options};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = options->threads ? options->threads
+                       : processors > 0 ? (unsigned)processors
+                                        : 1;
+    pthread_t thread[THREADS_MAX];
+    unsigned started = 0;
+
+    if (make_cases(suite, options->only, error) != 0)
+        return -1;
+    pthread_mutex_init(&runner.lock, NULL);
+    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    while (started + 1 < threads && started + 1 < suite->cnt &&
+           pthread_create(&thread[started], NULL, run_cases, &runner) == 0)
+        started++;
+    run_cases(&runner);
+    while (started > 0)
+        pthread_join(thread[--started], NULL);
+    pthread_mutex_destroy(&runner.lock);
+    if (!runner.failed)
+        return 0;
+    *error = runner.error;
+    return -1;
+}
+
+void drill_suite_free(struct drill_suite *suite)
+{
+    for (size_t i = 0; i < suite->cnt; i++) {
+        drill_result_free(&suite->at[i].result);
+        script_free(&suite->at[i].script);
+        free(suite->at[i].recorded);
+    }
+    free(suite->at);
+    for (size_t i = 0; i < suite->path_cnt; i++)
+        free(suite->path[i]);
+    free(suite->path);
+    memset(suite, 0, sizeof(*suite));
+}

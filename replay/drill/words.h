@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Words: names of numbers in the language of the drills. */
+#ifndef REPLAY_DRILL_WORDS_H
+#define REPLAY_DRILL_WORDS_H
+
+#include <stdint.h>
+
+struct word_number {
+    const char *word; /* NULL ends a table */
+    uint64_t number;
+};
+
+extern const struct word_number words_access[];   /* bits of enum rnic_access */
+extern const struct word_number words_state[];    /* enum rnic_qp_state */
+extern const struct word_number words_level[];    /* enum rnic_flush_level */
+extern const struct word_number words_status[];   /* enum rnic_wc_status */
+extern const struct word_number words_event[];    /* enum rnic_event_type */
+extern const struct word_number words_error[];    /* enum rnic_error, negated */
+extern const struct word_number words_nak[];      /* enum roce_nak */
+extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
+
+/* Returns the first word of a number, or "unknown". */
+const char *words_name(const struct word_number *table, uint64_t number);
+
+#endif

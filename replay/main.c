@@ -28,8 +28,7 @@ static const struct command {
      cmd_import},
     {"agent", "give replay --live on another host access to an RDMA device of this host",
      agent_exec},
-    {"drill", "play drills: scripts that test an RDMA device against the specification",
-     cmd_drill},
+    {"drill", "play drills: scripts that test an RDMA device against the specification", cmd_drill},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

@@ -25,6 +25,7 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
+    size_t missing;     /* number of the missing responses that `expect` has */
     size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* event at which the recorded requester last went back, or EVENT_NONE */
     size_t looked;      /* number of our requests already examined for `went_back` */
@@ -368,6 +369,9 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
         cmp->res->lost++;
     if (a->outcome[event] != RESP_ACCEPTED || was_over)
         return 0;
+    for (; cmp->missing < a->missing_cnt && a->missing[cmp->missing].before == event;
+         cmp->missing++)
+        expected_wc_on_data(expected, a->missing[cmp->missing].rel);
     expected_wc_on_response(expected, event);
     if (a->completions_unseen)
         return 0;

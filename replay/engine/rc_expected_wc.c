@@ -41,7 +41,7 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
 
 /* Processes a response with data of a READ or an atomic. Data in order acknowledges the earlier
  * work requests; out-of-order data is ignored (R140). */
-static void take_data(struct expected_wc *e, int64_t rel)
+void expected_wc_on_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);
 
@@ -81,7 +81,7 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
     if (e->over || s->event[event].damaged)
         return;
     if (roce_opcode(p->opcode)->kind != ROCE_KIND_ACK) {
-        take_data(e, rel);
+        expected_wc_on_data(e, rel);
         return;
     }
     acknowledge(e, event_executed_to(s, event));

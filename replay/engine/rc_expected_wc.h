@@ -22,6 +22,9 @@ struct expected_wc {
 
 void expected_wc_init(struct expected_wc *e, const struct requester_run *run);
 
+/* Updates the expected completions with data of a READ or atomic at PSN `rel`. */
+void expected_wc_on_data(struct expected_wc *e, int64_t rel);
+
 /* Updates the expected completions with the response of an event. */
 void expected_wc_on_response(struct expected_wc *e, uint32_t event);
 

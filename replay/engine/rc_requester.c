@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "engine/rc_missing_responses.h"
 #include "engine/rc_restarts.h"
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
@@ -28,6 +29,7 @@ struct requester_dev {
     size_t done_cnt;
     uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester so far */
     uint16_t *ours;     /* for each PSN: number of transmissions by our RNIC so far */
+    size_t missing;     /* number of the missing responses injected so far */
     uint32_t event;
     rnic_time now;
 };
@@ -154,7 +156,8 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
         const struct trace_packet *p = event_packet(s, i);
 
         if (!s->event[i].response || s->event[i].rel != rel ||
-            dev->run->outcome[i] != RESP_ACCEPTED || s->event[i].damaged)
+            dev->run->outcome[i] != RESP_ACCEPTED || s->event[i].damaged ||
+            event_opcode(s, i)->kind != ROCE_KIND_READ_RESP)
             continue;
         if (p->zero_filled ||
             (p->payload_len && memcmp(trace_payload(p), data, p->payload_len) == 0))
@@ -172,6 +175,7 @@ static bool data_right(const struct requester_dev *dev, const struct work_reques
     const struct inferred_setup *s = dev->setup;
     struct roce_pkt pkt;
     uint64_t value;
+    bool any = false;
 
     if (wr->kind == ROCE_KIND_READ) {
         for (uint32_t i = 0; i < wr->cnt && wr->len; i++)
@@ -187,8 +191,9 @@ static bool data_right(const struct requester_dev *dev, const struct work_reques
         trace_parse(event_packet(s, i), &pkt);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && pkt.atomicacketh.orig == value)
             return true;
+        any |= roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH);
     }
-    return false;
+    return !any;
 }
 
 static int take_completions(struct requester_dev *dev)
@@ -300,6 +305,12 @@ static int play_event(struct requester_dev *dev)
     if (event->response) {
         if (a->outcome[dev->event] != RESP_ACCEPTED)
             return 0;
+        for (; dev->missing < a->missing_cnt && a->missing[dev->missing].before == dev->event;
+             dev->missing++) {
+            missing_response_inject(a, &a->missing[dev->missing], dev->rnic, dev->now);
+            if (take_output(dev) != 0)
+                return -1;
+        }
         inject(dev->rnic, p, dev->now);
         return take_output(dev);
     }
@@ -335,6 +346,7 @@ static int play_requester(struct requester_run *a)
     } else {
         memset(first, 0xFF, (psns + 1) * sizeof(*first));
         classify_retransmissions(a, first);
+        rc = missing_responses_find(a);
         a->failed = requester_dev_open(&dev);
     }
     free(first);
@@ -389,6 +401,7 @@ void rc_requester_free(struct rc_requester *requester)
         free(a->outcome);
         free(a->retransmit);
         free(a->tx_cnt_after);
+        free(a->missing);
         free(a->tx);
         free(a->completion);
     }

@@ -78,6 +78,13 @@ enum retransmit_kind {
     RETX_WIRE_DUPLICATE /* copy of a request made by the network */
 };
 
+/* A READ response or Atomic ACK that the capture lacks, see rc_missing_responses.h. */
+struct missing_response {
+    uint32_t before; /* event of the response before which the requester received it */
+    int64_t rel;     /* its PSN */
+    uint32_t like;   /* event of an earlier response with this PSN, 0 if there is none */
+};
+
 struct requester_run {
     const struct rc_direction *dir; /* direction whose requester our RNIC replaces */
     struct work_requests wrs;
@@ -90,6 +97,9 @@ struct requester_run {
     struct completion *completion; /* completions of our RNIC, in order */
     size_t completion_cnt;
     size_t completion_cap;
+    struct missing_response *missing; /* in the order in which they are injected */
+    size_t missing_cnt;
+    size_t missing_cap;
     uint32_t *tx_cnt_after;  /* value of tx_cnt after each event */
     uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
                               * recorded requester received, or EVENT_NONE. The response is

@@ -149,6 +149,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
         return 0;
+    if (roce_opcode_is_atomic(op) && e->first_response == EVENT_NONE)
+        return shadow_note_atomic(memory, region, &write);
     return shadow_note_write(memory, region, &write);
 }
 

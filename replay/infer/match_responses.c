@@ -120,7 +120,7 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
         }
         if (!e || !event->usable)
             continue;
-        if (!event->response && trace_draws_read_response(kind) &&
+        if (!event->response && !event->lost && trace_draws_read_response(kind) &&
             event_opcode(s, e->event)->kind == kind) {
             if (l->latest[e - s->req] != i)
                 l->before[i] = l->latest[e - s->req];

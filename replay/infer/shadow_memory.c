@@ -331,6 +331,17 @@ int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region
     return 0;
 }
 
+int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
+                       const struct shadow_write *write)
+{
+    const uint8_t *state = region->state + (write->va - region->low);
+    bool written = true;
+
+    for (uint32_t i = 0; i < write->len; i++)
+        written = written && (state[i] == WRITTEN || state[i] == GIVEN);
+    return written ? shadow_note_write(memory, region, write) : 0;
+}
+
 bool shadow_is_written(const struct shadow_region *region, uint64_t va)
 {
     return region->state[va - region->low] == WRITTEN;

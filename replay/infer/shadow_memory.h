@@ -153,6 +153,12 @@ int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader 
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
+/* Notes an atomic that our RNIC executed and whose response was not captured. Its result is known
+ * only if earlier remote writes determine the value that it found. Returns as shadow_note_write().
+ */
+int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
+                       const struct shadow_write *write);
+
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 

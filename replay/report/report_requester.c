@@ -41,6 +41,8 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
                  "retransmissions with bytes that the program had changed");
     report_count(&t, &sep, res->damaged, "requests damaged by the network");
     report_count(&t, &sep, res->lost, "responses lost after the capture point");
+    report_count(&t, &sep, a->missing_cnt,
+                 "responses that the requester received but the capture lacks");
     report_count(&t, &sep, res->after_gap, "requests after a request that was not captured");
     if (t.len)
         fprintf(out, "  ignored   %s\n", buf);

@@ -288,6 +288,30 @@ static void a_requester_may_give_up_after_an_rnr_nak(void)
     }
 }
 
+/* The requester goes on without a retransmission, so it received the response. */
+static void a_response_that_the_capture_lacks_was_received(void)
+{
+    struct talk t;
+
+    for (unsigned atomic = 0; atomic < 2; atomic++) {
+        talk_init(&t);
+        if (atomic) {
+            talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, VA, RKEY, 1, 0);
+            talk_send(&t, ONLY, 1, 8, 1);
+            talk_send(&t, ONLY, 2, 8, 1);
+        } else {
+            talk_read(&t, 0, VA, RKEY, 2500);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 452, 1);
+        }
+        for (uint32_t psn = 3; psn < 24; psn++) {
+            talk_read(&t, psn, VA, RKEY, 8);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + (atomic ? 1 : -1), 8, 1);
+        }
+        expect_holds(&t, atomic ? 24 : 22, 0, 0);
+    }
+}
+
 /* The requester reads its buffer again for a retransmission, and the program has changed it. */
 static void a_retransmission_may_carry_the_newer_buffer(void)
 {
@@ -402,5 +426,6 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(sending_another_length_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
       TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
       TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(a_response_that_the_capture_lacks_was_received),
       TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
       TEST(a_wide_window_holds), TEST(more_reads_than_ours_can_have_are_skipped))

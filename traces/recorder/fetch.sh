@@ -78,13 +78,23 @@ fetch_kernel() {
         rm -rf "$dir"
         mkdir -p "$dir/deb"
         if [ -z "$deb" ]; then
-            (cd "$dir/deb" && apt_for "$release" get -q download "$kernel" >&2) ||
+            # From Debian 14 on the image is a metapackage too: kernel and modules are its dependencies.
+            # shellcheck disable=SC2046 # a list of package names
+            (cd "$dir/deb" && apt_for "$release" get -q download "$kernel" $(
+                apt_for "$release" cache depends "$kernel" |
+                    sed -n 's/^ *Depends: \(linux-\(binary\|modules\)-[0-9].*\)/\1/p') >&2) ||
                 die "cannot download $kernel"
-            deb=$(echo "$dir"/deb/*.deb)
+            deb=$(echo "$dir"/deb/linux-image-*.deb)
+            unpack_debs "$dir/root" "$dir"/deb/*.deb
+        else
+            unpack_debs "$dir/root" "$deb"
         fi
-        unpack_debs "$dir/root" "$deb"
         version=$(basename "$dir"/root/usr/lib/modules/*)
         depmod -b "$dir/root" "$version"
+        if [ ! -e "$dir/root/boot" ]; then # from Debian 14 on the image is in the folder of the modules
+            mkdir "$dir/root/boot"
+            ln -s "../usr/lib/modules/$version/vmlinuz" "$dir/root/boot/vmlinuz-$version"
+        fi
         echo "$kernel $(dpkg-deb -f "$deb" Version)" >"$dir/version"
         rm -rf "$dir/deb"
     fi

@@ -83,12 +83,18 @@ build_initrd() {
     rm -rf "$dest"
 }
 
-# Builds rxedrive with the guest's libraries; -L precedes the host's library path.
+# Builds rxedrive with the guest's libraries.
 build_rxedrive() {
     local root=$1 out=$2 flags=()
     grep -q IBV_WR_FLUSH "$root/usr/include/infiniband/verbs.h" && flags=(-DRXEDRIVE_FLUSH)
-    "${CC:-gcc}" --sysroot="$root" -std=gnu11 -O2 -g0 -Wall -Wextra -Werror "${flags[@]}" \
-        -o "$out" "$here"/recorder/rxedrive*.c \
+    build_with "$root" "$out" "${flags[@]}" -I"$here" "$here"/recorder/rxedrive*.c
+}
+
+# build_with ROOT OUT ARGUMENT...: builds a verbs program with the libraries of a guest; -L precedes the host's library path.
+build_with() {
+    local root=$1 out=$2
+    shift 2
+    "${CC:-gcc}" --sysroot="$root" -std=gnu11 -O2 -g0 -Wall -Wextra -Werror -o "$out" "$@" \
         -L"$root/usr/lib/x86_64-linux-gnu" -libverbs -lrdmacm ||
-        die "cannot build rxedrive"
+        die "cannot build $(basename "$out")"
 }

@@ -21,6 +21,7 @@ die() { say "$*"; exit 2; }
 . "$here/recorder/initrd.sh"
 # Programs that traces/record does not need.
 guest_binaries+=(riostream rcopy rdma_server rdma_client rdma_xserver rdma_xclient)
+guest_modules+=(act_mirred cls_matchall) # guest_pair
 
 # guest_enter SCRIPT ARGUMENT...: downloads the guest's packages, then runs the script again in new namespaces;
 # there it does nothing. Exits with 77 if the machine lacks QEMU, tap interfaces or namespaces.
@@ -73,6 +74,75 @@ guest_boot() {
         die "the guest did not boot"
     }
     say "$line"
+    version=$(echo "$line" | cut -d' ' -f3)
+}
+
+# guest_pair_end: ends the guests and their network, so that guest_pair can start others.
+guest_pair_end() {
+    local name
+    kill -9 "${guest_pids[@]}"
+    wait "${guest_pids[@]}" 2>/dev/null
+    guest_pids=()
+    for name in wire1 wire2 ctl1 ctl2 sent1 sent2 wire ctl; do
+        ip link del $name
+    done
+    rm -rf "$tmp"
+}
+
+guest_pids=()
+# guest_pair [PROGRAM...]: starts both guests with these programs in /usr/bin. Each has the wire (eth0), a
+# control network that is not recorded (eth1), and a card that mirrors its packets before netem (eth2).
+guest_pair() {
+    local side other n card in out line
+    tmp=$(mktemp -d "${TMPDIR:-/tmp}/roce-guest.XXXXXX")
+    trap 'rm -rf "$tmp"' EXIT
+    trap 'exit 2' INT TERM HUP
+    build_initrd "$GUEST_KERNEL" "$GUEST_USERLAND" "$tmp/initrd"
+    if [ $# -gt 0 ]; then # one more archive behind it: the kernel unpacks both
+        mkdir -p "$tmp/more/usr/bin"
+        install -m 755 "$@" "$tmp/more/usr/bin/"
+        (cd "$tmp/more" && find . | cpio -o -H newc --quiet --owner=+0:+0 | gzip -1) >>"$tmp/initrd"
+    fi
+    echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 2>/dev/null
+    ip link set lo up
+    for other in wire ctl; do
+        ip link add "$other" type bridge mcast_snooping 0 && ip link set "$other" mtu 9100 up ||
+            { say "no bridge can be made"; exit 77; }
+    done
+    card=csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ufo=off
+    for side in left right; do
+        [ $side = left ] && n=1 || n=2
+        for other in wire ctl sent; do
+            ip tuntap add "$other$n" mode tap || { say "no tap interface can be made"; exit 77; }
+            ip link set "$other$n" mtu 9100 txqueuelen 8000 up
+            [ $other = sent ] || ip link set "$other$n" master $other
+        done
+        mkdir "$tmp/$side"
+        mkfifo "$tmp/$side/agent.in" "$tmp/$side/agent.out"
+        exec {in}<>"$tmp/$side/agent.in" {out}<>"$tmp/$side/agent.out"
+        nice qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg}" -cpu max -m 512 -smp 1 -nodefaults -display none -no-reboot \
+            -kernel "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" -initrd "$tmp/initrd" \
+            -append "console=ttyS0 panic=-1 quiet no_timer_check SIDE=$side MTU=$mtu" \
+            -serial "file:$tmp/$side/console" \
+            -chardev "pipe,id=agent,path=$tmp/$side/agent" -serial chardev:agent \
+            -netdev "tap,id=wire,ifname=wire$n,script=no,downscript=no" \
+            -device "virtio-net-pci,netdev=wire,mac=02:52:6f:43:45:0$n,host_mtu=$mtu,$card" \
+            -netdev "tap,id=ctl,ifname=ctl$n,script=no,downscript=no" \
+            -device "virtio-net-pci,netdev=ctl,mac=02:52:6f:43:46:0$n,$card" \
+            -netdev "tap,id=sent,ifname=sent$n,script=no,downscript=no" \
+            -device "virtio-net-pci,netdev=sent,mac=02:52:6f:43:47:0$n,host_mtu=$mtu,$card" \
+            >"$tmp/$side/qemu" 2>&1 &
+        guest_pids+=($!)
+    done
+    for side in left right; do
+        exec {out}<>"$tmp/$side/agent.out"
+        read -r -t $boot_seconds line <&$out || {
+            cat "$tmp/$side/qemu"
+            tail -5 "$tmp/$side/console"
+            die "the $side guest did not boot"
+        }
+        say "$side: $line"
+    done
     version=$(echo "$line" | cut -d' ' -f3)
 }
 

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Replays and checks the conversations that tests/interop/bulk recorded, and prints tables of the verdicts.
+
+    bulk_verdicts.py --bin FOLDER [--jobs N] [--tables-only] FOLDER
+
+FOLDER/NAME/verdicts.json receives the result of each conversation; FOLDER/faults.tsv lists every failed side, skipped side
+and ERROR finding with its capture and text. Exit status 1 if a capture fails or has an ERROR finding.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+
+POINTS = ("left", "wire", "right")
+NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
+
+
+def profile(kernel):
+    """Returns the nearest peer profile of --quirks for a kernel version."""
+    return "linux-rxe-6.1" if kernel.startswith("6.1.") else "linux-rxe-6.12"
+
+
+def told(program, *arguments):
+    """Returns the exit status and the standard output of rocedrill."""
+    try:
+        done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return "timeout", ""
+    return done.returncode, done.stdout
+
+
+def reason_class(text):
+    """Returns a reason without its numbers, so that equal causes count together."""
+    return NUMBER.sub("N", text or "-")[:160]
+
+
+def replayed(args, path, peer):
+    status, out = told(args.rocedrill, "replay", "--jobs", "1", "--quiet", "--json", "-", "--quirks", peer, path)
+    result = {"status": status, "verdict": "CRASHED", "sides": collections.Counter(), "faults": [], "compared": 0,
+              "inconclusive": 0}
+    if status not in (0, 1, 2):
+        return result
+    report = json.loads(out)["captures"][0] if out else {"verdict": "UNUSABLE"}
+    result["verdict"] = report.get("verdict", "UNUSABLE")
+    sides = [(conn[key], key[3:], conn["first_frame"]) for conn in report.get("connections", [])
+             for key in ("as_responder", "as_requester") if key in conn]
+    sides += [(one, one["as"], one["first_frame"]) for key in ("streams", "exchanges") for one in report.get(key, [])]
+    for side, role, frame in sides:
+        verdict, doubt = side["verdict"], side.get("inconclusive", 0)
+        result["sides"][f"{role} {verdict}"] += 1
+        result["compared"] += side.get("compared", side.get("found", {}).get("compared", 0))
+        if isinstance(doubt, dict):
+            result["faults"].append(("INCONCLUSIVE", role, doubt["first_frame"], doubt["the_capture"]))
+            doubt = doubt["answers"]
+        result["inconclusive"] += doubt
+        if verdict in ("SKIPPED", "INCONCLUSIVE"):
+            result["faults"].append((verdict, role, frame, side.get("reason", "")))
+    for skip in report.get("skipped", []):
+        result["faults"].append(("SKIPPED", "flow", skip.get("first_frame", 0), skip["reason"]))
+    failed = set()
+    for diff in report.get("differences", []):
+        side = (diff.get("connection"), diff.get("stream"), diff.get("exchange"), diff["as"])
+        if not diff.get("known_deviation") and side not in failed: # the others follow from the first one
+            failed.add(side)
+            result["faults"].append(("FAIL", diff["as"], diff["frame"],
+                                     f"{diff['field']}: expected {diff['expected']}, actual {diff['actual']}: {diff['reason']}"))
+    return result
+
+
+def checked(args, path, peer):
+    status, out = told(args.rocedrill, "check", "--quiet", "--json", "-", "--quirks", peer, path)
+    result = {"status": status, "faults": [], "connections": []}
+    if status not in (0, 1, 2):
+        result["faults"].append(("CRASHED", "check", 0, str(status)))
+        return result
+    for line in out.splitlines():
+        one = json.loads(line)
+        if one["type"] == "finding" and one["severity"] == "error" and not one["known"]:
+            result["faults"].append(("ERROR", one["rule"], one["frame"], one["text"]))
+        elif one["type"] == "connection":
+            result["connections"].append(one)
+    return result
+
+
+def judge(args, name):
+    folder = os.path.join(args.folder, name)
+    with open(os.path.join(folder, "about.json"), encoding="utf-8") as file:
+        about = json.load(file)
+    result = {"about": about, "points": {}}
+    for point in POINTS:
+        path = os.path.join(folder, point + ".pcap")
+        if os.path.getsize(path) <= 24: # no packet at all
+            continue
+        peer = profile(about["kernel"])
+        replay, check = replayed(args, path, peer), checked(args, path, peer)
+        result["points"][point] = {"replay": replay, "check": {"status": check["status"], "faults": check["faults"]}}
+    with open(os.path.join(folder, "verdicts.json"), "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    return name, result
+
+
+def table(title, head, lines):
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{' --- |' * len(head)}")
+    for line in lines:
+        print(f"| {' | '.join(str(cell) for cell in line)} |")
+
+
+def verdict_tables(results):
+    for title, key in (("Kernel", "kernel"), ("Impairment", "impaired"), ("Program", "kind")):
+        rows = collections.defaultdict(collections.Counter)
+        for result in results.values():
+            row = rows[result["about"][key]]
+            row["conversations"] += 1
+            for point in result["points"].values():
+                row["captures"] += 1
+                row[point["replay"]["verdict"]] += 1
+                row["compared"] += point["replay"]["compared"]
+                row["inconclusive"] += point["replay"]["inconclusive"]
+                row["errors"] += any(fault[0] == "ERROR" for fault in point["check"]["faults"])
+                row["skips"] += any(fault[0] == "SKIPPED" for fault in point["replay"]["faults"])
+        total = sum(rows.values(), collections.Counter())
+        table(f"By {title.lower()}", [title, "conversations", "captures", "PASS", "FAIL", "SKIPPED", "other", "with a skipped side",
+                                      "answers compared", "inconclusive", "captures with an ERROR of check"],
+              [[name, row["conversations"], row["captures"], row["PASS"], row["FAIL"], row["SKIPPED"],
+                row["captures"] - row["PASS"] - row["FAIL"] - row["SKIPPED"], row["skips"], row["compared"],
+                row["inconclusive"], row["errors"]] for name, row in [*sorted(rows.items()), ("all", total)]])
+
+
+def fault_tables(results):
+    classes = collections.defaultdict(lambda: [0, set(), ""])
+    for name, result in sorted(results.items()):
+        for point, of in result["points"].items():
+            for kind, who, frame, text in of["replay"]["faults"] + of["check"]["faults"]:
+                one = classes[kind, who, reason_class(text)]
+                one[0] += 1
+                one[1].add(f"{name}/{point}")
+                one[2] = one[2] or f"{name}/{point} frame {frame}"
+    table("By reason", ["kind", "where", "captures", "times", "reason", "first seen"],
+          [[kind, who, len(one[1]), one[0], reason, one[2]]
+           for (kind, who, reason), one in sorted(classes.items(), key=lambda item: (item[0][0], -len(item[1][1])))])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--new", action="store_true", help="judge only what has no verdicts.json")
+    parser.add_argument("--tables-only", action="store_true")
+    parser.add_argument("folder")
+    args = parser.parse_args()
+    args.rocedrill = os.path.join(args.bin, "rocedrill")
+    results, names = {}, sorted(name for name in os.listdir(args.folder)
+                                if os.path.exists(os.path.join(args.folder, name, "about.json")))
+    todo = []
+    for name in names:
+        done = os.path.join(args.folder, name, "verdicts.json")
+        if os.path.exists(done) and (args.new or args.tables_only):
+            with open(done, encoding="utf-8") as file:
+                results[name] = json.load(file)
+        elif not args.tables_only:
+            todo.append(name)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results.update(pool.map(lambda name: judge(args, name), todo))
+    with open(os.path.join(args.folder, "faults.tsv"), "w", encoding="utf-8") as file:
+        for name, result in sorted(results.items()):
+            for point, of in result["points"].items():
+                for fault in of["replay"]["faults"] + of["check"]["faults"]:
+                    print(*fault[:2], f"{name}/{point}.pcap", *fault[2:], sep="\t", file=file)
+    verdict_tables(results)
+    fault_tables(results)
+    return any(of["replay"]["verdict"] in ("FAIL", "CRASHED") or of["check"]["faults"]
+               for result in results.values() for of in result["points"].values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -41,7 +41,7 @@ const char script_grammar[] =
     "        | \"SRQ\" NAME | \"Q_Key\" N | \"flush type\" N | \"level\" N | \"group\" N\n"
     "        | \"bad ICRC\" | \"cut\" N | [\"altered\"] HEADER.FIELD \"=\" (VALUE | \"*\")\n"
     "PSN     = (\"+\" | \"-\") N | N                 relative to the first PSN of the direction\n"
-    "FILL    = \"fill\" N [\"at\" N] | \"fill\" PLACE | \"data\" HEX\n"
+    "FILL    = \"fill\" N [\"at\" N] | \"fill\" PLACE | \"data\" HEX | \"u64\" N\n"
     "PLACE   = NAME [\"+\" N] | N\n"
     "VERB    = \"recv\" QUEUE | \"post\" (\"send\" | \"write\" | \"read\" | \"cmp-swap\" | "
     "\"fetch-add\" | \"flush\"\n"

@@ -60,8 +60,8 @@ static const struct {
      SCRIPT_BIT(ID) | SCRIPT_BIT(MR) | SCRIPT_BIT(LEN)},
     {"post local-inv", SCRIPT_VERB_LOCAL_INV, ON_QP, SCRIPT_BIT(ID) | SCRIPT_BIT(KEY) | POST_FLAGS,
      SCRIPT_BIT(ID) | SCRIPT_BIT(KEY)},
-    {"store", SCRIPT_VERB_STORE, ON_PLACE, SCRIPT_BIT(LEN) | SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA),
-     0},
+    {"store", SCRIPT_VERB_STORE, ON_PLACE,
+     SCRIPT_BIT(LEN) | SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) | SCRIPT_BIT(U64), 0},
     {"modify", SCRIPT_VERB_MODIFY, ON_ANY, QP_ATTRS | SCRIPT_BIT(LIMIT) | SCRIPT_BIT(DEPTH), 0},
     {"destroy", SCRIPT_VERB_DESTROY, ON_ANY, 0, 0},
     {"arm", SCRIPT_VERB_ARM, ON_CQ, SCRIPT_BIT(SOLICITED), 0},
@@ -223,7 +223,7 @@ static bool parse_comp(struct parser *p, struct script_event *event)
            parse_options(p,
                          SCRIPT_BIT(LEN) | SCRIPT_BIT(IMM) | SCRIPT_BIT(INVALIDATE) |
                              SCRIPT_BIT(SRC_QP) | SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) |
-                             SCRIPT_BIT(SOLICITED),
+                             SCRIPT_BIT(U64) | SCRIPT_BIT(SOLICITED),
                          &event->options);
 }
 
@@ -272,7 +272,9 @@ static bool parse_check(struct parser *p, struct script_event *event)
         return parse_fill(p, &event->options.fill);
     if (lexer_word(&p->lexer, "data"))
         return parse_data(p, &event->options.fill);
-    return lexer_expected(&p->lexer, "zero, fill or data");
+    if (lexer_word(&p->lexer, "u64"))
+        return parse_u64(p, &event->options.fill);
+    return lexer_expected(&p->lexer, "zero, fill, data or u64");
 }
 
 static bool parse_state(struct parser *p, struct script_event *event)

@@ -24,6 +24,7 @@ enum item_kind {
     ITEM_PAYLOAD,
     ITEM_FILL,
     ITEM_DATA,
+    ITEM_U64,
     ITEM_BAD_ICRC,
     ITEM_CUT,
     ITEM_GROUP,
@@ -65,6 +66,7 @@ static const struct {
     {"payload", ITEM_PAYLOAD, ROCE_HDR_BTH, NULL},
     {"fill", ITEM_FILL, ROCE_HDR_BTH, NULL},
     {"data", ITEM_DATA, ROCE_HDR_BTH, NULL},
+    {"u64", ITEM_U64, ROCE_HDR_BTH, NULL},
     {"bad ICRC", ITEM_BAD_ICRC, ROCE_HDR_BTH, NULL},
     {"cut", ITEM_CUT, ROCE_HDR_BTH, NULL},
     {"group", ITEM_GROUP, ROCE_HDR_BTH, NULL},
@@ -485,6 +487,7 @@ static bool parse_item(struct packet_parser *s, unsigned item)
         return true;
     case ITEM_FILL: return parse_fill(p, &out->fill);
     case ITEM_DATA: return parse_data(p, &out->fill);
+    case ITEM_U64: return parse_u64(p, &out->fill);
     case ITEM_BAD_ICRC: out->bad_icrc = true; return true;
     case ITEM_CUT:
         if (!parse_number(p, "a number of bytes", 4096, &number))

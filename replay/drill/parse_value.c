@@ -347,6 +347,21 @@ bool parse_data(struct parser *p, struct script_fill *out)
     return !p->lexer.failed;
 }
 
+bool parse_u64(struct parser *p, struct script_fill *out)
+{
+    uint64_t number;
+
+    free(out->data);
+    *out = (struct script_fill){.kind = SCRIPT_FILL_DATA, .len = sizeof(number)};
+    if (!parse_number(p, "a number", UINT64_MAX, &number))
+        return false;
+    out->data = malloc(sizeof(number));
+    if (!out->data)
+        return lexer_fail(&p->lexer, "no memory");
+    memcpy(out->data, &number, sizeof(number));
+    return true;
+}
+
 bool parse_fill(struct parser *p, struct script_fill *out)
 {
     int found = parse_find_object(p);
@@ -428,7 +443,9 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     case TYPE_MR: return parse_place(p, "a place in an mr, as M+1024", true, value);
     case TYPE_FLAG: value->num = 1; return !p->lexer.failed;
     case TYPE_FILL:
-        return opt == SCRIPT_OPT_DATA ? parse_data(p, &out->fill) : parse_fill(p, &out->fill);
+        return opt == SCRIPT_OPT_DATA  ? parse_data(p, &out->fill)
+               : opt == SCRIPT_OPT_U64 ? parse_u64(p, &out->fill)
+                                       : parse_fill(p, &out->fill);
     }
     return false;
 }

@@ -51,6 +51,9 @@ bool parse_place(struct parser *p, const char *what, bool memory, struct script_
 bool parse_fill(struct parser *p, struct script_fill *out);
 bool parse_data(struct parser *p, struct script_fill *out);
 
+/* The number after `u64`, as eight bytes in the byte order of the host. */
+bool parse_u64(struct parser *p, struct script_fill *out);
+
 /* Reads options as long as the token is the word of one in `allowed`. */
 bool parse_options(struct parser *p, uint64_t allowed, struct script_options *out);
 

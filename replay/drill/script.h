@@ -39,7 +39,7 @@ enum script_fill_kind {
     SCRIPT_FILL_NONE,    /* not named */
     SCRIPT_FILL_PATTERN, /* fill N */
     SCRIPT_FILL_MEMORY,  /* fill NAME */
-    SCRIPT_FILL_DATA,    /* data HEX */
+    SCRIPT_FILL_DATA,    /* data HEX, or u64 N: its eight bytes as the host stores them */
     SCRIPT_FILL_ZERO,    /* zero */
 };
 
@@ -116,7 +116,8 @@ static inline uint8_t script_pattern(uint64_t n, uint64_t i)
     X(ZERO_BASED, "zero-based", FLAG,   0)                  \
     X(INVALIDATES,"invalidates",FLAG,   0)                  \
     X(FILL,       "fill",       FILL,   0)                  \
-    X(DATA,       "data",       FILL,   0)
+    X(DATA,       "data",       FILL,   0)                  \
+    X(U64,        "u64",        FILL,   0)
 /* clang-format on */
 
 enum script_opt {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Mutation score of the drills: plays all drills against a device with one fault of
+ * rnic/transport/faults.def at a time. A fault is noticed if a drill fails.
+ *
+ * Exit status 0: no drill fails without a fault, and each fault is noticed. Exit status 1
+ * otherwise.
+ *
+ * Usage: `rocedrill_drill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and
+ * every drill that notices one is named. `--list` prints one line "FAULT DRILL" for each fault that
+ * a drill notices, in place of the summary.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "drill/device_rnic.h"
+#include "drill/suite_run.h"
+#include "transport/fault.h"
+
+/* Time limit of one fault in seconds: running into it counts as noticed. */
+#define SECONDS_MAX 60
+#define NAMED_MAX   3u
+
+enum rnic_fault rnic_fault;
+
+static const struct {
+    const char *name, *rules, *text;
+} faults[RNIC_FAULT_CNT] = {
+    [RNIC_FAULT_NONE] = {"none", "", "the device as it is"},
+#define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = {#NAME, rules, text},
+#include "transport/faults.def"
+#undef FAULT
+};
+
+enum how_named { NAME_SOME, NAME_ALL, NAME_LIST };
+
+static void print_name(const struct drill_case *c, enum how_named how)
+{
+    if (how == NAME_LIST)
+        printf("%s %.*s\n", faults[rnic_fault].name, (int)c->name_len, c->name);
+    else
+        printf(" %.*s", (int)c->name_len, c->name);
+}
+
+/* Plays all drills. Prints drills that fail, and returns their number. Runs in a child process. */
+static unsigned play_drills(const char *folder, enum how_named how)
+{
+    const struct drill_suite_options options = {.ops = &device_rnic_ops, .threads = 1};
+    struct drill_suite suite = {0};
+    struct error error = {""};
+    const char *last = NULL;
+    unsigned cnt = 0;
+
+    if (drill_suite_add(&suite, folder, &error) != 0 ||
+        drill_suite_run(&suite, &options, &error) != 0) {
+        fprintf(stderr, "%s\n", error.text);
+        _exit(125);
+    }
+    for (size_t i = 0; i < suite.cnt; i++) {
+        if ((!suite.at[i].unusable && suite.at[i].result.verdict != DRILL_FAIL) ||
+            suite.at[i].path == last)
+            continue;
+        last = suite.at[i].path;
+        if (cnt++ < NAMED_MAX || how != NAME_SOME)
+            print_name(&suite.at[i], how);
+    }
+    if (cnt > NAMED_MAX && how == NAME_SOME)
+        printf(" and %u more", cnt - NAMED_MAX);
+    drill_suite_free(&suite);
+    return cnt;
+}
+
+/* Returns whether a drill fails with the chosen fault, or the process ends by a signal. */
+static bool is_noticed(const char *folder, enum how_named how)
+{
+    pid_t pid;
+    int status;
+
+    fflush(stdout);
+    pid = fork();
+    if (pid < 0) {
+        perror("fork");
+        exit(2);
+    }
+    if (pid == 0) {
+        unsigned cnt;
+
+        alarm(SECONDS_MAX);
+        cnt = play_drills(folder, how);
+        fflush(stdout);
+        _exit(cnt != 0);
+    }
+    if (waitpid(pid, &status, 0) != pid)
+        exit(2);
+    if (WIFSIGNALED(status) && how != NAME_LIST)
+        printf(" (%s)", strsignal(WTERMSIG(status)));
+    return WIFSIGNALED(status) || WEXITSTATUS(status) == 1;
+}
+
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 2;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned cnt = 0, noticed = 0;
+    bool healthy, list = argc == 3 && strcmp(argv[2], "--list") == 0;
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: rocedrill_drill_mutants FOLDER [--list | FAULT...]\n");
+        return 2;
+    }
+    if (list)
+        argc = 2;
+    if (!list)
+        printf("without fault:");
+    healthy = !is_noticed(argv[1], list ? NAME_LIST : NAME_ALL);
+    if (!list)
+        printf(" %s\n", healthy ? "no drill fails" : "- DRILLS FAIL");
+    for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
+        bool found;
+
+        if (!is_wanted(faults[i].name, argc, argv))
+            continue;
+        cnt++;
+        rnic_fault = (enum rnic_fault)i;
+        if (!list)
+            printf("%-16s %-12s %s:", faults[i].name, faults[i].rules, faults[i].text);
+        found = is_noticed(argv[1], list ? NAME_LIST : argc > 2 ? NAME_ALL : NAME_SOME);
+        noticed += found;
+        if (!list)
+            printf("%s\n", found ? "" : " NOT NOTICED");
+    }
+    if (!list)
+        printf("%u faults: %u noticed by drills\n", cnt, noticed);
+    return healthy && noticed == cnt ? 0 : 1;
+}

@@ -24,7 +24,7 @@ if(TARGET roce_plugin)
     list(APPEND components plugin)
     set(CPACK_DEBIAN_PLUGIN_PACKAGE_NAME wireshark-plugin-roce)
     set(CPACK_DEBIAN_PLUGIN_PACKAGE_SECTION net)
-    set(CPACK_DEBIAN_PLUGIN_PACKAGE_RECOMMENDS "wireshark | tshark")
+    set(CPACK_DEBIAN_PLUGIN_PACKAGE_RECOMMENDS "tshark | wireshark")
     set(CPACK_DEBIAN_PLUGIN_DESCRIPTION "decode and analyse RoCEv2 in Wireshark
 This plugin decodes every InfiniBand transport header of RoCEv2 and validates
 the flows, as Wireshark's TCP analysis does for TCP. The profile RoCE has its

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+#
+# Folders that hold another Debian or Ubuntu release, for tests/matrix, tests/programs/matrix and
+# tests/install/matrix, which source this file. Needs root, debootstrap and the network.
+#
+# $here is the top of the source tree. ROCEDRILL_MATRIX names the folder for all releases.
+root=${ROCEDRILL_MATRIX:-/var/tmp/rocedrill-matrix}
+mirror=${ROCEDRILL_MIRROR:-http://deb.debian.org/debian}
+
+need_root_and_debootstrap() {
+    [ "$(id -u)" = 0 ] || { echo "$0: must be root, for debootstrap and chroot" >&2; exit 2; }
+    command -v debootstrap >/dev/null || { echo "$0: needs debootstrap (tests/deps matrix)" >&2; exit 2; }
+}
+
+# make_release RELEASE FOLDER [MIRROR [SCRIPT [OPTION...]]]: a minimal system. debootstrap handles a release that it
+# does not know like unstable.
+make_release() {
+    local release=$1 dir=$2 from=${3:-$mirror} script=${4:-}
+    [ -n "$script" ] || [ -e "/usr/share/debootstrap/scripts/$release" ] || script=/usr/share/debootstrap/scripts/sid
+    rm -rf "$dir"
+    debootstrap --variant=minbase "${@:5}" "$release" "$dir" "$from" $script &&
+        echo "127.0.0.1 localhost" >"$dir/etc/hosts" &&
+        # A mirror may be some days behind. apt still verifies the signature.
+        echo 'Acquire::Check-Valid-Until "false";' >"$dir/etc/apt/apt.conf.d/90matrix"
+}
+
+# inside FOLDER COMMAND...: runs the command with FOLDER as the root directory, in a mount namespace of its own. In a
+# plain chroot, programs cannot create user namespaces.
+inside() {
+    unshare --mount --propagation private sh -euc '
+        dir=$1
+        shift
+        mount --bind "$dir" "$dir"
+        cd "$dir"
+        mount -t proc proc proc
+        mount --rbind /sys sys
+        mount --rbind /dev dev
+        pivot_root . mnt
+        umount -l /mnt
+        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+            PYTHONDONTWRITEBYTECODE=1 DEBIAN_FRONTEND=noninteractive "$@"' inside "$@"
+}
+
+# copy_sources FOLDER: copies this source tree to FOLDER/src.
+copy_sources() {
+    rm -rf "$1/src"
+    mkdir "$1/src"
+    (cd "$here" && git ls-files -co --exclude-standard -z |
+        while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
+        tar c --null -T -) | tar x -C "$1/src"
+}

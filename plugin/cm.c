@@ -18,7 +18,9 @@ void roce_cm_register(int proto)
     static hf_register_info hf[] = {
         {&hf_service,
          {"Service", "roce.cm.service", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "Service ID as text; an IP port if it is of the IP CM service (Annex A11)", HFILL}},
+          "Service ID as text; a port number if the service ID belongs to the IP CM service (Annex "
+          "A11)",
+          HFILL}},
         {&hf_src_ip4,
          {"Source address (IPv4)", "roce.cm.rdmaip.src_ip4", FT_IPv4, BASE_NONE, NULL, 0, NULL,
           HFILL}},
@@ -35,7 +37,7 @@ void roce_cm_register(int proto)
           EXPFILL}},
         {&ei_malformed,
          {"roce.cm.malformed", PI_MALFORMED, PI_WARN,
-          "MAD is not 256 bytes long, or its version is unsupported: the receiver drops it",
+          "The MAD is not 256 bytes long or has an unsupported version: the receiver drops it",
           EXPFILL}},
     };
 

@@ -15,10 +15,10 @@ void roce_dc_register(int proto)
     static hf_register_info hf[] = {
         {&hf_dc,
          {"Dynamically connected transport header", "roce.dc", FT_BYTES, BASE_NONE, NULL, 0,
-          "20 bytes; no public specification describes them", HFILL}},
+          "20 bytes of the DC transport header, which has no public specification", HFILL}},
         {&hf_src_qp,
          {"Source QP", "roce.dc.src_qp", FT_UINT24, BASE_HEX, NULL, 0,
-          "Position as observed in packets of ConnectX adapters", HFILL}},
+          "Source QP; its position was observed in packets of ConnectX adapters", HFILL}},
     };
     static int *subtrees[] = {&ett_dc};
     static ei_register_info experts[] = {

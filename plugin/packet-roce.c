@@ -456,7 +456,7 @@ void proto_register_roce(void)
           "Unverified if the packet is truncated, or if covered headers were not captured", HFILL}},
         {&hf_roce_payload_len,
          {"Payload length", "roce.payload_len", FT_UINT32, BASE_DEC, NULL, 0,
-          "Payload bytes without pad", HFILL}},
+          "Number of payload bytes, without the pad", HFILL}},
     };
     static int *subtrees[] = {&ett_roce};
     static ei_register_info experts[] = {
@@ -465,7 +465,7 @@ void proto_register_roce(void)
           EXPFILL}},
         {&ei_roce_fragments,
          {"roce.fragments", PI_PROTOCOL, PI_WARN,
-          "IP fragments: the receiver drops them (ALL-NET-007)", EXPFILL}},
+          "The packet is an IP fragment: the receiver drops it (ALL-NET-007)", EXPFILL}},
     };
     static const dissector_t dissectors[ROCE_HANDOFF_CNT] = {
         [ROCE_HANDOFF_UDP] = dissect_rocev2,

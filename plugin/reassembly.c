@@ -49,7 +49,7 @@ void roce_reassembly_register(int proto)
         BOOL(overlap, "overlap", "Packet overlap"),
         BOOL(conflict, "overlap.conflict", "Conflicting data in packet overlap"),
         BOOL(tails, "multiple_tails", "Multiple last packets"),
-        BOOL(too_long, "too_long", "Packet too long for the message"),
+        BOOL(too_long, "too_long", "The packet is longer than the rest of the message"),
         FRAME(error, "error", "Reassembly error"),
         UINT(count, "count", "Message packet count"),
         FRAME(in, "reassembled_in", "Reassembled message in frame"),

@@ -447,8 +447,9 @@ void roce_ulp_register(int proto, module_t *module)
     proto_roce = proto;
     by_qp = register_dissector_table(TABLE, "RoCE QP number", proto, FT_UINT32, BASE_HEX);
     register_ulp_decode_as();
-    prefs_register_uat_preference(module, "qps", "Upper-layer protocols of QPs",
-                                  "For connections whose CM exchange was not captured", uat);
+    prefs_register_uat_preference(
+        module, "qps", "Upper-layer protocols of QPs",
+        "Upper-layer protocols of connections whose CM exchange was not captured", uat);
     roce_reassembly_register(proto);
 }
 

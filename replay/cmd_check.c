@@ -39,7 +39,7 @@ static const struct cli_option rows[] = {
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
-    {"quiet", 'q', NULL, "print no text on standard output and no progress"},
+    {"quiet", 'q', NULL, "do not print text on standard output or progress"},
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
     {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and exit"},
     {"help", 'h', NULL, "print this"},

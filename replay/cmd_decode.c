@@ -12,7 +12,7 @@
 static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "write one JSON object per packet; - is stdout"},
     {"verbose", 'v', NULL, "print every field"},
-    {"quiet", 'q', NULL, "print no text on standard output"},
+    {"quiet", 'q', NULL, "do not print text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};

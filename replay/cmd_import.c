@@ -14,13 +14,14 @@ enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTI
 
 static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary (default: traces)"},
-    {"name", OPT_NAME, "NAME", "name of the imported capture (default: its own name)"},
+    {"name", OPT_NAME, "NAME", "file name of the imported capture (default: unchanged)"},
     {"connection", OPT_CONNECTION, "N",
      "import only this connection, numbered as by rocedrill replay; may be repeated"},
     {"anonymize", OPT_ANONYMIZE, "WHAT", "replace addresses, payload, or both: addresses,payload"},
-    {"quirks", 'p', "NAME", "implementation that was recorded, for the manifest"},
-    {"description", OPT_DESCRIPTION, "TEXT", "description of the capture, for the manifest"},
-    {"quiet", 'q', NULL, "print no text on standard output"},
+    {"quirks", 'p', "NAME", "implementation in the capture, for column peer of the manifest"},
+    {"description", OPT_DESCRIPTION, "TEXT",
+     "description of the capture, for column shows of the manifest"},
+    {"quiet", 'q', NULL, "do not print text on standard output"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"import", rows, sizeof(rows) / sizeof(rows[0])};
@@ -89,15 +90,14 @@ static int read_options(int argc, char **argv, struct import_options *options, b
         case OPT_NAME: options->name = optarg; break;
         case OPT_CONNECTION:
             if (!read_connection(optarg, options))
-                return cli_error("import: --connection %s: not a number from 1, or more than "
-                                 "%u of them",
-                                 optarg, SELECT_MAX);
+                return cli_error(
+                    "import: --connection %s: not a number from 1 on, or more than %u connections",
+                    optarg, SELECT_MAX);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))
-                return cli_error("import: --anonymize %s: neither addresses nor payload nor "
-                                 "addresses,payload",
-                                 optarg);
+                return cli_error(
+                    "import: --anonymize %s: not addresses, payload or addresses,payload", optarg);
             break;
         case 'p':
             if (!is_one_field(optarg))
@@ -127,7 +127,7 @@ static void print_result(const struct import_options *options, const struct impo
     if (options->payload)
         printf("anonymized: payload of %u packets\n", added->payloads);
     if (added->unknown)
-        printf("left out: %u management datagrams other than CM messages\n", added->unknown);
+        printf("left out: %u management datagrams that are not CM messages\n", added->unknown);
 }
 
 int cmd_import(int argc, char **argv)

@@ -216,8 +216,8 @@ int decode_file(const char *path, const struct decode_options *options, struct e
             json_t *o = frame_json(&frame, &pkt, rc, skip_columns(line));
 
             if (!o || json_dumpf(o, options->json, JSON_COMPACT) != 0)
-                got = error_set(error, "%s: frame %u: the JSON cannot be written",
-                                reader_name(reader), frame.number);
+                got = error_set(error, "%s: frame %u: cannot write the JSON", reader_name(reader),
+                                frame.number);
             json_decref(o);
             fputc('\n', options->json);
             if (got < 0)

@@ -26,8 +26,7 @@ static const struct command {
     {"replay", "replay captures with the software RNIC at either end and compare", cmd_replay},
     {"import", "add a capture, with its expected results, to a folder of regression tests",
      cmd_import},
-    {"agent", "give replay --live on another host access to an RDMA device of this host",
-     agent_exec},
+    {"agent", "let replay --live on another host use an RDMA device of this host", agent_exec},
     {"drill", "play drills: scripts that test an RDMA device against the specification", cmd_drill},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
@@ -66,7 +65,7 @@ int main(int argc, char **argv)
             argv[1] = argv[0];
             status = commands[i].run(argc - 1, argv + 1);
             if (fflush(stdout) != 0 || ferror(stdout))
-                status = cli_error("standard output cannot be written");
+                status = cli_error("standard output: write error");
             return status;
         }
     return cli_error("unknown command '%s' (see rocedrill --help)", argv[1]);

@@ -124,7 +124,8 @@ static void serve_session(int fd, struct agent_device *dev, const char *device)
         if (!serve_lines(dev, fd, buf, &len))
             break;
         if (len == AGENT_LINE_MAX) {
-            send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "the line is too long"));
+            send_reply(fd,
+                       json_pack("{s:b, s:s}", "ok", 0, "error", "the request line is too long"));
             break;
         }
     }
@@ -208,7 +209,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         default: return 2;
         }
     }
-    return optind == argc ? -1 : complain(argv[optind], "not an option (see --help)");
+    return optind == argc ? -1 : complain(argv[optind], "unrecognized option (see --help)");
 }
 
 int main(int argc, char **argv)

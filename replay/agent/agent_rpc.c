@@ -187,7 +187,7 @@ static json_t *op_withdraw(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     return m ? ok_or_error(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
-             : error_reply("withdraw: no such region");
+             : error_reply("withdraw: no region has this number");
 }
 
 static json_t *op_register(struct agent_device *dev, const json_t *in)
@@ -196,7 +196,7 @@ static json_t *op_register(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m)
-        return error_reply("register: no such region");
+        return error_reply("register: no region has this number");
     return agent_mr_register(dev, (uint32_t)(m - dev->mr)) == 0
                ? mr_reply(dev, (uint32_t)(m - dev->mr))
                : error_reply("%s", dev->why);
@@ -293,7 +293,7 @@ static json_t *op_connect(struct agent_device *dev, const json_t *in)
     uint32_t qp;
 
     if (!which_qp(dev, in, &qp))
-        return error_reply("connect: no such QP");
+        return error_reply("connect: no QP has this number");
     if (!dgid || inet_pton(AF_INET6, dgid, &to.dgid) != 1)
         return error_reply("connect: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
     if (to.access < 0 || !read_number(in, "gid_index", 255, 0, &gid) ||
@@ -328,7 +328,7 @@ static json_t *op_delete(struct agent_device *dev, const json_t *in)
     uint32_t qp;
 
     return which_qp(dev, in, &qp) ? ok_or_error(dev, agent_qp_del(dev, qp))
-                                  : error_reply("delete: no such QP");
+                                  : error_reply("delete: no QP has this number");
 }
 
 static json_t *op_recv(struct agent_device *dev, const json_t *in)
@@ -378,11 +378,10 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     json_t *out;
 
     if (!which_qp(dev, in, &qp))
-        return error_reply("send: no such QP");
+        return error_reply("send: no QP has this number");
     if (!opcode_of(in, &send.opcode))
-        return error_reply(
-            "send: the opcode is none of send, send_imm, send_inv, write, write_imm, "
-            "read, cmp_swap, fetch_add");
+        return error_reply("send: opcode must be one of send, send_imm, send_inv, write, "
+                           "write_imm, read, cmp_swap, fetch_add");
     if (!read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
         !read_number(in, "id", UINT64_MAX, 0, &send.id) ||
         !read_number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||

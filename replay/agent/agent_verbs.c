@@ -133,8 +133,9 @@ int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *o
     if (dev->mr_cnt == AGENT_MRS_MAX)
         return set_error(dev, "more than %u memory regions", AGENT_MRS_MAX);
     if (len == 0 || len > AGENT_BYTES_MAX - dev->bytes)
-        return set_error(dev, "len must be 1 to the rest of the session limit of %llu bytes",
-                         (unsigned long long)AGENT_BYTES_MAX);
+        return set_error(
+            dev, "len must be at least 1 and within the rest of the session limit of %llu bytes",
+            (unsigned long long)AGENT_BYTES_MAX);
     *m = (struct agent_mr){.len = len, .access = access, .map_len = (len + page - 1) / page * page};
     bytes = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)

@@ -98,8 +98,8 @@ static ssize_t fail_format(struct decompress *s)
     if (s->error) /* of a read */
         return fail_read(s, s->error);
     if (s->in_end)
-        return fail_read(s, "the compressed data ends in the middle");
-    snprintf(s->message, sizeof(s->message), "the %s data is damaged", s->format->name);
+        return fail_read(s, "the compressed data is truncated");
+    snprintf(s->message, sizeof(s->message), "the %s data is corrupt", s->format->name);
     return fail_read(s, s->message);
 }
 

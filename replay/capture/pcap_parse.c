@@ -49,7 +49,7 @@ static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     if (!pcap_parser_knows(p) || !(roce_le32_get(p) == PCAPNG_SECTION ? pcapng_byte_order(p, &big)
                                                                       : roce_le32_get(p + 8) == 0))
         return false;
-    error_set(error, "another capture begins here: mergecap joins captures, cat does not");
+    error_set(error, "another capture begins here: join captures with mergecap, not with cat");
     return true;
 }
 
@@ -81,7 +81,8 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
     if (!p)
         return set_truncated(cap, "file header", FILE_LEN, error);
     if (!pcap_magic(p, &cap->big, &cap->unit_ns))
-        return error_set(error, "unknown file format (what Wireshark can read, editcap converts)");
+        return error_set(
+            error, "unknown file format (editcap converts every format that Wireshark can read)");
     cap->snaplen = pcapng_u32(cap->big, p + 16);
     cap->plain = !cap->big;
     /* The upper six bits give the length of the frame check sequence. */
@@ -199,7 +200,7 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
         if (grown <= PCAPNG_IFACES_MAX)
             p = realloc(cap->iface, grown * sizeof(*p));
         if (!p)
-            return error_set(error, "more interfaces than there is room for: %u", cap->iface_cnt);
+            return error_set(error, "more interfaces than the limit of %u", cap->iface_cnt);
         cap->iface = p;
         cap->iface_cap = grown;
     }
@@ -240,7 +241,7 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
         return set_truncated(cap, "block", *len, error);
     /* libpcap does not check the second length of a section header. */
     if (roce_le32_get(p) != PCAPNG_SECTION && pcapng_u32(cap->big, p + *len - 4) != *len)
-        return error_set(error, "a block has the length %u in front and %u behind", *len,
+        return error_set(error, "a block has the length %u at its start and %u at its end", *len,
                          pcapng_u32(cap->big, p + *len - 4));
     *block = p;
     return 1;

@@ -148,8 +148,8 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
     if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear it */
         free(comments);
-        return error_set(error, "%s: the temporary file of findings cannot be written: %s",
-                         a->out_name, strerror(errno));
+        return error_set(error, "%s: cannot write the temporary file of findings: %s", a->out_name,
+                         strerror(errno));
     }
     rewind(a->spool);
     more = next_spooled(a, &f);
@@ -169,7 +169,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     free(comments);
     pcapng_writer_free(&out);
     if (ferror(a->spool))
-        return error_set(error, "%s: the temporary file of findings cannot be read", a->out_name);
+        return error_set(error, "%s: cannot read the temporary file of findings", a->out_name);
     if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)
         return error_set(error, "%s: %s", a->out_name, strerror(errno));
     return rc;
@@ -191,7 +191,8 @@ int annotate_copy_stdin(char **path, struct error *error)
     fd = mkstemp(name);
     copy = fd < 0 ? NULL : fdopen(fd, "wb");
     if (!copy) {
-        error_set(error, "standard input: no temporary file %s: %s", name, strerror(errno));
+        error_set(error, "standard input: cannot create the temporary file %s: %s", name,
+                  strerror(errno));
         if (fd >= 0) {
             close(fd);
             unlink(name);
@@ -203,7 +204,7 @@ int annotate_copy_stdin(char **path, struct error *error)
         if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
             break;
     if (got < 0 || ferror(copy) || fclose(copy) != 0) {
-        error_set(error, "standard input: it cannot be copied to %s: %s", name, strerror(errno));
+        error_set(error, "standard input: cannot copy it to %s: %s", name, strerror(errno));
         unlink(name);
         free(name);
         return -1;

@@ -272,7 +272,7 @@ int check_capture(const char *path, const struct check_options *options,
         if (options->annotate_to && write_annotated(&check, rc == 0 ? error : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)
-            rc = error_set(error, "%s: the JSON cannot be written", report->name);
+            rc = error_set(error, "%s: cannot write the JSON", report->name);
         if (rc != 0)
             report->error = error->text;
     } else {

@@ -120,7 +120,8 @@ void check_junit_add(FILE *out, const struct check_report *r)
     if (rest) {
         put_case(out, r, "all other connections", 0);
         if (r->violated > violated)
-            fprintf(out, "      <failure message=\"%" PRIu64 " more connections break rules\"/>\n",
+            fprintf(out,
+                    "      <failure message=\"%" PRIu64 " more connections violate rules\"/>\n",
                     r->violated - violated);
         fputs("    </testcase>\n", out);
     }

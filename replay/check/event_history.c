@@ -168,9 +168,9 @@ static void add_flags(struct strbuf *t, const struct history_event *e)
         if (e->flags & words[i].flag)
             strbuf_addf(t, "; %s", words[i].text);
     if (e->bad_icrc)
-        strbuf_addf(t, "; wrong ICRC: a receiver drops it");
+        strbuf_addf(t, "; wrong ICRC: a receiver drops this packet");
     else if (e->flags & ROCE_AN_DROPPED)
-        strbuf_addf(t, "; malformed: a receiver drops it");
+        strbuf_addf(t, "; malformed: a receiver drops this packet");
 }
 
 void history_event_text(struct strbuf *t, const struct history_event *e)

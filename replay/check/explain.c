@@ -17,10 +17,12 @@ static const char *const examples[ROCE_RULE_CNT] = {
 static const char *judge_text(enum roce_judge judge)
 {
     switch (judge) {
-    case ROCE_JUDGE_FLOW: return "judged by rocedrill check, from the packets";
-    case ROCE_JUDGE_WIRE: return "held by the packet codec and its tests";
-    case ROCE_JUDGE_RNIC: return "judged by tests of an RNIC: packets alone do not show it";
-    case ROCE_JUDGE_API: return "judged by tests of the verbs API: it shows in no packet";
+    case ROCE_JUDGE_FLOW: return "rocedrill check judges this rule, from packets";
+    case ROCE_JUDGE_WIRE: return "the packet codec implements this rule; its tests check it";
+    case ROCE_JUDGE_RNIC:
+        return "tests of an RNIC judge this rule; packets alone cannot show a violation";
+    case ROCE_JUDGE_API:
+        return "tests of the verbs API judge this rule; no packet shows a violation";
     default: return "";
     }
 }

@@ -410,7 +410,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     again = dev->seen[msg.kind];
     if (!is_explained(dev, msg.kind) ||
         (again && !has_timer(msg.kind) && !asked_again(dev, at, msg.kind))) {
-        dev->end->stopped = "an earlier message was not captured";
+        dev->end->stopped = "an earlier CM message was not captured";
         return 0;
     }
     ours = make_expected_mad(dev, &msg, again);
@@ -419,8 +419,8 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     dev->end->compared++;
     if (!ours) {
         field_diff_add(&d, "message", roce_cm_name(msg.kind), "none");
-        dev->end->stopped = "our CM sends another message";
-        return report_message(dev, dev->x->pkt[at], &d, "our CM does not send it");
+        dev->end->stopped = "our CM sends a different message";
+        return report_message(dev, dev->x->pkt[at], &d, "our CM does not send this message");
     }
     ours->used = true;
     compare_message(dev, &msg, ours, &d);
@@ -470,8 +470,8 @@ static int replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
         rc = play_end(dev);
     }
     if (!dev->end->skip && dev->end->compared == 0)
-        dev->end->skip =
-            dev->end->stopped ? dev->end->stopped : "the capture has no message of this end";
+        dev->end->skip = dev->end->stopped ? dev->end->stopped
+                                           : "the capture contains no message of this endpoint";
     dev->end->verdict = dev->end->diff_cnt ? VERDICT_FAIL
                         : dev->end->skip   ? VERDICT_SKIPPED
                                            : VERDICT_PASS;

@@ -29,10 +29,10 @@ static struct rx_result next_datagram(struct expected_delivery *d, const struct 
     bool gsi = d->stream->qpn == ROCE_QP_GSI;
 
     if (pkt->deth.qkey != d->stream->qkey)
-        return dropped(d, "another Q_Key (UD-RSP-170)");
+        return dropped(d, "the datagram has a different Q_Key (UD-RSP-170)");
     if (pkt->payload_len > (gsi ? MAD_LEN : DATAGRAM_MAX))
-        return dropped(d,
-                       gsi ? "longer than a MAD (UD-RSP-171)" : "longer than any MTU (UD-REQ-168)");
+        return dropped(d, gsi ? "the datagram is longer than a MAD (UD-RSP-171)"
+                              : "the datagram is longer than any MTU (UD-REQ-168)");
     return (struct rx_result){
         .outcome = RX_COMPLETED, .off = GRH_AREA_LEN, .byte_len = GRH_AREA_LEN + pkt->payload_len};
 }
@@ -71,11 +71,12 @@ static struct rx_result next_uc(struct expected_delivery *d, const struct roce_p
         d->rkey = pkt->reth.rkey;
         d->total = pkt->reth.dma_len;
     } else if (!d->open || d->kind != pkt->op->kind) {
-        return dropped(d, "the message lost a packet, or its first packet was not captured "
-                          "(UC-RSP-163)");
+        return dropped(
+            d,
+            "a packet of the message was lost, or its first packet was not captured (UC-RSP-163)");
     }
     if (!length_fits(d, pkt))
-        return dropped(d, "its length does not fit its place (UC-RSP-165)");
+        return dropped(d, "the payload length is wrong for the opcode (UC-RSP-165)");
     out = (struct rx_result){.write = d->kind == ROCE_KIND_WRITE,
                              .rkey = d->rkey,
                              .va = d->va + d->off,
@@ -94,11 +95,11 @@ struct rx_result expected_delivery_next(struct expected_delivery *d, const struc
 {
     if (!pkey_matches(pkt->bth.pkey, d->stream->pkey))
         return (struct rx_result){.outcome = RX_DROPPED,
-                                  .why_dropped = "another P_Key (ALL-RSP-049)"};
+                                  .why_dropped = "the packet has a different P_Key (ALL-RSP-049)"};
     if (pkt->op->kind != ROCE_KIND_SEND &&
         (d->stream->svc != ROCE_SVC_UC || pkt->op->kind != ROCE_KIND_WRITE))
         return (struct rx_result){.outcome = RX_DROPPED,
                                   .why_dropped =
-                                      "an operation that the service does not have (UC-RSP-162)"};
+                                      "the service does not support this operation (UC-RSP-162)"};
     return d->stream->svc == ROCE_SVC_UD ? next_datagram(d, pkt) : next_uc(d, pkt);
 }

@@ -95,7 +95,7 @@ const char *dgram_host_open(struct dgram_host *host, const struct trace *trace,
         int rc;
 
         if (host->memory.region[i].rkey == 0)
-            return "R_Key 0 is used, which our RNIC cannot register";
+            return "a request uses R_Key 0, which our RNIC cannot register";
         rc = shadow_register(&host->memory.region[i], host->pd);
         if (rc != 0)
             return rnic_error_text(rc);

@@ -27,7 +27,8 @@ static void measure(const struct dgram_message_reader *src, struct dgram_message
         m->psn_cnt = roce_psn_cnt(first->reth.dma_len, mtu);
         if (m->len > RNIC_MESSAGE_MAX || seen > m->psn_cnt || ended != (seen == m->psn_cnt) ||
             (ended && (uint64_t)(seen - 1) * mtu + p->payload_len != m->len))
-            m->unpostable = "its packets have lengths that a conformant sender never uses";
+            m->unpostable =
+                "the packets of the message have lengths that a conformant sender never uses";
         return;
     }
     if (ended) {
@@ -38,9 +39,9 @@ static void measure(const struct dgram_message_reader *src, struct dgram_message
     m->psn_cnt = (next - m->psn) & ROCE_PSN_MASK;
     m->len = (uint64_t)(m->psn_cnt - 1) * mtu + 1;
     if (m->psn_cnt <= seen)
-        m->unpostable = "a message begins inside it";
+        m->unpostable = "another message begins inside the message";
     if (m->len > src->trace->bytes + mtu)
-        m->unpostable = "too many of its packets are missing";
+        m->unpostable = "too many packets of the message are missing";
 }
 
 static bool is_message(const struct dgram_message_reader *src, const struct roce_opcode *op)
@@ -88,7 +89,8 @@ static struct dgram_message read_from(const struct dgram_message_reader *src, si
             (roce_opcode_ends(op) ? p->payload_len > src->stream->mtu ||
                                         (op->pos == ROCE_POS_LAST && p->payload_len == 0)
                                   : p->payload_len != src->stream->mtu))
-            m.unpostable = "its packets have lengths that a conformant sender never uses";
+            m.unpostable =
+                "the packets of the message have lengths that a conformant sender never uses";
     }
     if (!m.unpostable)
         measure(src, &m, &first, last, next);

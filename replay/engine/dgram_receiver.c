@@ -212,7 +212,7 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
     const uint8_t *place = place_of(r, want, pkt->payload_len);
 
     if (pkt->payload_len && (!place || memcmp(place, pkt->payload, pkt->payload_len) != 0))
-        field_diff_add(d, "data", "as captured", "other bytes in memory");
+        field_diff_add(d, "data", "as captured", "different bytes in memory");
     if (!want->write && place && place[pkt->payload_len] != FILL)
         field_diff_add(d, "data", "buffer unchanged after the message",
                        "bytes written after the message");
@@ -266,7 +266,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];
     struct dgram_receiver *r = &rx->receiver[a->stream];
-    struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "the packet is damaged"};
+    struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "the packet has a wrong ICRC"};
     struct field_diffs d = {.cnt = 0};
     uint8_t frame[ROCE_FRAME_MAX];
     const struct roce_pkt *pkt = a->parsed;
@@ -296,7 +296,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     if (want.outcome != RX_DROPPED && d.cnt == 0)
         compare_bytes(r, pkt, &want, &d);
     else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
-        field_diff_add(&d, "data", "unchanged", "other bytes in memory");
+        field_diff_add(&d, "data", "unchanged", "different bytes in memory");
     if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
         field_diff_add(&d, "answer", "none", "a packet"); /* no response is allowed (R162, R178) */
     if (want.outcome == RX_COMPLETED || want.outcome == RX_WRITE_DONE) {

@@ -255,7 +255,7 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
                 !dgram_message_is_wire_duplicate(&t->source, i);
     if (s->compared - compared != want) {
         s->compared++;
-        field_diff_add(&d, "packets", "all of the message", "fewer, or others");
+        field_diff_add(&d, "packets", "all packets of the message", "fewer, or others");
     }
     if (status != RNIC_WC_SUCCESS) /* a UC or UD message completes when its last packet is sent
                                     * (R167) */

@@ -149,14 +149,14 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
         return "native InfiniBand: our RNIC speaks RoCE only";
     if (s->qpn == 0 || (s->svc == ROCE_SVC_UC && s->qpn == ROCE_QP_GSI) ||
         (s->qpn == ROCE_QP_MULTICAST && (s->role == DGRAM_SENDER || !s->multicast)))
-        return "its QP number is reserved";
+        return "the destination QP number is reserved";
     for (size_t i = 0; i < s->cnt; i++) {
         if (trace->pkt[s->pkt[i]].cut)
-            return "the capture is cut (snap length): headers are missing";
+            return "the capture is truncated (snaplen): headers are missing";
         any |= !trace->pkt[s->pkt[i]].dropped;
     }
     if ((s->pkey & 0x7FFF) == 0 && any)
-        return "its P_Key is 0, which never matches (ALL-RSP-049)";
+        return "the P_Key is 0, which never matches (ALL-RSP-049)";
     return any ? NULL : "damaged frames only";
 }
 
@@ -232,8 +232,9 @@ void dgram_streams_judge(struct dgram_streams *streams)
         struct dgram_stream *s = &streams->stream[i];
 
         if (!s->skip && s->messages == 0)
-            s->skip = s->role == DGRAM_SENDER ? "no complete message that could be posted"
-                                              : "no complete message in the capture";
+            s->skip = s->role == DGRAM_SENDER
+                          ? "the capture contains no complete message that can be posted"
+                          : "the capture contains no complete message";
         s->verdict = s->diff_frames ? VERDICT_FAIL : s->skip ? VERDICT_SKIPPED : VERDICT_PASS;
     }
 }

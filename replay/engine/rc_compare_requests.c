@@ -422,10 +422,10 @@ static int compare_data(struct request_cmp *cmp)
 
     if (!a->wrong_data)
         return 0;
-    status_text(text, sizeof(text), a->wrong_wr, "other bytes in memory");
-    field_diff_add(&d, "data", "the bytes of the responses", text);
+    status_text(text, sizeof(text), a->wrong_wr, "different bytes in memory");
+    field_diff_add(&d, "data", "the bytes of the recorded responses", text);
     return report_request_diff(cmp, a->wrs.wr[a->wrong_wr].event, &d,
-                               "our RNIC stored other bytes than the responses had");
+                               "our RNIC stored bytes that differ from those in the responses");
 }
 
 static void count_ours(struct request_cmp *cmp)

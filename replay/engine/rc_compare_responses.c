@@ -46,7 +46,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         if (d.payload)
             name_writer(cmp, event, d.payload_off, writer, sizeof(writer));
         rc = classify_diff(cmp, event, ours, &d,
-                           writer[0] ? writer : "our RNIC answers this request differently");
+                           writer[0] ? writer : "our RNIC responds differently to this request");
         ours->matched = true;
         return rc;
     }
@@ -80,14 +80,14 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              rc_match_is_nak(p->opcode, p->syndrome)
                                  ? "our RNIC sends a different NAK to this request"
-                                 : "our RNIC answers this request differently");
+                                 : "our RNIC responds differently to this request");
     ours = rc_match_at(cmp, event, false, false, &d);
     if (ours && d.cnt > 0)
-        return classify_diff(cmp, event, ours, &d, "our RNIC answers this request differently");
+        return classify_diff(cmp, event, ours, &d, "our RNIC responds differently to this request");
     ours = rc_match_recent(cmp, event, &d);
     if (ours && d.cnt > 0 && d.cnt <= 2)
         return classify_diff(cmp, event, ours, &d,
-                             "our RNIC does not send this response; the closest one differs");
+                             "our RNIC does not send this response; its closest response differs");
     diff_no_response(cmp, event, &d);
     return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
@@ -154,14 +154,15 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         if (!ours || d.cnt == 0)
             diff_no_response(cmp, event, &d);
         return classify_diff(cmp, event, ours, &d,
-                             "it acknowledges a request that our RNIC has not executed");
+                             "the ACK covers a request that our RNIC has not executed");
     }
     /* A responder may repeat its newest ACK unsolicited, to announce credits (9.7.7.2). Such an
      * ACK may have the PSN of a READ already answered with data. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
-        return classify_diff(cmp, event, ours, &d,
-                             "a READ or an atomic is answered by its data, not by an ACK");
+        return classify_diff(
+            cmp, event, ours, &d,
+            "the response to a READ or atomic contains data; an ACK is not a response to it");
     }
     if (!exact && cmp->dir->response_cnt) {
         /* Our RNIC coalesced its ACKs differently. All our responses are equal in the remaining
@@ -183,7 +184,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         if (!ours || d.cnt == 0)
             diff_no_response(cmp, event, &d);
         return classify_diff(cmp, event, ours, &d,
-                             "no request ends at the PSN that it acknowledges");
+                             "the PSN of the ACK is not the last PSN of a request");
     }
     if (!exact && msn != p->msn) {
         struct field_diffs recent;
@@ -199,12 +200,13 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
     /* Without an AckReq bit, our RNIC may delay its ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
-        field_diff_add(&d, "answer", "RC Acknowledge", "executed, but not acknowledged");
+        field_diff_add(&d, "answer", "RC Acknowledge",
+                       "our RNIC executed the request, but did not acknowledge it");
     if (d.cnt == 0 && !exact)
         cmp->res->acks_fewer++;
     return classify_diff(cmp, event, ours, &d,
                          exact ? "our RNIC acknowledges this request differently"
-                               : "our RNIC counts messages differently");
+                               : "our RNIC counts messages differently in the MSN");
 }
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */

@@ -329,9 +329,9 @@ const char *inconclusive_reason(const struct response_case *c)
     if (answers_uncaptured_request(setup_of(c), c->event, c->high))
         return "lacks the request of this response";
     if (is_behind(c))
-        return "lacks a request before the one of this response";
+        return "lacks a request before the request of this response";
     if (naks_captured(c))
-        return "lacks the retransmission that this NAK asks for";
+        return "lacks the retransmission that this NAK requests";
     if (refuses_unseen(c))
         return "lacks the request of this NAK";
     if (naks_unseen(c))

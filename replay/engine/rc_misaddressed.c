@@ -81,9 +81,9 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     diff->field = which->field;
     memcpy(diff->expected, which->expected, sizeof(diff->expected));
     memcpy(diff->actual, which->actual, sizeof(diff->actual));
-    snprintf(
-        diff->reason, sizeof(diff->reason),
-        "it belongs to no connection, but equals a response of our RNIC except for this field");
+    snprintf(diff->reason, sizeof(diff->reason),
+             "the response belongs to no connection, but equals a response of our RNIC except for "
+             "this field");
     all->result[diff->dir].diff_frames++;
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }

@@ -463,7 +463,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
             rc = error_set(error, "%s: frame %u: %s", session->trace->name,
                            session->trace->pkt[sched[i].pkt].frame,
                            dev.host->memory.pages > MEMORY_PAGES_MAX
-                               ? "the requests access more memory than the limit of replay"
+                               ? "the requests access more memory than replay can simulate"
                                : "no memory");
         dev.last = now;
     }

@@ -25,7 +25,7 @@ const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_
     if (why)
         return why;
     if (dev->override && setup_override_image(dev->override, memory) != 0)
-        return "the memory image of the setup file is larger than the limit of replay";
+        return "the memory image of the setup file is larger than replay can simulate";
     inject_macs(first_request(&any->setup), attr.mac, src);
     memcpy(attr.gid[0].gid, dev->host->addr, 16);
     attr.gid[0].type = dev->host->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
@@ -41,7 +41,7 @@ const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_
         int rc;
 
         if (memory->region[i].rkey == 0)
-            return "R_Key 0 is used, which our RNIC cannot register";
+            return "a request uses R_Key 0, which our RNIC cannot register";
         rc = shadow_register(&memory->region[i], dev->pd);
         if (rc != 0)
             return rnic_error_text(rc);

@@ -448,10 +448,11 @@ static const char *reason_of(const struct trace_flow *flow, bool responses)
     switch (flow->svc) {
     case ROCE_SVC_RC:
     case ROCE_SVC_XRC:
-        return responses ? "responses whose requests were not captured: nothing to play"
-                         : "requests whose responses were not captured: nothing to compare";
-    case ROCE_SVC_RD: return "RD or NVIDIA's DC: services that our RNIC does not implement";
-    case ROCE_SVC_CNP: return "congestion notification: nothing to compare";
+        return responses
+                   ? "the requests of these responses were not captured: no request to play"
+                   : "the responses to these requests were not captured: no response to compare";
+    case ROCE_SVC_RD: return "our RNIC does not implement RD and NVIDIA's DC";
+    case ROCE_SVC_CNP: return "congestion notification: replay does not compare CNPs";
     default: return "vendor-specific opcodes";
     }
 }

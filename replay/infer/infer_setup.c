@@ -403,7 +403,7 @@ static const char *unplayable(const struct inferred_setup *s)
         flow->encap != ROCE_ENCAP_V2_IP6)
         return "native InfiniBand: our RNIC speaks RoCE only";
     if (flow->dest_qp < 2 || flow->dest_qp == ROCE_QP_MULTICAST)
-        return "its destination QP number is reserved";
+        return "the destination QP number is reserved";
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct trace_packet *p = event_packet(s, i);
 
@@ -420,10 +420,10 @@ static const char *unplayable(const struct inferred_setup *s)
         }
     }
     if (!any_good && answered)
-        return "every request has a wrong ICRC but got a response: captured before the "
-               "ICRC was computed";
+        return "every request has a wrong ICRC and a response: the requests were captured before "
+               "the sender computed the ICRC";
     if (asked > READ_FREE && asked / READ_RATIO > s->trace->bytes)
-        return "its READs request far more data than the capture has";
+        return "the READs request far more data than the capture contains";
     return NULL;
 }
 
@@ -449,7 +449,7 @@ static bool misses_request(const struct inferred_setup *s, int64_t gap)
 static const char *incomplete(struct inferred_setup *s, int64_t gap)
 {
     if (s->req_cnt == 0)
-        return "no message begins in the capture";
+        return "the capture contains no start of a message";
     if (gap != GAP_NONE && misses_request(s, gap)) {
         s->gap = gap;
         return "a request that the responder acknowledged was not captured";

@@ -181,14 +181,14 @@ static const char *unpostable(const struct work_requests *w)
         case ROCE_KIND_FLUSH:
         case ROCE_KIND_ATOMIC_WRITE:
             if (!a19_postable(w, &w->wr[i]))
-                return "it has a FLUSH or ATOMIC WRITE that cannot be posted";
+                return "the direction contains a FLUSH or ATOMIC WRITE that cannot be posted";
             break;
-        default: return "it has an operation that our requester cannot post";
+        default: return "the direction contains an operation that our requester cannot post";
         }
         if (!lengths_fit(w, &w->wr[i]))
-            return "its packets have lengths that a conformant requester never uses";
+            return "request packets have lengths that a conformant requester never uses";
     }
-    return w->cnt ? NULL : "no message begins in the capture";
+    return w->cnt ? NULL : "the capture contains no start of a message";
 }
 
 /* Returns whether the recorded requester had more READs and atomics in flight than our requester
@@ -249,7 +249,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
     if (rc >= 0) {
         w->skip = unpostable(w);
         if (!w->skip && too_many_fetches(w))
-            w->skip = "it has more READs and atomics in flight than our requester allows";
+            w->skip = "more READs and atomics are in flight than our requester allows";
         find_posts(w);
         /* The capture ends inside a SEND: one more byte makes our requester send another packet. */
         if (w->cnt && w->wr[w->cnt - 1].open && w->wr[w->cnt - 1].kind == ROCE_KIND_SEND)

@@ -111,7 +111,7 @@ static int no_such(const struct setup_override *override, const struct dir_overr
 {
     return error_set(error,
                      "%s: connections[%zu].setup.%s[%zu]%s: %u: no request of the connection has "
-                     "this PSN (they stand in the order of their PSNs)",
+                     "this PSN (entries must be in the order of their PSNs)",
                      override->path, c->index, list, index, member, psn);
 }
 
@@ -252,8 +252,9 @@ int setup_override_apply(const struct setup_override *override, struct session *
             struct strbuf t = strbuf_of(buf, sizeof(buf));
 
             strbuf_add_addr(&t, override->host[i].addr);
-            return error_set(error, "%s: devices[%zu].address: \"%s\": no responder of %s has it",
-                             override->path, i, buf, session->trace->name);
+            return error_set(
+                error, "%s: devices[%zu].address: \"%s\": no responder of %s has this address",
+                override->path, i, buf, session->trace->name);
         }
     for (uint32_t i = 0; i < session->host_cnt; i++) {
         const struct host_override *from = setup_override_host(session->override, session, i);

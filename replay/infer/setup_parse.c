@@ -180,9 +180,9 @@ static int read_access(struct reader *r, const json_t *value, unsigned *out)
 
         snprintf(member, sizeof(member), "[%zu]", i);
         if (!bit)
-            return wrong(r, member, item,
-                         "none of remote_write, remote_read, remote_atomic, flush_global, "
-                         "flush_persistent");
+            return wrong(
+                r, member, item,
+                "not remote_write, remote_read, remote_atomic, flush_global or flush_persistent");
         *out |= bit;
     }
     return 0;
@@ -219,7 +219,7 @@ static int check_names(const struct reader *r, json_t *object, const char *const
         while (names[i] && strcmp(names[i], key) != 0)
             i++;
         if (!names[i])
-            return wrong(r, key, NULL, "no such member is known");
+            return wrong(r, key, NULL, "unknown member");
     }
     return 0;
 }
@@ -293,7 +293,7 @@ static int read_setup(struct reader *r, json_t *setup, struct dir_override *conn
                      "none of 256, 512, 1024, 2048, 4096");
     known = json_object_get(setup, "path_mtu_known");
     if (known && !json_is_boolean(known))
-        return wrong(r, "path_mtu_known", known, "neither true nor false");
+        return wrong(r, "path_mtu_known", known, "not true or false");
     conn->mtu_fits = json_is_false(known);
     rc = read_access_of(r, setup, &conn->access);
     if (rc < 0)
@@ -427,7 +427,7 @@ static int read_store(struct reader *r, json_t *item, void *into)
         return -1;
     if (region->store_cnt && region->store[region->store_cnt - 1].at > frame)
         return wrong(r, "frame", json_object_get(item, "frame"),
-                     "comes after frame %u: stores stand in the order of their frames",
+                     "listed after frame %u: stores must be in the order of their frames",
                      region->store[region->store_cnt - 1].at);
     if (read_bytes(r, item, region, &bytes) != 0)
         return -1;
@@ -459,7 +459,7 @@ static int read_region(struct reader *r, json_t *item, void *into)
         return wrong(r, "length", json_object_get(item, "length"),
                      "the region goes beyond the last address");
     if (invalidate && !json_is_boolean(invalidate))
-        return wrong(r, "invalidate", invalidate, "neither true nor false");
+        return wrong(r, "invalidate", invalidate, "not true or false");
     region.rkey = (uint32_t)rkey;
     region.invalidate = json_is_true(invalidate);
     for (size_t i = 0; i < device->region_cnt; i++)

@@ -125,13 +125,13 @@ const char *shadow_map(struct shadow_memory *memory)
         if (region->span == 0)
             region->span = MEMORY_PAGE;
         if (region->span > MEMORY_SPAN_MAX - span)
-            return "its memory accesses span more address space than replay can reserve";
+            return "the memory accesses span more address space than replay can reserve";
         span += region->span;
         region->image = reserve_pages(region->span);
         region->state = reserve_pages(region->span);
         region->touched = reserve_pages(pages_of(region));
         if (!region->image || !region->state || !region->touched)
-            return "no memory for its regions";
+            return "no memory for the regions of the responder";
     }
     return NULL;
 }

@@ -268,7 +268,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     trace->bytes += frame->cap_len + sizeof(*p);
     if (trace->cnt >= TRACE_PACKETS_MAX || trace->bytes > TRACE_BYTES_MAX)
         return error_set(
-            error, "%s: frame %u: more RoCE traffic than replay can hold (%u packets, %u MiB)",
+            error, "%s: frame %u: more RoCE traffic than the limit of replay (%u packets, %u MiB)",
             trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
     flow_idx = flow_of(trace, &pkt);
     if (flow_idx == KEYMAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))

@@ -84,14 +84,14 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
-        return "the path MTU of the connection is larger than the interface's";
+        return "the path MTU of the connection is larger than the MTU of the interface";
     for (size_t i = 0; i < s->req_cnt; i++) {
         const struct roce_opcode *op = event_opcode(s, s->req[i].event);
 
         if (roce_opcode_is_atomic(op) && !live->agent.atomic)
             return "the target's device does not support atomics";
         if (roce_opcode_has(op, ROCE_HDR_IETH))
-            return "SEND with Invalidate: the agent has no key that may be invalidated";
+            return "SEND with Invalidate: no memory key of the agent can be invalidated";
         if (op->kind != ROCE_KIND_SEND && op->kind != ROCE_KIND_WRITE &&
             op->kind != ROCE_KIND_READ && !roce_opcode_is_atomic(op))
             return "the agent does not support FLUSH, ATOMIC WRITE and other new operations";
@@ -171,7 +171,7 @@ int agent_setup_all(struct live *live, struct error *error)
             continue;
         dir->failed = d->host[dir->host].failed;
         if (!dir->failed && i >= LIVE_QPNS)
-            dir->failed = "more connections than we have QPNs";
+            dir->failed = "more connections than free QPNs";
         if (!dir->failed && make_qp(live, i, error) != 0)
             return -1;
     }

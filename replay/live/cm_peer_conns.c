@@ -179,7 +179,7 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     if (conns->cm->exch[exch].skip)
         return conns->cm->exch[exch].skip;
     if (s->mtu > conns->live->port.iface.path_mtu)
-        return "the path MTU of the connection is larger than the interface's";
+        return "the path MTU of the connection is larger than the MTU of the interface";
     if (!we_request && (a->wrs.skip || a->failed))
         return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
@@ -267,7 +267,7 @@ static void choose_by_keys(struct cm_peer_conns *conns)
             request_tracker_close(&conn->tracker);
         }
         conn->out = conn->in = LIVE_RUN_NONE;
-        conns->cm->exch[i].skip = "its connection is skipped";
+        conns->cm->exch[i].skip = "the connection of this direction is skipped";
     }
 }
 

@@ -62,7 +62,7 @@ static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
         }
     }
     if (x->sidr)
-        exch->skip = "SIDR: a UD service, whose datagrams are not played live";
+        exch->skip = "SIDR: replay --live does not play the datagrams of a UD service";
     else if (!theirs)
         exch->skip = "the capture contains no message of the target's endpoint";
     else if (!ours)
@@ -113,7 +113,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
         exch->psn_in = (random[4] + i * 0x1000u) & ROCE_PSN_MASK;
         read_recorded(cm, exch);
         if (!exch->skip && i >= LIVE_QPNS)
-            exch->skip = "more connections than we have QPNs";
+            exch->skip = "more connections than free QPNs";
         if (!exch->skip && cm->ours == CM_PASSIVE &&
             listen_for(cm, live_service(cm, xs->at[i].service_id), error) != 0)
             return -1;

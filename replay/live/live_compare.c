@@ -61,7 +61,7 @@ static int compare_late(struct live *live, struct response_comparison *all)
         snprintf(diff.expected, sizeof(diff.expected), "within %" PRIu64 " ms",
                  live->options->tolerance_ns / 1000000);
         snprintf(diff.actual, sizeof(diff.actual), "later");
-        snprintf(diff.reason, sizeof(diff.reason), "the target responds too late");
+        snprintf(diff.reason, sizeof(diff.reason), "the target responds after the time limit");
         if (add_diff(all, late->run, &diff) != 0)
             return -1;
     }
@@ -226,8 +226,8 @@ static int compare_bytes(struct live *live, struct response_comparison *all, uin
             strbuf_addf(&a, "%02x", bytes[k]);
         }
         snprintf(diff.reason, sizeof(diff.reason),
-                 "this request wrote what the target's memory at 0x%" PRIx64
-                 " of key 0x%08x should hold in the end",
+                 "the target's memory at 0x%" PRIx64
+                 " (key 0x%08x) does not contain the data that this request wrote last",
                  va, region->rkey);
         if (add_diff(all, w->dir, &diff) != 0)
             return -1;

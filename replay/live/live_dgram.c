@@ -9,9 +9,9 @@ static const char *unplayable_stream(const struct live *live, const struct dgram
     if (s->multicast || s->qpn == ROCE_QP_MULTICAST)
         return "multicast: the agent joins no groups";
     if (s->svc == ROCE_SVC_UC ? !live->agent.uc : !live->agent.ud)
-        return "the agent is an older version that supports RC only";
+        return "the agent is an older version and supports only RC";
     if (s->svc == ROCE_SVC_UC && s->mtu > live->port.iface.path_mtu)
-        return "the path MTU of the connection is larger than the interface's";
+        return "the path MTU of the connection is larger than the MTU of the interface";
     return NULL;
 }
 

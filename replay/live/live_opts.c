@@ -17,7 +17,7 @@ static double parse_positive(int which, const char *text)
 
     if (end != text && *end == '\0' && isfinite(value) && value > 0 && value <= 1e12)
         return value;
-    cli_error("replay: --%s %s: not a number above 0", names[which].name, text);
+    cli_error("replay: --%s %s: not a number greater than 0", names[which].name, text);
     return -1;
 }
 
@@ -87,23 +87,24 @@ int live_options_check(struct live_args *args, unsigned sides)
                args->topspeed || paced || args->load || o->cm || o->port || o->any_payload;
 
     if (!o->iface)
-        return any ? -cli_error("replay: options for live targets need --live IFACE (see --help)")
+        return any ? -cli_error(
+                         "replay: options for live targets require --live IFACE (see --help)")
                    : 0;
     if (!o->target)
-        return -cli_error("replay: --live needs --target ADDRESS");
+        return -cli_error("replay: --live requires --target ADDRESS");
     if (args->load + (o->agent != NULL) + (o->cm != LIVE_CM_NONE) != 1)
-        return -cli_error("replay: --live needs one of --agent HOST:PORT, --cm END and --load");
+        return -cli_error("replay: --live requires one of --agent HOST:PORT, --cm END and --load");
     if ((args->pps > 0) + (args->mbps > 0) + args->topspeed + (o->speed > 0) > 1)
         return -cli_error("replay: use only one of --multiplier, --topspeed, --pps and --mbps");
     if (paced && !args->load)
-        return -cli_error("replay: --pps, --mbps and --loop need --load");
+        return -cli_error("replay: --pps, --mbps and --loop require --load");
     if (args->load && (o->tolerance_ns || sides))
-        return -cli_error("replay: --tolerance and --side cannot be used with --load, which judges "
-                          "nothing");
+        return -cli_error("replay: --tolerance and --side cannot be used with --load, because it "
+                          "compares no packets");
     if (o->cm && sides)
-        return -cli_error("replay: --side cannot be used with --cm, which says which end we are");
+        return -cli_error("replay: --side cannot be used with --cm, which selects our end");
     if ((o->port || o->any_payload) && !o->cm)
-        return -cli_error("replay: --port and --any-payload need --cm");
+        return -cli_error("replay: --port and --any-payload require --cm");
     if (!args->looped)
         args->loop = 1;
     if (!o->tolerance_ns)

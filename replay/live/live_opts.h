@@ -11,19 +11,21 @@
 
 /* Rows for the option table, keys from `base` on. */
 #define LIVE_OPTION_ROWS(base)                                                                     \
-    {"live", (base) + 0, "IFACE", "replay against a device behind this interface"},                \
+    {"live", (base) + 0, "IFACE",                                                                  \
+     "replay against a device that is reachable through this interface"},                          \
         {"target", (base) + 1, "ADDRESS", "live: address of that device"},                         \
         {"agent", (base) + 2, "HOST:PORT", "live: rocedrill agent on the target's host"},          \
         {"address", (base) + 3, "ADDRESS",                                                         \
-         "live: our address, which no interface needs to have (default: IFACE's)"},                \
-        {"tolerance", (base) + 4, "MS", "live: longest time for a response (default: 1000)"},      \
+         "live: our address; no interface has to own it (default: address of IFACE)"},             \
+        {"tolerance", (base) + 4, "MS", "live: maximum time for a response (default: 1000)"},      \
         {"multiplier", (base) + 5, "X", "live: X times the speed of the capture"},                 \
         {"topspeed", (base) + 6, NULL, "live: no pauses between packets"},                         \
         {"pps", (base) + 7, "N", "load: N packets a second"},                                      \
-        {"mbps", (base) + 8, "N", "load: N million bits a second"},                                \
-        {"loop", (base) + 9, "N", "load: N rounds (0: until interrupted)"},                        \
+        {"mbps", (base) + 8, "N", "load: N million bits per second"},                              \
+        {"loop", (base) + 9, "N", "load: play the requests N times (0: until interrupted)"},       \
         {"cm", (base) + 10, "END",                                                                 \
-         "live: no agent; connect to a program on the target, or listen for one"},                 \
+         "live: without an agent: connect to a program on the target, or listen for its "          \
+         "connection"},                                                                            \
         {"port", (base) + 11, "N", "cm: port of that program (default: the recorded one)"},        \
         {"any-payload", (base) + 12, NULL, "cm: do not compare the data that the program sends"},  \
         {"load", (base) + 13, NULL,                                                                \

@@ -113,7 +113,8 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
             break;
         now = live_now();
         if (now > limit)
-            return error_set(error, "interface %s: the transmit ring stays full", port->iface.name);
+            return error_set(error, "interface %s: the transmit ring remains full",
+                             port->iface.name);
         struct timespec ts = {.tv_nsec = 50000};
 
         fd_cnt = rnic_port_fds(port->io, fds);
@@ -174,7 +175,7 @@ static int resolve_target(struct live_port *port, struct error *error)
     if (taker.found)
         return 0;
     strbuf_add_addr(&t, taker.hop);
-    return error_set(error, "target %s: no answer to %s on %s (%u requests)", buf,
+    return error_set(error, "target %s: no reply to %s on %s (%u requests)", buf,
                      roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
                      ASKS);
 }

@@ -108,7 +108,7 @@ static bool is_fetch(enum roce_kind kind)
 static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
-        return "the path MTU of the connection is larger than the interface's";
+        return "the path MTU of the connection is larger than the MTU of the interface";
     for (size_t i = 0; i < w->cnt; i++) {
         const struct work_request *wr = &w->wr[i];
 
@@ -401,7 +401,7 @@ static int connect_qps(struct live_requester *req, struct rc_requester *requeste
         if (a->dir->setup.skip || a->wrs.skip || a->failed)
             continue;
         why = i < LIVE_QPNS ? unsupported_work(req->live, &a->wrs)
-                            : "more connections than we have QPNs";
+                            : "more connections than free QPNs";
         if (!why &&
             !agent_setup_connect(req->live, i,
                                  a->wrs.cnt < SEND_DEPTH ? (uint32_t)a->wrs.cnt : SEND_DEPTH, 0,

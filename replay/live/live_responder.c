@@ -242,8 +242,8 @@ int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int
     struct rnic_frame frame = {.data = buf, .len = (uint32_t)len};
 
     if (len < 0)
-        return error_set(error, "%s: frame %u: the capture does not hold all of it",
-                         live->drive->trace->name, p->frame);
+        return error_set(error, "%s: frame %u: the capture is truncated", live->drive->trace->name,
+                         p->frame);
     live->sent++;
     return live_port_send(&live->port, &frame, 1, error);
 }

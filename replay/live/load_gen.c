@@ -161,7 +161,8 @@ static void print_summary(const struct load_gen *load, uint64_t sent, uint64_t b
         fprintf(out, "; %" PRIu64 " not sent",
                 stats.tx_too_long + stats.tx_link_down + stats.tx_errors);
     if (load->skipped)
-        fprintf(out, "; %zu requests left out: cut, or too long for the interface", load->skipped);
+        fprintf(out, "; %zu requests left out: truncated, or longer than the MTU of the interface",
+                load->skipped);
     fputc('\n', out);
 }
 
@@ -182,7 +183,7 @@ int load_gen_run(const struct live_args *args, const char *const *path, size_t c
     for (size_t i = 0; rc == 0 && i < cnt; i++)
         rc = read_capture(&load, path[i], error);
     if (rc == 0 && load.cnt == 0)
-        rc = error_set(error, "%s: no request in it that could be sent", path[0]);
+        rc = error_set(error, "%s: the capture contains no request that can be sent", path[0]);
     if (rc == 0) {
         struct sigaction old, action = {.sa_handler = on_signal};
 

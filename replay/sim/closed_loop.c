@@ -237,22 +237,23 @@ static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result 
         if (conn->gave_up && is->status == RNIC_WC_RETRY_EXC_ERR)
             return true;
         if (is->work != was->work || is->status != was->status) {
-            fail_conn(
-                conn,
-                "work request %u completes with %s; without impairments work request %u with %s",
-                is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
-                rnic_wc_status_name(was->status));
+            fail_conn(conn,
+                      "work request %u completes with %s; without impairments, work request %u "
+                      "completes with %s",
+                      is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
+                      rnic_wc_status_name(was->status));
             return false;
         }
         if (is->hash != was->hash && !may_change(&conn->works, is->work)) {
-            fail_conn(conn, "work request %u returns other data than without impairments",
+            fail_conn(conn,
+                      "work request %u returns data that differs from the run without impairments",
                       is->work + 1);
             return false;
         }
     }
     if (conn->sent.cnt != clean->sent.cnt) {
-        fail_conn(conn, "%zu work requests complete, without impairments %zu", conn->sent.cnt,
-                  clean->sent.cnt);
+        fail_conn(conn, "%zu work requests complete; without impairments, %zu complete",
+                  conn->sent.cnt, clean->sent.cnt);
         return false;
     }
     return true;
@@ -263,7 +264,8 @@ static bool check_received(struct rc_loop_result *conn, const struct rc_loop_res
     size_t cnt = conn->received.cnt;
 
     if (conn->gave_up ? cnt > clean->received.cnt : cnt != clean->received.cnt) {
-        fail_conn(conn, "%zu receives complete, without impairments %zu", cnt, clean->received.cnt);
+        fail_conn(conn, "%zu receives complete; without impairments, %zu complete", cnt,
+                  clean->received.cnt);
         return false;
     }
     for (size_t i = 0; i < cnt; i++) {
@@ -271,10 +273,12 @@ static bool check_received(struct rc_loop_result *conn, const struct rc_loop_res
                                     *was = &clean->received.entry[i];
 
         if (is->status != was->status || is->len != was->len || is->hash != was->hash) {
-            fail_conn(
-                conn, "receive %zu completes with %u bytes and %s; without impairments %u and %s%s",
-                i + 1, is->len, rnic_wc_status_name(is->status), was->len,
-                rnic_wc_status_name(was->status), is->hash != was->hash ? ", other data" : "");
+            fail_conn(conn,
+                      "receive %zu completes with %u bytes and %s; without impairments, with %u "
+                      "bytes and %s%s",
+                      i + 1, is->len, rnic_wc_status_name(is->status), was->len,
+                      rnic_wc_status_name(was->status),
+                      is->hash != was->hash ? ", other data" : "");
             return false;
         }
     }
@@ -291,8 +295,8 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
         return;
     }
     if (conn->stuck) {
-        fail_conn(conn, "the connection hangs: %zu of %zu work requests completed", conn->sent.cnt,
-                  conn->works.cnt);
+        fail_conn(conn, "the connection makes no progress: %zu of %zu work requests completed",
+                  conn->sent.cnt, conn->works.cnt);
         return;
     }
     /* A forged packet may do anything, also to the memory of later connections. */
@@ -304,7 +308,9 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
     if (!*bent && (conn->page_cnt != clean->page_cnt ||
                    (conn->page_cnt &&
                     memcmp(conn->page, clean->page, conn->page_cnt * sizeof(*conn->page)) != 0)))
-        fail_conn(conn, "the responder's memory ends with other data than without impairments");
+        fail_conn(
+            conn,
+            "the final data in the responder's memory differs from the run without impairments");
 }
 
 void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean)

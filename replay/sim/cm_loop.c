@@ -92,8 +92,8 @@ static const char *missing_message(const struct cm_loop *l)
                     l->has[CM_PASSIVE][ROCE_CM_REJ];
 
     if (!l->has[CM_ACTIVE][l->x->sidr ? ROCE_CM_SIDR_REQ : ROCE_CM_REQ])
-        return "the capture does not contain its request";
-    return answered ? NULL : "the capture does not contain the answer to its request";
+        return "the capture does not contain the REQ or SIDR_REQ";
+    return answered ? NULL : "the capture does not contain the response to the REQ or SIDR_REQ";
 }
 
 /* ---- the programs ------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *cle
         return;
     }
     if (cm->stuck) {
-        fail_exchange(cm, "the two endpoints never come to rest");
+        fail_exchange(cm, "the two endpoints never stop sending messages");
         return;
     }
     if (cm->forged || cm->lost + cm->damaged >= cm->tries)

@@ -257,8 +257,8 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
         if (!dgram_loop_has(play, i)) {
             play->streams.stream[i].verdict = VERDICT_SKIPPED;
             play->streams.stream[i].skip = is_cm(streams, &streams->stream[i])
-                                               ? "it is played as a CM exchange"
-                                               : "this endpoint is the recording";
+                                               ? "replay plays this stream as a CM exchange"
+                                               : "the recording plays this endpoint";
         }
     free(l.sender);
     return rc;

@@ -115,7 +115,7 @@ static int all_rows_used(const struct folder_walk *w)
         const struct manifest_row *row = &w->manifest.row[i];
 
         if (!row->used)
-            return error_set(w->error, "%s: line %u: file: %s is not there", w->manifest.path,
+            return error_set(w->error, "%s: line %u: file: %s does not exist", w->manifest.path,
                              row->line, row->file);
     }
     return 0;
@@ -139,7 +139,9 @@ static int add_folder(struct capture_set *c, const char *path, struct error *err
     if (rc == 0)
         rc = all_rows_used(&w);
     if (rc == 0 && c->cnt == before)
-        rc = error_set(error, "%s: no capture in it (.pcap, .pcapng, .cap, .erf, .gz, .zst)", path);
+        rc = error_set(error,
+                       "%s: the folder contains no capture (.pcap, .pcapng, .cap, .erf, .gz, .zst)",
+                       path);
     manifest_free(&w.manifest);
     free(folder);
     c->has_folder = true;

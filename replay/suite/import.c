@@ -33,7 +33,7 @@ static int name_of(const char *path, struct import_result *added, struct error *
             len -= end;
     }
     if (len == 0 || len >= sizeof(added->name))
-        return error_set(error, "%s: --name is needed: no name can be made of that", path);
+        return error_set(error, "%s: --name is required: the file name is empty or too long", path);
     memcpy(added->name, last, len);
     added->name[len] = '\0';
     return 0;
@@ -48,7 +48,7 @@ static int check_name(const char *name, struct error *error)
         return 0;
     return error_set(error,
                      "--name %s: not a name of letters, digits, \"-\", \"_\" and \".\" that begins "
-                     "with one of the first two",
+                     "with a letter or digit",
                      name);
 }
 
@@ -169,11 +169,12 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
     if (rc == 0) {
         added->verdict = report_verdict(&replay);
         if (added->verdict != expected)
-            rc = error_set(error,
-                           "%s alone %s, in the capture it %s: other connections belong to it "
-                           "(--connection N, more than once), or what --anonymize changes",
-                           added->name, outcome_name(outcomes[added->verdict]),
-                           outcome_name(outcomes[expected]));
+            rc = error_set(
+                error,
+                "%s alone %s, but in the whole capture it %s: the packets depend on other "
+                "connections (--connection N, repeated), or --anonymize changed the result",
+                added->name, outcome_name(outcomes[added->verdict]),
+                outcome_name(outcomes[expected]));
     }
     replay_free(&replay);
     return rc;
@@ -195,7 +196,7 @@ static int import_packets(const char *path, const struct import_options *options
     if (rc == 0)
         rc = selection_make(&selection, &replay, error);
     if (rc == 0 && selection.cnt == 0)
-        rc = error_set(error, "%s: no RoCE packet that could be added", path);
+        rc = error_set(error, "%s: the capture contains no RoCE packet that can be imported", path);
     if (rc == 0) {
         added->of = replay.trace.frames;
         describe_selection(&replay, &selection, added);
@@ -217,7 +218,7 @@ int import_capture(const char *path, const struct import_options *options,
 
     memset(added, 0, sizeof(*added));
     if (strcmp(path, "-") == 0)
-        return error_set(error, "add: standard input cannot be read twice: a file is needed");
+        return error_set(error, "import: standard input cannot be read twice: a file is required");
     if (!options->name && name_of(path, added, error) != 0)
         return -1;
     if (options->name)

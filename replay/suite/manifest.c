@@ -106,7 +106,7 @@ static int read_row(struct manifest *m, const struct layout *layout, const char 
         row.expected = outcome_of_word(buf);
         if (row.expected == OUTCOME_CRASHED)
             return error_set(error,
-                             "%s: line %u: replay: \"%s\" is none of PASS, FAIL, SKIPPED, UNUSABLE",
+                             "%s: line %u: replay: \"%s\" is not PASS, FAIL, SKIPPED or UNUSABLE",
                              m->path, number, buf);
     }
     if (m->cnt == m->cap) {

@@ -96,8 +96,9 @@ static int choose_runs(struct selection *s, const struct replay *r, struct error
 
     for (size_t i = 0; i < s->want_cnt; i++) {
         if (s->want[i] > r->session.dir_cnt)
-            return error_set(error, "%s: there is no connection %u (rocedrill replay numbers %zu)",
-                             r->trace.name, s->want[i], r->session.dir_cnt);
+            return error_set(
+                error, "%s: there is no connection %u (rocedrill replay lists %zu connections)",
+                r->trace.name, s->want[i], r->session.dir_cnt);
         first[s->want[i] - 1] = 1;
     }
     for (uint32_t i = 0; i < r->session.dir_cnt && s->want_cnt == 0; i++)

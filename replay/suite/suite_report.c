@@ -72,7 +72,7 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
     if (totals->streams)
         fprintf(out, ", %zu stream%s", totals->streams, totals->streams == 1 ? "" : "s");
     if (totals->exchanges)
-        fprintf(out, ", %zu end%s of exchanges", totals->exchanges,
+        fprintf(out, ", %zu endpoint%s of CM exchanges", totals->exchanges,
                 totals->exchanges == 1 ? "" : "s");
     fputc(':', out);
     for (int i = 0, first = 1; i < OUTCOME_CNT; i++)

@@ -44,7 +44,8 @@ static int open_pcap(struct suite_file *file, enum roce_link link, struct error 
 
     file->link = link;
     if (dlt < 0)
-        return error_set(error, "%s: frames without any envelope cannot be added", file->path);
+        return error_set(error, "%s: frames without a link-layer or IP header cannot be imported",
+                         file->path);
     file->dead = pcap_open_dead_with_tstamp_precision(dlt, SNAPLEN, PCAP_TSTAMP_PRECISION_NANO);
     if (!file->dead)
         return error_set(error, "%s: no memory", file->path);
@@ -60,7 +61,8 @@ int suite_file_write(struct suite_file *file, enum roce_link link, const struct 
     if (!file->out && open_pcap(file, link, error) != 0)
         return -1;
     if (link != file->link)
-        return error_set(error, "%s: frames of several link layers: a pcap file has one",
+        return error_set(error,
+                         "%s: frames of several link layers: a pcap file can contain only one",
                          file->path);
     hdr.ts.tv_sec = (time_t)(frame->time / 1000000000);
     hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* nanoseconds here */
@@ -112,12 +114,12 @@ static int is_new(const struct suite_folder *f, struct error *error)
 
     snprintf(file, sizeof(file), "%s.pcap", f->name);
     if (rc == 0 && manifest_find(&manifest, file))
-        rc =
-            error_set(error, "%s/manifest.tsv: there is a %s already (--name NAME)", f->path, file);
+        rc = error_set(error, "%s/manifest.tsv: %s is already listed (choose another --name)",
+                       f->path, file);
     for (size_t i = 0; rc == 0 && i < KIND_CNT; i++) {
         snprintf(path, sizeof(path), "%s/captures/%s.%s", f->path, f->name, kinds[i]);
         if (lstat(path, &st) == 0)
-            rc = error_set(error, "%s: is there already (--name NAME)", path);
+            rc = error_set(error, "%s: already exists (choose another --name)", path);
     }
     manifest_free(&manifest);
     return rc;
@@ -185,7 +187,7 @@ static int make_golden(const struct suite_folder *f, const char *kind, char **ar
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
-        return error_set(error, "%s: its output could not be made", file);
+        return error_set(error, "%s: cannot create its golden output", file);
     snprintf(path, sizeof(path), "%s/%s", f->work, file);
     return with_status ? add_status(path, WEXITSTATUS(status), error) : 0;
 }

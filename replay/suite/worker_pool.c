@@ -189,8 +189,8 @@ static int start_worker(struct job *job, struct worker *w, const struct job_opti
     fflush(NULL);
     w->pid = w->text && w->json ? fork() : -1;
     if (w->pid < 0) {
-        error_set(error, "%s: no process or temporary file for it: %s", job->item->path,
-                  strerror(errno));
+        error_set(error, "%s: cannot start its process or create its temporary file: %s",
+                  job->item->path, strerror(errno));
         if (w->text)
             fclose(w->text);
         if (w->json)
@@ -225,10 +225,11 @@ static void collect_result(struct job *job, struct worker *w, int status)
 
         job->outcome = OUTCOME_CRASHED;
         if (WIFSIGNALED(status))
-            error_set(&error, "%s: the replay died of signal %d (%s)", job->item->path,
-                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+            error_set(&error, "%s: the replay process was killed by signal %d (%s)",
+                      job->item->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
         else
-            error_set(&error, "%s: the replay broke off (wait status %d)", job->item->path, status);
+            error_set(&error, "%s: the replay process ended abnormally (wait status %d)",
+                      job->item->path, status);
         keep_fault(job, &error);
         job->json = fault_json(job->item->path, error.text);
     }

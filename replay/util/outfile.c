@@ -57,7 +57,7 @@ bool outfile_is_stdout(const char *path)
 int outfile_is_no_input(const char *path, const char *capture)
 {
     return path && same_file(path, capture, STDIN_FILENO)
-               ? cli_error("%s: would be overwritten: it is a capture to read",
+               ? cli_error("%s: this output would overwrite an input capture",
                            outfile_is_stdout(path) ? "standard output" : path)
                : 0;
 }
@@ -70,7 +70,7 @@ int outfiles_differ(const char *command, const char *const *path, unsigned cnt)
                 (same_place(path[i], path[j]) || same_file(path[i], path[j], STDOUT_FILENO)))
                 return outfile_is_stdout(path[i])
                            ? cli_error("%s: only one output can be standard output", command)
-                           : cli_error("%s: %s is given for two outputs", command, path[i]);
+                           : cli_error("%s: %s is used for two outputs", command, path[i]);
     return 0;
 }
 

@@ -12,9 +12,9 @@ const char *rnic_error_text(int error)
     switch ((enum rnic_error)error) {
     case RNIC_OK: return "no error";
     case RNIC_ERR_NOMEM: return "no memory, or a device limit is reached";
-    case RNIC_ERR_INVALID: return "an argument is out of its range";
+    case RNIC_ERR_INVALID: return "an argument is out of range";
     case RNIC_ERR_BUSY: return "the object is still in use";
-    case RNIC_ERR_EXISTS: return "the QPN or key is taken";
+    case RNIC_ERR_EXISTS: return "the QPN or key is in use";
     case RNIC_ERR_STATE: return "not allowed in this QP state";
     case RNIC_ERR_FULL: return "the queue is full";
     }

@@ -203,27 +203,27 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
 /* Counters, mostly of packets, with the names of rdma-core's drivers and vendor tools. The counters
  * of the transport are in work.h. */
 #define RNIC_DEVICE_COUNTERS(X)                                                                    \
-    X(rx_packets, "frames given to rnic_input")                                                    \
-    X(tx_packets, "frames given out by rnic_output")                                               \
-    X(rx_not_roce, "another protocol, or not for this device")                                     \
-    X(rx_malformed, "dropped for a defect of form (R016, R028, R029)")                             \
-    X(rx_icrc_encapsulated, "dropped for a wrong ICRC (R023)")                                     \
-    X(rx_no_qp, "dropped: no such QP, or wrong service, state or address (R046-R054)")             \
-    X(rx_bad_pkey, "dropped for a P_Key that does not match (R049, R050)")                         \
-    X(rx_bytes, "bytes of the frames given to rnic_input")                                         \
-    X(tx_bytes, "bytes of the frames given out by rnic_output")                                    \
+    X(rx_packets, "frames passed to rnic_input")                                                   \
+    X(tx_packets, "frames returned by rnic_output")                                                \
+    X(rx_not_roce, "frames of another protocol or for another device")                             \
+    X(rx_malformed, "packets dropped: malformed (R016, R028, R029)")                               \
+    X(rx_icrc_encapsulated, "packets dropped: wrong ICRC (R023)")                                  \
+    X(rx_no_qp, "packets dropped: unknown QP, or wrong service, QP state or address (R046-R054)")  \
+    X(rx_bad_pkey, "packets dropped: P_Key does not match (R049, R050)")                           \
+    X(rx_bytes, "bytes of the frames passed to rnic_input")                                        \
+    X(tx_bytes, "bytes of the frames returned by rnic_output")                                     \
     X(np_ecn_marked_roce_packets,                                                                  \
-      "requests and READ responses taken that were marked: congestion experienced (R215)")         \
+      "received requests and READ responses with ECN mark congestion experienced (R215)")          \
     X(np_cnp_sent, "CNPs sent")                                                                    \
-    X(rp_cnp_handled, "CNPs received that slowed a QP down")                                       \
-    X(rp_cnp_ignored, "CNPs received for a QP while ecn.rp is off")                                \
-    X(resp_cqe_error, "receive completions in error, flushed ones too")                            \
+    X(rp_cnp_handled, "received CNPs that reduced the rate of a QP")                               \
+    X(rp_cnp_ignored, "received CNPs while ecn.rp was off")                                        \
+    X(resp_cqe_error, "receive completions in error, including flushed ones")                      \
     X(resp_cqe_flush_error, "receive completions flushed (R189)")                                  \
     X(resp_local_length_error, "receive completions with LOC_LEN_ERR")                             \
-    X(req_cqe_error, "send completions in error, flushed ones too")                                \
+    X(req_cqe_error, "send completions in error, including flushed ones")                          \
     X(req_cqe_flush_error, "send completions flushed (R189)")                                      \
-    X(rx_multicast, "datagrams for a group with a QP attached")                                    \
-    X(rx_no_group, "datagrams for a group without")
+    X(rx_multicast, "datagrams for a multicast group with an attached QP")                         \
+    X(rx_no_group, "datagrams for a multicast group without an attached QP")
 
 #define RNIC_COUNTERS(X) RNIC_DEVICE_COUNTERS(X) RNIC_TRANSPORT_COUNTERS(X)
 

@@ -50,7 +50,7 @@ const char impair_help[] =
     "drop, dup, delay=, reorder, corrupt, ce, ecn, set=, or loss=, dup=, reorder=, corrupt=, "     \
     "ecn= with a chance"
 #define PLACES "p=, dir=, psn=, op=, nth=, conn=, stream= or icrc="
-#define CHANCE "a chance from 0 to 1 or 0% to 100%"
+#define CHANCE "a probability from 0 to 1 or 0% to 100%"
 
 /* One item of the rule text: a copy that the parser splits, and the syntax that the parser
  * expected. */
@@ -236,7 +236,7 @@ static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
         field = roce_field_find(info, dot);
     }
     if (!known)
-        return want(item, "the name of a header, as bth, reth or aeth");
+        return want(item, "the name of a header, for example bth, reth or aeth");
     if (!field)
         return want(item, "the name of a field of this header");
     rule->field = field;
@@ -263,7 +263,7 @@ static bool read_corrupt(struct impair_rule *rule, char *arg, struct item *item)
         const char *end = read_whole(plus + 1, ROCE_FRAME_MAX, &n);
 
         if (!end || *end)
-            return want(item, "the number of a byte behind the +");
+            return want(item, "the number of a byte after the +");
         rule->byte = (uint32_t)n;
         *plus = '\0';
     }
@@ -272,7 +272,7 @@ static bool read_corrupt(struct impair_rule *rule, char *arg, struct item *item)
             rule->part = (enum impair_part)i;
             return true;
         }
-    return want(item, "payload, header, icrc, frame or a chance");
+    return want(item, "payload, header, icrc, frame or a probability");
 }
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
@@ -322,7 +322,7 @@ static bool read_argument(struct impair_rule *rule, char *arg, struct item *item
                want(item, "1 to 64 frames, or " CHANCE);
     case IMPAIR_DELAY:
         return read_times(arg, &rule->delay_min, &rule->delay_max) ||
-               want(item, "a time as 10us or a range as 10us..50us, at most an hour");
+               want(item, "a time such as 10us or a range such as 10us..50us, at most one hour");
     case IMPAIR_CORRUPT: return arg == NULL || read_corrupt(rule, arg, item);
     case IMPAIR_SET: return read_set(rule, arg, item);
     default: return arg == NULL || want(item, CHANCE);
@@ -381,7 +381,9 @@ static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds
         else if (use == IMPAIR_LIVE)
             *sides = names[i].sides;
         else
-            return want(item, "request, response or cm: out, in and both are for a live device");
+            return want(
+                item,
+                "request, response or cm (out, in and both are valid only for a live device)");
         return true;
     }
     return want(item, use == IMPAIR_LIVE ? "out, in, both, request, response or cm"
@@ -431,11 +433,12 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
 
     arg = arg ? arg + 1 : "";
     if (use == IMPAIR_LIVE && (place == PLACE_CONN || place == PLACE_STREAM))
-        return want(item, "a condition that holds live: conn= and stream= count the connections of "
-                          "a capture (rocedrill replay --closed-loop)");
+        return want(item, "a condition for a live device (conn= and stream= are valid only for a "
+                          "capture: rocedrill replay --closed-loop)");
     if (use == IMPAIR_LIVE && place == PLACE_PSN && *arg == '+')
-        return want(item, "an absolute PSN: +N counts from the first PSN of a connection in a "
-                          "capture (rocedrill replay --closed-loop)");
+        return want(
+            item,
+            "an absolute PSN (+N is valid only for a capture: rocedrill replay --closed-loop)");
     switch (place) {
     case PLACE_P: return read_chance(arg, &rule->chance) || want(item, CHANCE);
     case PLACE_DIR: return read_direction(arg, use, &rule->kinds, &rule->sides, item);
@@ -533,7 +536,7 @@ int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_u
             if (!read_direction(item.text + 4, use, &kinds, &sides, &item))
                 break;
         } else if (cnt == IMPAIR_RULES_MAX) {
-            want(&item, "the end: there are already 32 rules");
+            want(&item, "the end (at most 32 rules)");
             break;
         } else {
             at = read_rule(&rules->rule[cnt], at, use, &item, &where);
@@ -543,7 +546,7 @@ int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_u
         }
         if (*at && *++at == '\0') {
             where = at - 1;
-            want(&item, "a rule behind the separator");
+            want(&item, "a rule after the separator");
         }
     }
     if (item.expected)

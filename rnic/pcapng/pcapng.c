@@ -69,8 +69,7 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
     if (code == OPT_IF_TSRESOL && size == 1) {
         iface->units = units_of(*value);
         if (iface->units == 0)
-            return error_set(error,
-                             "an interface has the time resolution 0x%02x, which is not supported",
+            return error_set(error, "an interface has the unsupported time resolution 0x%02x",
                              *value);
     }
     if (code == OPT_IF_TSOFFSET && size == 8) {
@@ -104,8 +103,9 @@ int pcapng_read_iface(struct pcapng_iface *out, bool big, const uint8_t *block, 
         if (code == OPT_END)
             break;
         if (padded(size) > left - OPTION_LEN)
-            return error_set(error, "an interface has an option of %u bytes in %u", size,
-                             left - OPTION_LEN);
+            return error_set(error,
+                             "an interface has an option of %u bytes in a block with room for %u",
+                             size, left - OPTION_LEN);
         if (read_iface_option(out, big, code, size, p + OPTION_LEN, error) != 0)
             return -1;
         p += OPTION_LEN + padded(size);

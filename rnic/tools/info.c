@@ -43,7 +43,7 @@ static int print_devices(void)
     size_t cnt = 0;
     int result = rnic_iface_list(&list, &cnt, &why);
     if (result < 0) {
-        fprintf(stderr, "rnic-info: no list of interfaces: %s\n",
+        fprintf(stderr, "rnic-info: cannot list the interfaces: %s\n",
                 why.text[0] ? why.text : strerror(-result));
         return 1;
     }
@@ -130,7 +130,7 @@ static int print_processes(print_fn *print)
     size_t cnt = 0;
     int result = rnic_process_list(&list, &cnt);
     if (result < 0) {
-        fprintf(stderr, "rnic-info: no list of processes: %s\n", strerror(-result));
+        fprintf(stderr, "rnic-info: cannot list the processes: %s\n", strerror(-result));
         return 1;
     }
     for (size_t i = 0; i < cnt; i++) {
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
             print = all[i].print;
     if (!print || argc > 2) {
         fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", print ? argv[2] : what,
-                print ? "one word is enough" : "not link, resource, statistic or limits");
+                print ? "only one argument is allowed" : "not link, resource, statistic or limits");
         return 2;
     }
     int result = print();

@@ -172,7 +172,7 @@ int netns_enter(char *why, size_t len)
 {
     const char *step = "a network namespace";
     if (unshare(CLONE_NEWNET) < 0) {
-        step = "a user namespace (is it allowed here? see user_namespaces(7))";
+        step = "a user namespace (see user_namespaces(7) for the required permission)";
         if (errno != EPERM || enter_user() < 0)
             goto fail;
         step = "a network namespace";
@@ -195,6 +195,7 @@ int netns_enter(char *why, size_t len)
     return 0;
 fail:
     snprintf(why, len, "cannot set up %s: %s", step,
-             errno == ENOSPC ? "their number is limited (/proc/sys/user)" : strerror(errno));
+             errno == ENOSPC ? "the limit of namespaces is reached (/proc/sys/user)"
+                             : strerror(errno));
     return -1;
 }

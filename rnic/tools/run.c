@@ -124,7 +124,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     }
     options->program = argv + optind;
     if (!*options->program) {
-        fputs("rnic-run: which program? Try 'rnic-run --help'.\n", stderr);
+        fputs("rnic-run: no program given. Try 'rnic-run --help'.\n", stderr);
         return 2;
     }
     if (options->ifaces && !*options->ifaces) {
@@ -141,7 +141,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         }
     }
     if (options->record && options->timeline_rows && same_file(options)) {
-        complain(options->record, "would be the recording and the timeline");
+        complain(options->record, "cannot be both the recording and the timeline");
         return 2;
     }
     return 0;
@@ -307,7 +307,7 @@ static bool end_recording(const char *path, const char *folder)
         return false;
     }
     if (left)
-        fprintf(stderr, "rnic-run: %s: a process still records; its later packets are in %s\n",
+        fprintf(stderr, "rnic-run: %s: a process is still recording; its later packets are in %s\n",
                 path, folder);
     return true;
 }
@@ -352,7 +352,7 @@ static int end_watch(struct watch *watch, const char *copy)
     bool nothing, copied;
     int verdict = watch_end(watch, &nothing, &copied);
     if (nothing)
-        complain("--selfcheck", "nothing was recorded: no device was opened");
+        complain("--selfcheck", "no packet was recorded: the program opened no device");
     if (!copied)
         complain(copy, "cannot be written");
     return verdict ? verdict : copied ? 0 : 2;
@@ -383,10 +383,10 @@ static bool check_ifaces(const struct options *options)
         if (*name == '!' || strpbrk(name, "*?"))
             continue;
         if (len >= IF_NAMESIZE || if_nametoindex(name) == 0) {
-            complain(name, options->own_net
-                               ? "there is no such interface in the network of its own: "
-                                 "it has lo and " NETNS_LINK
-                               : "there is no such interface");
+            complain(name,
+                     options->own_net
+                         ? "no such interface in the separate network, which has lo and " NETNS_LINK
+                         : "no such interface");
             return false;
         }
     }
@@ -413,22 +413,20 @@ int main(int argc, char **argv)
         return 2;
     }
     if (is_privileged(*options.program)) {
-        complain(*options.program,
-                 "has rights of its own (setuid, setgid or file capabilities), so "
-                 "that it ignores LD_LIBRARY_PATH; run a copy without them");
+        complain(*options.program, "the program has setuid, setgid or file capabilities and "
+                                   "therefore ignores LD_LIBRARY_PATH: run a copy without them");
         return 2;
     }
     if (!check_impair(&options))
         return 2;
     if (options.own_net || !netns_may_capture()) {
         if (options.ifaces && !options.own_net) {
-            complain(options.ifaces,
-                     "opening an interface needs CAP_NET_RAW; without -i the program "
-                     "gets a network of its own");
+            complain(options.ifaces, "opening an interface requires CAP_NET_RAW; without -i the "
+                                     "program runs in a separate network");
             return 2;
         }
         if (netns_enter(why, sizeof why) < 0) {
-            complain("a network of its own", why);
+            complain("a separate network", why);
             return 2;
         }
         if (!options.ifaces)

@@ -30,7 +30,7 @@ static const struct {
     enum timeline_at from, to;
     const char *name;
 } parts[] = {
-    {TIMELINE_POSTED, TIMELINE_SEEN, "posted - seen by the RNIC"},
+    {TIMELINE_POSTED, TIMELINE_SEEN, "posted - processed by the RNIC"},
     {TIMELINE_SEEN, TIMELINE_FIRST, "seen - first packet"},
     {TIMELINE_FIRST, TIMELINE_LAST, "first - last packet"},
     {TIMELINE_LAST, TIMELINE_ACKED, "last packet - acknowledged"},
@@ -129,7 +129,8 @@ static void print_summary(const struct timeline_record *records, size_t cnt, uin
         if (!have)
             continue;
         fprintf(out,
-                "%s: %zu requests, %" PRIu64 " bytes, %zu failed, %" PRIu64 " packets resent\n",
+                "%s: %zu requests, %" PRIu64 " bytes, %zu failed, %" PRIu64
+                " packets retransmitted\n",
                 opcode_name((uint8_t)opcode), have, bytes, failed, resent);
         fprintf(out, "  %-28s %9s %9s %9s %9s %9s %9s %9s\n", "us", "count", "min", "50 %", "90 %",
                 "99 %", "99.9 %", "max");

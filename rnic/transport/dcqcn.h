@@ -29,23 +29,23 @@
 /* Parameters of DCQCN: name, default, minimum, maximum, unit and meaning. */
 /* clang-format off */
 #define RNIC_DCQCN_PARAMS(X)                                                                                        \
-    X(rpg_max_rate,                  100000, 1,    4000000,   "Mb/s: rate of a QP that is not held back")           \
-    X(rpg_min_rate,                  1,      1,    4000000,   "Mb/s: no cut goes below")                            \
+    X(rpg_max_rate,                  100000, 1,    4000000,   "Mb/s: rate of a QP without rate reduction")           \
+    X(rpg_min_rate,                  1,      1,    4000000,   "Mb/s: minimum rate after a rate reduction")                            \
     X(rpg_ai_rate,                   5,      0,    4000000,   "Mb/s added to the target by additive increase")      \
     X(rpg_hai_rate,                  50,     0,    4000000,   "Mb/s added to the target by hyper increase")         \
-    X(rpg_time_reset,                300,    1,    131071,    "us from one timed increase to the next")             \
-    X(rpg_byte_reset,                32767,  0,    UINT32_MAX,"bytes sent from one increase to the next; 0: none")  \
+    X(rpg_time_reset,                300,    1,    131071,    "us between two timed increases")             \
+    X(rpg_byte_reset,                32767,  0,    UINT32_MAX,"bytes sent between two increases; 0: no increase by bytes")  \
     X(rpg_threshold,                 1,      1,    31,        "increases before the next phase (the paper's F)")    \
-    X(rpg_gd,                        11,     10,   11,        "log2: a cut takes alpha / 2^(gd - 10) of the rate")  \
-    X(rpg_min_dec_fac,               50,     0,    100,       "percent of the rate that a cut leaves at least")     \
-    X(dce_tcp_g,                     1019,   0,    1023,      "1024ths of alpha that stay at an update")            \
-    X(dce_tcp_rtt,                   1,      1,    131071,    "us from one update of alpha to the next")            \
+    X(rpg_gd,                        11,     10,   11,        "log2: a rate reduction subtracts alpha / 2^(gd - 10) of the rate")  \
+    X(rpg_min_dec_fac,               50,     0,    100,       "percent of the rate that remains at least after a rate reduction")     \
+    X(dce_tcp_g,                     1019,   0,    1023,      "1024ths of alpha that remain after an update")            \
+    X(dce_tcp_rtt,                   1,      1,    131071,    "us between two updates of alpha")            \
     X(initial_alpha_value,           1023,   1,    1023,      "1024ths: alpha at the first CNP")                    \
-    X(rate_to_set_on_first_cnp,      0,      0,    4000000,   "Mb/s; 0: cut as any other CNP does")                 \
-    X(rate_reduce_monitor_period,    4,      0,    131071,    "us from one cut to the next at least")               \
-    X(clamp_tgt_rate,                0,      0,    1,         "each cut sets the target to the rate before it")     \
-    X(clamp_tgt_rate_after_time_inc, 1,      0,    1,         "so does a cut after a timed increase")               \
-    X(max_burst_sz,                  16384,  0,    1048576,   "bytes that may be sent at once after a pause")
+    X(rate_to_set_on_first_cnp,      0,      0,    4000000,   "Mb/s; rate after the first CNP; 0: reduction as for later CNPs")                 \
+    X(rate_reduce_monitor_period,    4,      0,    131071,    "us: minimum time between two rate reductions")               \
+    X(clamp_tgt_rate,                0,      0,    1,         "each rate reduction sets the target to the previous rate")     \
+    X(clamp_tgt_rate_after_time_inc, 1,      0,    1,         "a rate reduction after a timed increase also sets the target")               \
+    X(max_burst_sz,                  16384,  0,    1048576,   "bytes that may be sent in one burst after a pause")
 /* clang-format on */
 
 struct rnic_dcqcn_attr {

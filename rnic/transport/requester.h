@@ -55,16 +55,16 @@
 /* Result of the check whether a request packet can be sent now: OPEN, or the obstacle. */
 #define RNIC_REQ_GATES(X)                                                                          \
     X(OPEN, "a packet can be sent")                                                                \
-    X(STOPPED, "not in a state to send")                                                           \
+    X(STOPPED, "the QP state does not allow sending")                                              \
     X(EMPTY, "nothing to send")                                                                    \
     X(RNR_WAIT, "the responder was not ready (R156)")                                              \
-    X(FAULT, "the next WQE cannot be sent; it fails in its turn (R198)")                           \
-    X(LOCAL, "a local operation waits for all before it (R132)")                                   \
+    X(FAULT, "the next WQE is invalid; it completes in error after the previous WQEs (R198)")      \
+    X(LOCAL, "a local operation waits for all previous work requests (R132)")                      \
     X(DRAIN, "no new message in SQD (R191)")                                                       \
-    X(WINDOW, "too much is unanswered (R060)")                                                     \
+    X(WINDOW, "too many PSNs are outstanding (R060)")                                              \
     X(RD_ATOMIC, "max_rd_atomic READs and atomics are outstanding (R130)")                         \
     X(FENCE, "an earlier READ or atomic is outstanding (R131)")                                    \
-    X(CREDIT, "the responder has no receive WQE to spare (R134, R135)")
+    X(CREDIT, "the responder has no free receive WQE (R134, R135)")
 
 enum rnic_req_gate {
 #define X(NAME, text) RNIC_REQ_##NAME,

@@ -171,7 +171,7 @@ enum rnic_event_type {
     X(rx_atomic_write_requests, "ATOMIC WRITE requests executed")                                  \
     X(rx_flush_requests, "FLUSH requests executed")                                                \
     X(duplicate_request, "duplicate request packets")                                              \
-    X(out_of_sequence, "request packets ahead of the expected PSN")                                \
+    X(out_of_sequence, "out-of-order request packets, ahead of the expected PSN")                  \
     X(out_of_buffer, "requests that found no receive WQE")                                         \
     X(rx_uc_dropped, "UC packets dropped with their message (R163, R165)")                         \
     X(resp_remote_access_errors, "NAK 0x62 sent")                                                  \
@@ -179,21 +179,21 @@ enum rnic_event_type {
     X(resp_operational_errors, "NAK 0x63 sent")                                                    \
     X(resp_rnr_nak, "RNR NAK sent")                                                                \
     X(packet_seq_nak, "NAK 0x60 sent")                                                             \
-    X(packet_seq_err, "NAK 0x60 received that made the requester go back")                         \
-    X(implied_nak_seq_err,                                                                         \
-      "responses that showed the loss of a READ response or Atomic ACK (R139, R140)")              \
+    X(packet_seq_err, "NAK 0x60 received, followed by go-back-N")                                  \
+    X(implied_nak_seq_err, "implied NAKs: responses that showed the loss of a READ response or "   \
+                           "Atomic ACK (R139, R140)")                                              \
     X(local_ack_timeout_err, "expiries of the local ACK timer")                                    \
-    X(rnr_nak_retry_err, "RNR NAK received that made the requester wait or give up")               \
+    X(rnr_nak_retry_err, "RNR NAK received; the requester waited or gave up")                      \
     X(retry_exceeded_err, "requests given up because retry_cnt was used up")                       \
     X(rnr_retry_exceeded_err, "requests given up because rnr_retry was used up")                   \
-    X(req_remote_invalid_request, "NAK 0x61 received that ended a request")                        \
-    X(req_remote_access_errors, "NAK 0x62 received that ended a request")                          \
-    X(req_remote_operational_errors, "NAK 0x63 received that ended a request")                     \
-    X(bad_resp_err, "responses of a wrong kind, order or length that ended a request")             \
-    X(duplicate_response, "responses to requests that were answered before (R144)")                \
-    X(tx_retransmitted, "request packets sent again, and READs asked for again")                   \
+    X(req_remote_invalid_request, "NAK 0x61 received that failed a request")                       \
+    X(req_remote_access_errors, "NAK 0x62 received that failed a request")                         \
+    X(req_remote_operational_errors, "NAK 0x63 received that failed a request")                    \
+    X(bad_resp_err, "responses of wrong kind, order or length that failed a request")              \
+    X(duplicate_response, "duplicate responses (R144)")                                            \
+    X(tx_retransmitted, "retransmitted request packets, including restarted READs")                \
     X(rx_datagrams, "datagrams delivered to a receive WQE")                                        \
-    X(qkey_viol_cntr, "datagrams dropped for a wrong Q_Key (R170)")                                \
+    X(qkey_viol_cntr, "datagrams dropped: wrong Q_Key (R170)")                                     \
     X(rx_datagram_too_long,                                                                        \
       "datagrams dropped: longer than the receive buffer or the MTU (R171, R174)")                 \
     X(tx_too_long, "datagrams not sent: longer than the MTU (R168)")                               \

@@ -256,9 +256,9 @@ static int refuse_inherited(void)
 {
     static bool warned;
     if (!warned)
-        verbs_warn("rdma_cm: process %ld cannot use event channels from before fork(): they are "
-                   "its parent's",
-                   (long)getpid());
+        verbs_warn(
+            "rdma_cm: process %ld cannot use event channels that its parent opened before fork()",
+            (long)getpid());
     warned = true;
     return -ENODEV;
 }

@@ -64,7 +64,7 @@ static bool set_option(struct verbs_config *config, const char *key, const char 
     if (strcmp(key, "windows") == 0)
         return set_mw_type(&config->mw_2a, value, where, error);
     snprintf(error, ERROR_MAX,
-             "%s: no setting \"%.64s\"; there are ifaces, impair, record, seed, linger, "
+             "%s: unknown setting \"%.64s\"; known settings: ifaces, impair, record, seed, linger, "
              "timeline, windows",
              where, key);
     return false;
@@ -126,7 +126,7 @@ static bool load_config_file(struct verbs_config *config, char *error)
     fclose(file);
     text[len] = 0;
     if (!whole || strlen(text) != len) {
-        snprintf(error, ERROR_MAX, "%s: not a text file of less than %zu bytes",
+        snprintf(error, ERROR_MAX, "%s: not a text file smaller than %zu bytes",
                  asked ? name : default_file, sizeof text);
         return false;
     }

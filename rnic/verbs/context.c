@@ -170,7 +170,7 @@ int vctx_refuse_inherited(struct ibv_context *context)
 {
     static bool warned;
     if (!warned)
-        verbs_warn("%s: process %ld cannot use what its parent opened before fork()",
+        verbs_warn("%s: process %ld cannot use a device that its parent opened before fork()",
                    context->device->name, (long)getpid());
     warned = true;
     return ENODEV;

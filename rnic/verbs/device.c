@@ -98,7 +98,7 @@ static int refresh_devices(void)
         return 0;
     int result = rnic_iface_list(&ifaces, &cnt, &why);
     if (result < 0) {
-        verbs_warn("no list of interfaces: %s", why.text);
+        verbs_warn("cannot list the interfaces: %s", why.text);
         return result;
     }
     for (size_t i = 0; i < cnt; i++) {

@@ -141,14 +141,14 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
         {"lose", "lose", "drop, dup"},
         {"los=3%", "los=3%", "drop, dup"},
         {"loss", "loss", "loss=CHANCE"},
-        {"loss=", "loss=", "a chance"},
-        {"loss=101%", "loss=101%", "a chance"},
-        {"loss=1.5", "loss=1.5", "a chance"},
-        {"loss=-1%", "loss=-1%", "a chance"},
-        {"loss=3%%", "loss=3%%", "a chance"},
-        {"loss=nan", "loss=nan", "a chance"},
-        {"loss=3% dup=1%", "loss=3% dup=1%", "a chance"},
-        {"loss=3%,", ",", "a rule behind"},
+        {"loss=", "loss=", "a probability"},
+        {"loss=101%", "loss=101%", "a probability"},
+        {"loss=1.5", "loss=1.5", "a probability"},
+        {"loss=-1%", "loss=-1%", "a probability"},
+        {"loss=3%%", "loss=3%%", "a probability"},
+        {"loss=nan", "loss=nan", "a probability"},
+        {"loss=3% dup=1%", "loss=3% dup=1%", "a probability"},
+        {"loss=3%,", ",", "a rule after"},
         {",loss=3%", ",loss=3%", "drop, dup"},
         {"loss=3%,x,dup=2", "x", "drop, dup"},
         {"dir=up", "dir=up", "request"},
@@ -162,7 +162,7 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
         {"delay=-5us", "delay=-5us", "a time"},
         {"delay=10us..5us", "delay=10us..5us", "a time"},
         {"delay=10us..", "delay=10us..", "a time"},
-        {"delay=99999s", "delay=99999s", "an hour"},
+        {"delay=99999s", "delay=99999s", "one hour"},
         {"reorder=65", "reorder=65", "1 to 64"},
         {"corrupt=trailer", "corrupt=trailer", "payload, header"},
         {"corrupt=icrc+x", "corrupt=icrc+x", "a byte"},
@@ -181,8 +181,8 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
         {"drop@psn=0x1000000", "psn=0x1000000", "a PSN"},
         {"drop@dir=up", "dir=up", "request"},
         {"drop@nth=0", "nth=0", "from 1 on"},
-        {"drop@p=1.1", "p=1.1", "a chance"},
-        {"drop@p=nan", "p=nan", "a chance"},
+        {"drop@p=1.1", "p=1.1", "a probability"},
+        {"drop@p=nan", "p=nan", "a probability"},
         {"drop@icrc=no", "icrc=no", "fix or keep"},
         {"drop@op=", "op=", "opcode"},
         {"drop@where=here", "where=here", "p=, dir="},
@@ -198,8 +198,8 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
 static void conditions_of_a_capture_are_refused_live(void)
 {
     static const struct wrong cases[] = {
-        {"drop@conn=2", "conn=2", "count the connections of a capture"},
-        {"loss=3%,drop@stream=1", "stream=1", "count the connections of a capture"},
+        {"drop@conn=2", "conn=2", "are valid only for a capture"},
+        {"loss=3%,drop@stream=1", "stream=1", "are valid only for a capture"},
         {"drop@psn=+5", "psn=+5", "an absolute PSN"},
     };
     static const struct wrong numbers[] = {
@@ -214,8 +214,8 @@ static void conditions_of_a_capture_are_refused_live(void)
 static void sides_of_a_live_device_are_refused_offline(void)
 {
     static const struct wrong cases[] = {
-        {"drop@dir=in", "dir=in", "are for a live device"},
-        {"loss=3%,dir=both", "dir=both", "are for a live device"},
+        {"drop@dir=in", "dir=in", "are valid only for a live device"},
+        {"loss=3%,dir=both", "dir=both", "are valid only for a live device"},
     };
 
     expect_refused(cases, sizeof(cases) / sizeof(cases[0]), IMPAIR_OFFLINE);
@@ -233,8 +233,7 @@ static void more_rules_than_fit_are_refused(void)
     strcat(text, "ce");
     memset(&rules, 0, sizeof(rules));
     CU_ASSERT(impair_rules_add(&rules, text, IMPAIR_LIVE, &error) != 0);
-    CU_ASSERT(strstr(error.text, "at \"ce\": expected the end: there are already 32 rules") !=
-              NULL);
+    CU_ASSERT(strstr(error.text, "at \"ce\": expected the end (at most 32 rules)") != NULL);
     EXPECT_EQ(rules.cnt, 0);
 }
 

@@ -25,12 +25,12 @@ def refused(rnic_run, folder):
     none = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"",
             "sh", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     for command, options, expected in (
-            (none, [], "a network of its own: cannot set up a user namespace"),
+            (none, [], "a separate network: cannot set up a user namespace"),
             ([], ["-n", "-i", "nosuch"], "nosuch"),
             ([], ["--bogus"], "unrecognized option '--bogus'"),
             ([], ["-nZ"], "invalid option -- 'Z'"),
             ([], ["--net=1"], "option '--net' doesn't allow an argument"),
-            ([], ["--timeline=" + os.path.join(folder, ".", "kept.pcapng")], kept + ": would be the recording and")):
+            ([], ["--timeline=" + os.path.join(folder, ".", "kept.pcapng")], kept + ": cannot be both the recording and")):
         done = subprocess.run(command + [rnic_run, "--timeline", "--selfcheck", "-w", kept] +
                               options + ["true"],
                               env=dict(os.environ, TMPDIR=folder), stdout=subprocess.PIPE,

@@ -25,7 +25,8 @@ static bool same_key(const struct roce_key *a, const struct roce_key *b)
 {
     uint64_t x[5], y[5];
 
-    _Static_assert(offsetof(struct roce_key, src) == 4 && sizeof(*a) == 44, "it has no gaps");
+    _Static_assert(offsetof(struct roce_key, src) == 4 && sizeof(*a) == 44,
+                   "the range has no gaps");
     memcpy(x, (const char *)a + 4, sizeof(x));
     memcpy(y, (const char *)b + 4, sizeof(y));
     return a->net == b->net &&

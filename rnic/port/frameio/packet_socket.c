@@ -16,8 +16,8 @@ static int open_error(int status, const char *name, const char *text, struct err
     switch (status) {
     case PCAP_ERROR_PERM_DENIED:
         error_set(why,
-                  "no permission to open %s: CAP_NET_RAW is needed (or a user and network "
-                  "namespace of its own)",
+                  "no permission to open %s: CAP_NET_RAW is required (or a separate user and "
+                  "network namespace)",
                   name);
         return -EPERM;
     case PCAP_ERROR_IFACE_NOT_UP: error_set(why, "interface %s is down", name); return -ENETDOWN;
@@ -50,7 +50,7 @@ static int activate(struct packet_socket *side, const char *name, size_t ring, i
     if (status == 0)
         status = pcap_activate(pcap);
     if (status >= 0 && pcap_datalink(pcap) != DLT_EN10MB) {
-        snprintf(text, PCAP_ERRBUF_SIZE, "its frames are not Ethernet");
+        snprintf(text, PCAP_ERRBUF_SIZE, "the link layer is not Ethernet");
         status = PCAP_ERROR;
     } else if (status < 0) {
         snprintf(text, PCAP_ERRBUF_SIZE, "%s",

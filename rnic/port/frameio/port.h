@@ -41,23 +41,23 @@ struct rnic_frame {
 /* Counters of a port, in frames. */
 #define RNIC_PORT_COUNTERS(X)                                                                      \
     X(rx_frames, "frames received")                                                                \
-    X(rx_dropped, "frames the kernel dropped because the receive ring was full")                   \
-    X(rx_failed, "times a capture handle failed: what came meanwhile is lost")                     \
-    X(rx_reopened, "of these, times it was opened again")                                          \
+    X(rx_dropped, "frames dropped by the kernel: the receive ring was full")                       \
+    X(rx_failed, "number of times that a capture handle failed and frames were lost")              \
+    X(rx_reopened, "number of times that a failed capture handle was reopened")                    \
     X(tx_frames, "frames sent")                                                                    \
-    X(tx_local, "of these, frames for an address of this machine, sent over the loopback")         \
-    X(tx_full, "times the way out was full and sending had to wait")                               \
+    X(tx_local, "sent frames for an address of this host, over the loopback")                      \
+    X(tx_full, "number of times that the transmit ring was full and the sender waited")            \
     X(tx_too_long, "frames dropped: longer than the interface's MTU")                              \
-    X(tx_refused, "frames dropped: the interface had no room for them for milliseconds")           \
+    X(tx_refused, "frames dropped: the transmit ring remained full for milliseconds")              \
     X(tx_link_down, "frames dropped: the link is down")                                            \
     X(tx_errors, "frames dropped: another error of the interface")                                 \
-    X(impair_lost, "frames dropped on purpose")                                                    \
-    X(impair_duplicated, "frames sent twice on purpose")                                           \
-    X(impair_reordered, "frames overtaken by later ones on purpose")                               \
-    X(impair_corrupted, "frames with a bit inverted or a field set on purpose")                    \
-    X(impair_marked, "frames marked congestion experienced on purpose")                            \
-    X(impair_delayed, "frames held back for a time on purpose")                                    \
-    X(record_errors, "frames that could not be written to the recording")
+    X(impair_lost, "frames dropped by --impair")                                                   \
+    X(impair_duplicated, "frames duplicated by --impair")                                          \
+    X(impair_reordered, "frames reordered by --impair")                                            \
+    X(impair_corrupted, "frames corrupted or changed by --impair")                                 \
+    X(impair_marked, "frames marked congestion experienced by --impair")                           \
+    X(impair_delayed, "frames delayed by --impair")                                                \
+    X(record_errors, "frames not written to the recording because of an error")
 
 struct rnic_port_stats {
 #define X(name, text) uint64_t name;

@@ -112,7 +112,7 @@ static int attach(struct rnic_live *live, struct error *why)
     if (!error) {
         error = live_filter(live);
         if (error)
-            error_set(why, "the packet filter of %s cannot be set: %s", live->iface.name,
+            error_set(why, "cannot set the packet filter of %s: %s", live->iface.name,
                       strerror(-error));
     }
     if (error) {
@@ -322,7 +322,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
     if (error)
-        error_set(why, "no part of the QPN space of %s is left: %s", live->iface.name,
+        error_set(why, "no free part of the QPN space of %s: %s", live->iface.name,
                   strerror(-error));
     if (!error) {
         mix_block(live);
@@ -333,7 +333,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     if (!error) {
         error = start_threads(live);
         if (error) {
-            error_set(why, "no thread can be started: %s", strerror(-error));
+            error_set(why, "cannot start a thread: %s", strerror(-error));
             if (live->given_port)
                 live->port = NULL;
             detach(live);
@@ -362,7 +362,7 @@ int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, st
     }
     error = rnic_iface_get(attr->iface, &live->iface, why);
     if (!error && live->iface.path_mtu == 0) {
-        error_set(why, "interface %s has an MTU of %u bytes: RoCE needs more", attr->iface,
+        error_set(why, "interface %s: the MTU of %u bytes is too small for RoCE", attr->iface,
                   live->iface.mtu);
         error = -EMSGSIZE;
     }

@@ -192,7 +192,7 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why)
     for (unsigned i = 0; i < TRIES && error == -EAGAIN; i++)
         error = ask_all(&list);
     if (error) {
-        error_set(why, "the kernel does not tell its network interfaces: %s", strerror(-error));
+        error_set(why, "cannot list the network interfaces: %s", strerror(-error));
         return error;
     }
     /* Move the loopback from the front to the end: users expect real interfaces first. */

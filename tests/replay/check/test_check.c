@@ -71,7 +71,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check --annotate $T/x " HOLDS " " HOLDS, "--annotate");
     expect_complaint("check --json - --junit - " HOLDS, "standard output");
     expect_complaint("check --json $T/no/such/folder " HOLDS, "such/folder");
-    expect_complaint("check --json $T/x --junit $T/x " HOLDS, "x is given for two outputs");
+    expect_complaint("check --json $T/x --junit $T/x " HOLDS, "x is used for two outputs");
     expect_complaint("check --annotate $T/no/such/folder " HOLDS, "such/folder");
     /* A file name cannot split the error message into two lines or move the cursor. */
     expect_complaint("check \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J: No such file");
@@ -141,9 +141,12 @@ static void does_not_overwrite_its_input(void)
     EXPECT_EQ(r.status, 2);
     CU_ASSERT_TRUE(checkrun_complains(&r, "link.pcap"));
     checkrun_free(&r);
-    expect_complaint("check --json $T/in.pcap - <$T/in.pcap", "in.pcap: would be overwritten");
-    expect_complaint("check --annotate $T/link.pcap - <$T/in.pcap", "would be overwritten");
-    expect_complaint("check --json - $T/in.pcap >>$T/in.pcap", "standard output: would be");
+    expect_complaint("check --json $T/in.pcap - <$T/in.pcap",
+                     "in.pcap: this output would overwrite");
+    expect_complaint("check --annotate $T/link.pcap - <$T/in.pcap",
+                     "this output would overwrite an input capture");
+    expect_complaint("check --json - $T/in.pcap >>$T/in.pcap",
+                     "standard output: this output would");
     expect_status(0, "check -q $T/in.pcap");
 }
 
@@ -153,9 +156,9 @@ static void does_not_mix_its_outputs(void)
     struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
                                        "$R check --json one --junit sub/../one " HOLDS);
 
-    CU_ASSERT_TRUE(checkrun_complains(&r, "sub/../one is given for two outputs"));
+    CU_ASSERT_TRUE(checkrun_complains(&r, "sub/../one is used for two outputs"));
     checkrun_free(&r);
-    expect_complaint("check --json - --junit $T/one " HOLDS " >$T/one", "given for two outputs");
+    expect_complaint("check --json - --junit $T/one " HOLDS " >$T/one", "used for two outputs");
     expect_status(0, "check -q --json $T/one --junit $T/sub/one " HOLDS);
 }
 
@@ -707,9 +710,9 @@ static void refuses_what_is_no_capture(void)
                        "printf '\\3757zXZ\\0abcdefgh' >$T/bad.xz");
     checkrun_free(&r);
     expect_complaint("check $T/text.gz", "text.gz: not a capture file");
-    expect_complaint("check -q $T/cut.gz", "ends in the middle");
-    expect_complaint("check -q $T/bad.gz", "damaged");
-    expect_complaint("check -q $T/bad.xz", "the xz data is damaged");
+    expect_complaint("check -q $T/cut.gz", "is truncated");
+    expect_complaint("check -q $T/bad.gz", "corrupt");
+    expect_complaint("check -q $T/bad.xz", "the xz data is corrupt");
     for (unsigned i = 0; i < sizeof(archivers) / sizeof(archivers[0]); i++) {
         const char *a = archivers[i];
 
@@ -717,7 +720,7 @@ static void refuses_what_is_no_capture(void)
             continue;
         r = checkrun_shell("%s -c <" VIOLATES " | head -c -20 >$T/z.pcap.%s", a, a);
         checkrun_free(&r);
-        expect_complaint(archived_path(a, "check -q "), "ends in the middle");
+        expect_complaint(archived_path(a, "check -q "), "is truncated");
     }
 }
 

@@ -112,7 +112,7 @@ static void a_changed_value_takes_effect(void)
         {"rping.pcap",
          "[i[\"image\"].append(dict(i[\"stores\"][0],bytes=\"00\")) for x in "
          "d[\"devices\"] for i in x[\"regions\"] if i[\"stores\"]]",
-         2, "image[1].frame: no such member"},
+         2, "image[1].frame: unknown member"},
         {"rping.pcap",
          "[s.__setitem__(\"bytes\",\"7a\"+s[\"bytes\"][2:]) for x in d[\"devices\"] "
          "for i in x[\"regions\"] for s in i[\"stores\"]]",
@@ -163,9 +163,9 @@ static void what_is_wrong_is_said_with_its_place(void)
         {"rc-read-sizes.pcap", "c[\"setup\"][\"first_psn\"]=\"x\"", 2,
          "connections[0].setup.first_psn: \"x\": not a number from 0 to 16777215"},
         {"rc-read-sizes.pcap", "c[\"setup\"][\"first_psm\"]=1", 2,
-         "connections[0].setup.first_psm: no such member is known"},
+         "connections[0].setup.first_psm: unknown member"},
         {"rc-read-sizes.pcap", "c[\"setup\"][\"access\"]=[\"write\"]", 2,
-         "connections[0].setup.access[0]: \"write\": none of remote_write"},
+         "connections[0].setup.access[0]: \"write\": not remote_write"},
         {"rc-read-sizes.pcap", "c[\"setup\"]=3", 2, "connections[0].setup: 3: not an object"},
         {"rc-read-sizes.pcap", "c[\"setup\"][\"receives\"]=[{\"psn\":77}]", 2,
          "connections[0].setup.receives[0].psn: 77: no request of the connection has this PSN"},
@@ -192,7 +192,7 @@ static void what_is_wrong_is_said_with_its_place(void)
         {"rc-atomics.pcap", "r[\"image\"][0][\"bytes\"]=\"5\"", 2,
          "devices[0].regions[0].image[0].bytes: \"5\": not bytes in hexadecimal"},
         {"rc-read-sizes.pcap", "d[\"devices\"]={}", 2, "devices: {}: not a list"},
-        {"rc-read-sizes.pcap", "d.clear();d[\"x\"]=1", 2, "x: no such member is known"},
+        {"rc-read-sizes.pcap", "d.clear();d[\"x\"]=1", 2, "x: unknown member"},
     };
 
     EXPECT_CHANGES(changes);

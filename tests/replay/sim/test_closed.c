@@ -11,9 +11,9 @@
 static void says_what_is_wrong_in_one_line(void)
 {
     CHECKRUN_EXPECT("$R replay --live lo --target 127.0.0.2 --topspeed " SIZES, 2, "",
-                    "--live needs one of --agent HOST:PORT, --cm END and --load");
+                    "--live requires one of --agent HOST:PORT, --cm END and --load");
     CHECKRUN_EXPECT("$R replay --live lo --target 127.0.0.2 --agent h:1 --loop 2 " SIZES, 2, "",
-                    "--pps, --mbps and --loop need --load");
+                    "--pps, --mbps and --loop require --load");
     CHECKRUN_EXPECT("$R replay --impair help", 0, "ACTION  = drop", "");
     CHECKRUN_EXPECT("$R replay --impair lose " SIZES, 2, "",
                     "--impair: \"lose\": at \"lose\": expected drop, dup");
@@ -22,7 +22,7 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("$R replay --record $T/r.pcapng " SIZES " " SIZES, 2, "", "one capture");
     CHECKRUN_EXPECT("$R replay --record $T/no/such " SIZES, 2, "", "no/such");
     CHECKRUN_EXPECT("cp " SIZES " $T/o.pcap; $R replay --record $T/o.pcap $T/o.pcap", 2, "",
-                    "would be overwritten");
+                    "this output would overwrite an input capture");
 }
 
 static void every_capture_passes_without_impairments(void)

@@ -38,7 +38,7 @@ static void a_connection_is_cut_out(void)
                     "ping.pcap: ", "");
     CHECKRUN_EXPECT("$R replay $T/f/captures/ping.pcap", 0, "1 exchange passed", "");
     CHECKRUN_EXPECT("$R import --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
-                    "there is no connection 99 (rocedrill replay numbers");
+                    "there is no connection 99 (rocedrill replay lists");
     CHECKRUN_EXPECT("$R replay $T/f; cut -f1,5 $T/f/manifest.tsv", 0,
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
@@ -108,14 +108,15 @@ static void what_is_there_is_not_replaced(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/j; $R import -q --to $T/j $C/ipv6.pcap && $R import --to $T/j "
                     "$C/ipv6.pcap",
-                    2, "", "j/manifest.tsv: there is a ipv6.pcap already (--name NAME)");
+                    2, "", "j/manifest.tsv: ipv6.pcap is already listed (choose another --name)");
     CHECKRUN_EXPECT("rm $T/j/manifest.tsv; $R import --to $T/j $C/ipv6.pcap", 2, "",
-                    "captures/ipv6.pcap: is there already");
+                    "captures/ipv6.pcap: already exists");
     CHECKRUN_EXPECT("$R import --to $T/j $T/none.pcap", 2, "", "none.pcap");
     CHECKRUN_EXPECT("head -c 100 $C/ipv6.pcap >$T/cut.pcap; $R import --to $T/j $T/cut.pcap", 2, "",
                     "cut.pcap: frame 1");
     CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
-    CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "", "--anonymize all: neither");
+    CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
+                    "--anonymize all: not addresses");
     CHECKRUN_EXPECT("$R import --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
     CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",

@@ -40,7 +40,7 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("$R replay --json - --junit - " HOLDS, 2, "", "standard output");
     CHECKRUN_EXPECT("$R replay --json $T/no/such " HOLDS, 2, "", "no/such");
     CHECKRUN_EXPECT("$R replay $T/none.pcap", 2, "", "none.pcap: No such file");
-    CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "no capture in it");
+    CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "the folder contains no capture");
 }
 
 /* No command overwrites a capture that it reads, by any name for it, or writes two outputs to one
@@ -51,11 +51,11 @@ static void says_what_is_wrong_in_one_line(void)
 
 static void outputs_are_files_of_their_own(void)
 {
-    CHECKRUN_EXPECT(INTO_ITSELF("replay"), 2, "", "would be overwritten");
-    CHECKRUN_EXPECT(INTO_ITSELF("check"), 2, "", "would be overwritten");
-    CHECKRUN_EXPECT(INTO_ITSELF("decode"), 2, "", "would be overwritten");
+    CHECKRUN_EXPECT(INTO_ITSELF("replay"), 2, "", "this output would overwrite an input capture");
+    CHECKRUN_EXPECT(INTO_ITSELF("check"), 2, "", "this output would overwrite an input capture");
+    CHECKRUN_EXPECT(INTO_ITSELF("decode"), 2, "", "this output would overwrite an input capture");
     CHECKRUN_EXPECT("$R replay --json $T/x --junit $T/x " HOLDS, 2, "",
-                    "x is given for two outputs");
+                    "x is used for two outputs");
     CHECKRUN_EXPECT("$R replay --json $T/x --dump-setup $T/x " HOLDS, 2, "", "for two outputs");
     CHECKRUN_EXPECT("$R replay --json $T/x --record $T/x " HOLDS, 2, "", "for two outputs");
 }
@@ -153,7 +153,7 @@ static void a_broken_manifest_is_named_with_its_line(void)
         "printf 'file\\treplay\\n\\tholds\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
         "manifest.tsv: line 2: file: empty");
     CHECKRUN_EXPECT("printf 'file\\ngone.pcap\\n' >$T/broken/manifest.tsv; $R replay $T/broken", 2,
-                    "", "manifest.tsv: line 2: file: gone.pcap is not there");
+                    "", "manifest.tsv: line 2: file: gone.pcap does not exist");
 }
 
 static void captures_are_known_by_their_endings(void)

@@ -13,23 +13,24 @@
 #define LIVE_OPTION_ROWS(base)                                                                     \
     {"live", (base) + 0, "IFACE",                                                                  \
      "replay against a device that is reachable through this interface"},                          \
-        {"target", (base) + 1, "ADDRESS", "live: address of that device"},                         \
-        {"agent", (base) + 2, "HOST:PORT", "live: rocedrill agent on the target's host"},          \
+        {"target", (base) + 1, "ADDRESS", "live: address of the target device"},                   \
+        {"agent", (base) + 2, "HOST:PORT",                                                         \
+         "live: address of rocedrill agent on the target's host"},                                 \
         {"address", (base) + 3, "ADDRESS",                                                         \
          "live: our address; no interface has to own it (default: address of IFACE)"},             \
         {"tolerance", (base) + 4, "MS", "live: maximum time for a response (default: 1000)"},      \
-        {"multiplier", (base) + 5, "X", "live: X times the speed of the capture"},                 \
-        {"topspeed", (base) + 6, NULL, "live: no pauses between packets"},                         \
-        {"pps", (base) + 7, "N", "load: N packets a second"},                                      \
-        {"mbps", (base) + 8, "N", "load: N million bits per second"},                              \
+        {"multiplier", (base) + 5, "X", "live: send at X times the speed of the capture"},         \
+        {"topspeed", (base) + 6, NULL, "live: send without pauses between packets"},               \
+        {"pps", (base) + 7, "N", "load: send N packets per second"},                               \
+        {"mbps", (base) + 8, "N", "load: send N million bits per second"},                         \
         {"loop", (base) + 9, "N", "load: play the requests N times (0: until interrupted)"},       \
         {"cm", (base) + 10, "END",                                                                 \
          "live: without an agent: connect to a program on the target, or listen for its "          \
          "connection"},                                                                            \
-        {"port", (base) + 11, "N", "cm: port of that program (default: the recorded one)"},        \
+        {"port", (base) + 11, "N", "cm: port of the target's program (default: as recorded)"},     \
         {"any-payload", (base) + 12, NULL, "cm: do not compare the data that the program sends"},  \
         {"load", (base) + 13, NULL,                                                                \
-         "live: only transmit the requests of the capture; nothing is judged"},
+         "live: only transmit the requests of the capture; compare no packets"},
 
 /* Reads option number `which` of the rows. Returns 0, or -1 after an error message. */
 int live_option(struct live_args *args, int which, const char *value);

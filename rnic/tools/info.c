@@ -15,11 +15,12 @@
 
 static const char usage[] =
     "usage: rnic-info [link | resource | statistic | limits]\n"
-    "  link       the devices of the software RNIC here, their GIDs, and who has them open\n"
-    "  resource   the QPs of those processes, and how many objects they have\n"
-    "  statistic  their counters that are not 0\n"
-    "  limits     what one device holds at most\n"
-    "Processes are seen by their user and root, in the network namespace this runs in.\n";
+    "  link       devices of the software RNIC on this host, their GIDs and the processes that use "
+    "them\n"
+    "  resource   QPs of these processes, and number of their objects\n"
+    "  statistic  counters of these processes that are not 0\n"
+    "  limits     maximum number of objects of one device\n"
+    "Lists only processes of the same user (root: all users) in the same network namespace.\n";
 
 static void print_iface(const struct rnic_iface *iface)
 {

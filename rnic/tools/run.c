@@ -28,31 +28,28 @@
 
 static const char usage[] =
     "usage: rnic-run [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
-    "Runs a program written for RDMA hardware on a software RNIC, and its children with it.\n"
+    "Runs an RDMA program and its child processes on a software RNIC, without RDMA hardware.\n"
     "\n"
     "  -i, --iface LIST     interfaces that get a device rnic_IFACE (names, * and ?, !NAME)\n"
-    "  -n, --net            a network of its own: loopback and a link " NETNS_LINK
+    "  -n, --net            use a separate network: loopback and a link " NETNS_LINK
     " with " NETNS_ADDRESS ".\n"
-    "                       The default for a user who may not open interfaces\n"
+    "                       The default for users without permission to open interfaces\n"
     "  -w, --write FILE     record the packets of all processes to FILE (pcapng), sorted by time.\n"
-    "                       FILE is overwritten, and complete when the program has ended; until\n"
-    "                       then each process has a file of its own in the folder FILE.XXXXXX\n"
-    "      --impair RULES   lose, delay, reorder ... frames, as loss=3%,delay=10us..50us\n"
+    "                       FILE is overwritten and is complete when the program has ended;\n"
+    "                       until then each process writes a file in the folder FILE.XXXXXX\n"
+    "      --impair RULES   drop, delay, reorder ... frames: loss=3%,delay=10us..50us\n"
     "                       (--impair help prints the grammar)\n"
-    "      --seed NUMBER    make keys, numbers and impairments repeatable; processes that run\n"
-    "                       one after the other may get the same QPNs then\n"
-    "      --timeline[=FILE]  print when each send request was posted, seen by the RNIC, its first "
-    "and\n"
-    "                       last packet sent, acknowledged, its CQE written and polled (to FILE\n"
-    "                       instead), and percentiles of the times between\n"
-    "      --selfcheck      let `rocedrill check` judge the packets while the program runs: "
-    "violations\n"
-    "                       are told when they are seen; 1 if there is one\n"
-    "  -h, --help           this text\n"
-    "  -V, --version        the version\n"
-    "exit status: the program's; 126 or 127 if it cannot be started; 2 for wrong use, or where "
-    "what\n"
-    "was asked for cannot be written or judged; 1 if --selfcheck found a violation\n";
+    "      --seed NUMBER    make keys, QPNs and impairments repeatable; processes that run one\n"
+    "                       after the other may then get equal QPNs\n"
+    "      --timeline[=FILE]  print (or write to FILE) for each send work request the times of\n"
+    "                       posting, processing by the RNIC, first and last packet,\n"
+    "                       acknowledgement, CQE and poll, and percentiles of the intervals\n"
+    "      --selfcheck      run `rocedrill check` on the packets while the program runs;\n"
+    "                       print each violation immediately; exit with 1 after a violation\n"
+    "  -h, --help           print this help\n"
+    "  -V, --version        print the version\n"
+    "exit status: that of the program; 126 or 127 if the program cannot be started; 2 for wrong\n"
+    "use or an output that cannot be written; 1 if --selfcheck found a violation\n";
 
 struct options {
     const char *ifaces, *record, *impair, *seed, *timeline_rows;

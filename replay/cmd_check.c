@@ -14,7 +14,8 @@
 #include "capture/capture_reader.h"
 #include "util/strbuf.h"
 
-/* Connections that a report keeps, 5 kB each. The summary prints fewer; -v and JUnit print all. */
+/* Limit of connections that a report keeps, 5 kB each. The summary prints fewer; -v and JUnit print
+ * all. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
@@ -46,7 +47,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
-/* What gives exit status 1; each value includes those above it. */
+/* Minimum severity that causes exit status 1. Each value includes the previous ones. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
 
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};

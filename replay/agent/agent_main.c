@@ -24,7 +24,7 @@
 #include "agent/agent_rpc.h"
 
 #define AGENT_TCP_PORT "18516"
-#define IDLE_MS        (10 * 60 * 1000) /* a session that sends nothing for this time is closed */
+#define IDLE_MS        (10 * 60 * 1000) /* timeout of an idle session, ms */
 
 static const char usage[] =
     "usage: rocedrill agent [OPTIONS]\n"
@@ -81,7 +81,8 @@ static bool send_reply(int fd, json_t *answer)
     return fine;
 }
 
-/* Answers the complete lines of the buffer and keeps the rest. Returns false to end the session. */
+/* Executes the complete lines of the buffer, sends the replies and keeps the incomplete rest.
+ * Returns false to end the session. */
 static bool serve_lines(struct agent_device *dev, int fd, char *buf, size_t *len)
 {
     char *line = buf, *end;
@@ -136,7 +137,7 @@ static void serve_session(int fd, struct agent_device *dev, const char *device)
 /* ---- listening --------------------------------------------------------------------------------
  */
 
-/* Returns whether the port is a number out of range, or empty: the resolver would accept it. */
+/* Returns whether the port is empty or a number out of range. The resolver would accept both. */
 static bool port_is_wrong(const char *port)
 {
     char *end;
@@ -145,8 +146,8 @@ static bool port_is_wrong(const char *port)
     return *end == '\0' && (n < 1 || n > 65535);
 }
 
-/* Returns a listening socket, or -1 after an error message. `where` is [HOST:]PORT and is
- * changed. */
+/* Returns a listening socket, or -1 after an error message. `where` is [HOST:]PORT; the function
+ * modifies this text. */
 static int listen_at(char *where)
 {
     char *colon = strrchr(where, ':');
@@ -197,7 +198,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     static char name[] = "rocedrill-agent";
     int c;
 
-    argv[0] = name; /* getopt begins its messages with it */
+    argv[0] = name; /* getopt begins its messages with this name */
     while ((c = getopt_long(argc, argv, "l:d:1h", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
@@ -239,7 +240,8 @@ int main(int argc, char **argv)
                 continue;
             return complain("accept", strerror(errno));
         }
-        /* The client waits for each reply, so it must not wait for the ACK of the one before. */
+        /* The client waits for each reply. Nagle's algorithm would delay a reply until the ACK of
+         * the previous one. */
         setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         serve_session(peer, &dev, options.device);

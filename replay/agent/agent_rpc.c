@@ -31,7 +31,7 @@ static json_t *ok_or_error(struct agent_device *dev, int rc)
 /* ---- arguments --------------------------------------------------------------------------------
  */
 
-/* Reads the whole number `name`, at most `max`; `fallback` if it is absent. */
+/* Reads the whole number `name`, at most `max`. Uses `fallback` if the member is absent. */
 static bool read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
                         uint64_t *out)
 {
@@ -76,7 +76,8 @@ static int access_of(const json_t *in)
     return flags;
 }
 
-/* Converts hexadecimal digits to bytes, for free(). Returns NULL for anything else. */
+/* Converts hexadecimal digits to bytes. Returns memory for free(), or NULL if the text is not
+ * hexadecimal. */
 static uint8_t *bytes_of(const json_t *value, uint32_t *len)
 {
     const char *hex = json_string_value(value);
@@ -167,7 +168,8 @@ static json_t *op_mr(struct agent_device *dev, const json_t *in)
                                                     : error_reply("%s", dev->why);
 }
 
-/* Finds the region that a request names and checks its range. Returns NULL if it is wrong. */
+/* Finds the region that a request names and checks the range. Returns NULL if the region or the
+ * range is invalid. */
 static struct agent_mr *find_range(struct agent_device *dev, const json_t *in, uint64_t *off,
                                    uint64_t *len)
 {
@@ -470,7 +472,7 @@ json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
                 out = ops[i].run(dev, in);
         if (!out)
             out = name ? error_reply("unknown op %.64s", name) : error_reply("op required");
-        if (!out) /* the name was cut within a UTF-8 character */
+        if (!out) /* json_pack failed because the name ends inside a UTF-8 character */
             out = error_reply("unknown op");
     }
     json_decref(in);

@@ -19,17 +19,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limits of a session, so that a client cannot use up the host's memory. */
+/* Limits of a session. They prevent a client from using all memory of the host. */
 #define AGENT_BYTES_MAX (UINT64_C(1) << 30)
 #define AGENT_MRS_MAX   4096u
 #define AGENT_QPS_MAX   4096u
-#define AGENT_CQ_LEN    8192u /* sends and receives outstanding in all */
+#define AGENT_CQ_LEN    8192u /* limit of outstanding sends and receives of a session */
 #define AGENT_PORT      1
 #define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
 
 struct agent_mr {
     uint8_t *bytes;
-    uint64_t map_len; /* bytes of the mapping, whole pages */
+    uint64_t map_len; /* length of the mapping, bytes; whole pages */
     uint64_t len;
     int access;        /* enum ibv_access_flags */
     struct ibv_mr *mr; /* NULL while the key is withdrawn */
@@ -42,11 +42,11 @@ struct agent_qp {
 
 /* A send or receive that has not completed. */
 struct agent_wr {
-    struct agent_wr *next; /* in the list of free entries */
+    struct agent_wr *next; /* next entry in the list of free entries */
     uint32_t qp;
-    uint64_t id; /* the client's number */
+    uint64_t id; /* number that the client assigned */
     bool recv;
-    bool fetches; /* READ or atomic: the buffer receives the result */
+    bool fetches; /* true for READ and atomic: the buffer receives the result */
     uint32_t len;
     uint8_t *bytes;
     struct ibv_mr *mr;
@@ -65,7 +65,7 @@ struct agent_device {
     uint32_t qp_cnt;
     struct agent_wr wr[AGENT_CQ_LEN];
     struct agent_wr *free_wr;
-    uint64_t bytes; /* bytes allocated by the session */
+    uint64_t bytes; /* memory allocated by the session, bytes */
     char why[256];
 };
 
@@ -97,34 +97,35 @@ struct agent_completion {
     uint64_t id;
     enum ibv_wc_status status;
     bool recv, has_imm;
-    uint32_t imm, len, crc32; /* of the data received or fetched */
-    uint8_t first[8];         /* first bytes of the data, at most `len` */
+    uint32_t imm, len, crc32; /* of the received or fetched data */
+    uint8_t first[8];         /* first bytes of the data; fewer if `len` is less than 8 */
     bool datagram;
     uint32_t src_qpn; /* source QPN of a received datagram */
 };
 
-/* Opens the device of this name, or the first one if it is NULL. */
+/* Opens the device `name`, or the first device if `name` is NULL. */
 int agent_device_open(struct agent_device *dev, const char *name);
 void agent_device_close(struct agent_device *dev);
 
 int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out);
 int agent_mr_withdraw(struct agent_device *dev, uint32_t mr);
 int agent_mr_register(struct agent_device *dev,
-                      uint32_t mr); /* registers it again, with another key */
+                      uint32_t mr); /* registers the region again, with another key */
 
 int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
                  uint32_t max_recv, uint32_t *out);
 int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to);
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
-/* Posts a receive with `len` bytes for the payload; a datagram's GRH area is added. */
+/* Posts a receive with `len` bytes for the payload. Adds the GRH area to the buffer of a datagram.
+ */
 int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
 
 /* Posts a send. `bytes` has send->len bytes, or is NULL for zeros. */
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
                const uint8_t *bytes);
 
-/* Returns 1 and a completion, 0 if there is none, or -1. */
+/* Returns 1 and a completion, 0 if there is no completion, or -1 after an error. */
 int agent_poll(struct agent_device *dev, struct agent_completion *out);
 
 uint32_t agent_crc32(const uint8_t *p, uint64_t len);

@@ -12,9 +12,9 @@
 #include "capture/decompress.h"
 #include "util/sigint.h"
 
-#define LONG_MIN_LEN (UINT64_C(1) << 20) /* for a smaller file read-ahead gains nothing */
+#define LONG_MIN_LEN (UINT64_C(1) << 20) /* no read-ahead below */
 
-/* pcap.h has no names for these two in every version; the numbers are tcpdump.org's. */
+/* Not every version of pcap.h has names for these two numbers of tcpdump.org. */
 #define LINKTYPE_NULL       0 /* BSD loopback: 4 bytes address family, then IP */
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
@@ -31,7 +31,7 @@
 
 struct capture_reader {
     char *name;
-    FILE *file;   /* as opened */
+    FILE *file;   /* file as opened */
     FILE *stream; /* `file`, or its decompressed content */
     bool is_stdin;
     struct decompress *decompress; /* NULL for a plain file; freed with `stream` */
@@ -54,15 +54,15 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
     case LINKTYPE_NULL:
-    case LINKTYPE_LOOP: /* the family is ignored: its numbers differ between systems, and IP has a
-                           version */
+    case LINKTYPE_LOOP: /* the address family is ignored: its numbers differ between systems, and
+                         * the IP header has a version */
     case 12:
     case 14:
     case LINKTYPE_RAW:
     case LINKTYPE_IPV4:
     case LINKTYPE_IPV6: *out = ROCE_LINK_IP; return 0;
     case LINKTYPE_INFINIBAND: *out = ROCE_LINK_IB; return 0;
-    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0; /* each record has its own */
+    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0; /* each record has its own link type */
     default: return -1;
     }
 }
@@ -100,8 +100,8 @@ static int open_libpcap(struct capture_reader *reader, struct error *error)
     return error_set(error, "%s: not a capture file: %s", reader->name, reason ? reason : errbuf);
 }
 
-/* Reads the first bytes of the stream and puts them back: 8, as many as ungetc() of the C libraries
- * takes. */
+/* Reads the first 8 bytes of the stream and puts them back. ungetc() of the usual C libraries
+ * accepts 8 bytes. */
 static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
 {
     size_t len = fread(head, 1, HEAD_LEN, reader->stream);
@@ -112,7 +112,8 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
     return len == HEAD_LEN;
 }
 
-/* Checks that an interface, or the file, has a link layer that carries RoCE. 0, or -1. */
+/* Checks that the link layer of an interface or of the file can carry RoCE. Returns 0, or -1 and an
+ * error. */
 static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
@@ -199,7 +200,8 @@ static void unwrap_erf(struct captured_frame *frame)
     frame->wire_len = inner.wire_len;
 }
 
-/* Reads a record with libpcap and copies it, so that it can stay. 1, 0, or -1 and an error. */
+/* Reads a record with libpcap and copies it, so that the record stays valid. Returns 1, 0 at the
+ * end, or -1 and an error. */
 static int next_libpcap(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     struct pcap_pkthdr *hdr;
@@ -243,7 +245,7 @@ static int next_record(struct capture_reader *reader, struct pcap_record *out, s
     return pcap_parser_next(&reader->cap, out, why);
 }
 
-/* Makes the next frame of a record. */
+/* Makes the next frame from a record. */
 static void set_frame(struct capture_reader *reader, const struct pcap_record *record,
                       struct captured_frame *out)
 {
@@ -293,7 +295,7 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
         const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
-            return 0; /* a pipe that ends inside a frame */
+            return 0; /* end of a pipe inside a frame */
         return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
                          reason ? reason : why.text);
     }
@@ -351,7 +353,7 @@ uint32_t reader_linktype(const struct capture_reader *reader)
     if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
     datalink = pcap_datalink(reader->pcap);
-    /* The one link type whose number in files differs from libpcap's. */
+    /* DLT_RAW is the only link type whose number in files differs from the number of libpcap. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
@@ -360,7 +362,8 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Whether it is a plain file of which only the first piece was read, and worth mapping. */
+/* Returns whether the input is a plain file that is large enough for mapping, and only its first
+ * piece was read. */
 static bool is_long_file(const struct capture_reader *reader)
 {
     return !reader->pcap && !reader->decompress && reader->total >= LONG_MIN_LEN &&
@@ -428,9 +431,9 @@ void reader_close(struct capture_reader *reader)
         return;
     pcap_parser_close(&reader->cap);
     if (reader->pcap)
-        pcap_close(reader->pcap); /* closes the stream too, unless that is stdin */
+        pcap_close(reader->pcap); /* closes the stream, unless the stream is stdin */
     else if (reader->stream && reader->stream != stdin)
-        fclose(reader->stream); /* closes `file` too, if that is another stream */
+        fclose(reader->stream); /* closes `file` too, if `file` is another stream */
     else if (!reader->stream && reader->file && !reader->is_stdin)
         fclose(reader->file);
     for (unsigned i = 0; i <= READ_BUFFER_KEEP; i++)

@@ -32,17 +32,17 @@
 struct capture_reader;
 
 struct captured_frame {
-    uint32_t number; /* 1 is the first of the file */
+    uint32_t number; /* number of the frame in the file; the first frame has 1 */
     uint64_t time;   /* capture time, ns since 1970 */
     enum roce_link link;
     uint32_t cap_len;
-    uint32_t wire_len;   /* >= cap_len */
-    const uint8_t *data; /* cap_len bytes */
+    uint32_t wire_len;   /* length on the wire, bytes; at least cap_len */
+    const uint8_t *data; /* captured bytes, cap_len of them */
 
-    /* The record as it is in the file. Differs from `data` only for ERF and BSD loopback. */
+    /* Record as stored in the file. Differs from `data` only for ERF and BSD loopback. */
     const uint8_t *record;
     uint32_t record_cap_len;
-    uint32_t record_wire_len; /* >= record_cap_len */
+    uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
 
     /* pcapng only: the packet's block, the offset of its options (0: it cannot have any) and its
      * byte order. */
@@ -55,20 +55,21 @@ struct captured_frame {
  * or has another link layer. */
 struct capture_reader *reader_open(const char *path, struct error *error);
 
-/* Opens a capture that messages call `name`. */
+/* Opens a capture. Messages call the capture `name`. */
 struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
-/* Reads the next frame. Returns 1 and *out; 0 at the end; -1 and an error for a broken file. */
+/* Reads the next frame. Returns 1 and *out, 0 at the end, or -1 and an error if the file is
+ * malformed. */
 int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 /*
- * Reads the next frame without a check for anything unusual. Returns false for a frame that needs
- * one, and for the first of a file: then reader_next() returns it. Leaves the record and the block
- * of *out unset. Call it only after reader_ready() returned true.
+ * Reads the next frame without checks for unusual frames. Returns false for an unusual frame and
+ * for the first frame of a file; reader_next() then returns this frame. Does not set the record
+ * and the block of *out. Call it only after reader_ready() returned true.
  */
 bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 
-/* Whether the input is a pipe whose frames are returned as soon as they arrive. */
+/* Returns whether the input is a pipe whose frames are returned as soon as they arrive. */
 bool reader_is_live(const struct capture_reader *reader);
 
 /*
@@ -111,14 +112,14 @@ struct mmap_file *reader_map(struct capture_reader *reader);
 /* Returns the name for messages: the path, or "standard input". */
 const char *reader_name(const struct capture_reader *reader);
 
-/* Return what the header of a file with the same frames has to say: the LINKTYPE_ number of
- * tcpdump.org, and the snaplen. */
+/* Return the LINKTYPE_ number of tcpdump.org and the snaplen for a file header with the same
+ * frames. */
 uint32_t reader_linktype(const struct capture_reader *reader);
 uint32_t reader_snaplen(const struct capture_reader *reader);
 
-/* Returns the bytes of the file that were read, and its size; both 0 if unknown (pipes). */
+/* Returns the number of bytes read and the size of the file. Both are 0 if unknown (pipes). */
 void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total);
 
-void reader_close(struct capture_reader *reader); /* NULL is fine */
+void reader_close(struct capture_reader *reader); /* `reader` may be NULL */
 
 #endif

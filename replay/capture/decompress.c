@@ -16,22 +16,22 @@
 #include <archive.h>
 #endif
 
-#define IN_LEN   ((size_t)256 << 10) /* bytes read at a time from the compressed file */
-#define HEAD_LEN 6                   /* bytes of the longest magic number */
+#define IN_LEN   ((size_t)256 << 10) /* bytes per read of the compressed file */
+#define HEAD_LEN 6                   /* length of the longest magic number, bytes */
 
 struct decompress {
     FILE *file;
     bool keep;
     const struct format *format;
-    bool more;   /* a gzip member has begun and not ended */
-    bool done;   /* nothing follows */
-    bool in_end; /* the input has ended */
-    bool pipe;   /* not a regular file: `file` is unbuffered, and its descriptor is read */
-    bool live;   /* a read returns what has arrived */
-    bool given;  /* a read returned something since the last pause */
+    bool more;   /* a gzip member has begun but not ended */
+    bool done;   /* no data follows */
+    bool in_end; /* end of the input reached */
+    bool pipe; /* input is not a regular file: `file` is unbuffered, and reads use its descriptor */
+    bool live; /* a read returns the bytes that have arrived */
+    bool given; /* a read returned bytes since the last pause */
     const char *error;
-    char message[64]; /* of `error`, if it is not a constant */
-    uint8_t *in;      /* IN_LEN bytes */
+    char message[64]; /* text of `error`, unless `error` points to a constant */
+    uint8_t *in;      /* input buffer, IN_LEN bytes */
     size_t in_off, in_len;
 #ifdef HAVE_ZLIB
     z_stream gzip;
@@ -46,12 +46,12 @@ struct format {
     const char *name;
     uint8_t len;
     uint8_t magic[HEAD_LEN];
-    bool (*begin)(struct decompress *s); /* NULL: not in this build */
+    bool (*begin)(struct decompress *s); /* NULL if this build does not support the format */
     ssize_t (*read)(struct decompress *s, char *buf, size_t len);
 };
 
-/* Reads more input if there is none left. False at the end, also after a read error, which sets
- * s->error. */
+/* Reads more input if the buffer is empty. Returns false at the end, and after a read error, which
+ * sets s->error. */
 static bool fill_input(struct decompress *s)
 {
     ssize_t got = 0;
@@ -59,7 +59,8 @@ static bool fill_input(struct decompress *s)
     if (s->in_off < s->in_len)
         return true;
     s->in_off = s->in_len = 0;
-    if (s->pipe) { /* what has arrived: fread() would wait for all of it */
+    if (s->pipe) { /* reads the bytes that have arrived; fread() would wait until the buffer is full
+                    */
         do
             if (!sigint_wait_readable(fileno(s->file)))
                 break;
@@ -77,7 +78,7 @@ static bool fill_input(struct decompress *s)
     return s->in_len > 0;
 }
 
-/* Whether a read would have to wait although it can return what it has. */
+/* Returns whether a read would wait although it has decompressed bytes to return. */
 static bool input_pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
@@ -92,7 +93,7 @@ static ssize_t fail_read(struct decompress *s, const char *error)
     return -1;
 }
 
-/* Bad data, or data that ends too early. */
+/* Sets the error for corrupt or truncated data. */
 static ssize_t fail_format(struct decompress *s)
 {
     if (s->error) /* of a read */

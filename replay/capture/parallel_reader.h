@@ -18,7 +18,7 @@
 
 /* One packet. Aligned to a cache line: one thread parses it and the other one often uses it. */
 struct parsed_frame {
-    _Alignas(64) uint64_t time; /* of the frame, ns */
+    _Alignas(64) uint64_t time; /* capture time of the frame, ns */
     uint32_t number;
     int parsed; /* result of roce_pkt_parse() */
     enum roce_icrc_status icrc;
@@ -37,10 +37,10 @@ struct frame_counts {
 struct frame_batch {
     const struct parsed_frame *item;
     unsigned cnt;
-    const struct frame_counts *counts; /* of these frames */
+    const struct frame_counts *counts; /* counts of the frames in this batch */
 };
 
-/* Called from either thread, one batch after the other, so that it needs no lock. */
+/* Receives the batches. Either thread calls it, one batch after the other, so it needs no lock. */
 typedef void frame_batch_fn(void *user, const struct frame_batch *frames);
 
 /*

@@ -39,9 +39,9 @@ bool pcap_parser_knows(const uint8_t head[8])
            pcapng_u16(big, head + 6) == 4;
 }
 
-/* Whether another file begins here in place of a record or a block, as after cat. As a record, its
- * magic number would be an empty packet of the year 2055; as a block, its length would be invalid.
- */
+/* Returns whether another file begins here instead of a record or block, as after cat. As a record,
+ * its magic number would be an empty packet of the year 2055; as a block, its length would be
+ * invalid. */
 static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;
@@ -85,7 +85,7 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
             error, "unknown file format (editcap converts every format that Wireshark can read)");
     cap->snaplen = pcapng_u32(cap->big, p + 16);
     cap->plain = !cap->big;
-    /* The upper six bits give the length of the frame check sequence. */
+    /* The upper six bits contain the length of the frame check sequence. */
     cap->linktype = pcapng_u32(cap->big, p + 20) & 0x03FFFFFF;
     if (cap->snaplen == 0 || cap->snaplen > PCAPNG_RECORD_MAX)
         cap->snaplen = PCAPNG_RECORD_MAX;
@@ -103,7 +103,8 @@ void pcap_parser_close(struct pcap_parser *cap)
 /* ---- pcap --------------------------------------------------------------------------------------
  */
 
-/* Converts the second part of a time stamp. A whole second or more is garbage: the rest counts. */
+/* Converts the second part of a time stamp to ns. Ignores whole seconds in it, which are invalid.
+ */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
@@ -111,7 +112,7 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
     return ns < NS ? ns : ns % NS;
 }
 
-/* Whether another file may begin with this word; is_joined() then decides. */
+/* Returns whether another file may begin with this word; is_joined() then decides. */
 static bool may_be_joined(uint32_t word)
 {
     switch (word) {
@@ -122,7 +123,7 @@ static bool may_be_joined(uint32_t word)
     }
 }
 
-/* The fast path: nearly every packet of nearly every file. */
+/* Fast path for the usual packets. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
     struct read_buffer *buf = &cap->buf;
@@ -247,7 +248,7 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
     return 1;
 }
 
-/* Fills `out` from a packet block. 1, or -1 and an error. */
+/* Fills `out` from a packet block. Returns 1, or -1 and an error. */
 static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
                        struct pcap_record *out, struct error *error)
 {
@@ -278,7 +279,7 @@ static int read_packet(struct pcap_parser *cap, const uint8_t *p, uint32_t len,
     return 1;
 }
 
-/* Reads a block that is not a packet. 0, or -1 and an error. */
+/* Reads a block that is not a packet. Returns 0, or -1 and an error. */
 static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, struct error *error)
 {
     uint32_t type = pcapng_u32(cap->big, p);
@@ -298,7 +299,8 @@ static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, s
     return 0;
 }
 
-/* Reads blocks up to a packet block and peeks at that. Returns 1, 0 at the end, or -1. */
+/* Reads blocks up to the next packet block and peeks at this block. Returns 1, 0 at the end, or -1
+ * and an error. */
 static int seek_packet(struct pcap_parser *cap, const uint8_t **p, uint32_t *len,
                        struct error *error)
 {

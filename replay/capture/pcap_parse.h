@@ -27,10 +27,10 @@
 
 /* One packet. */
 struct pcap_record {
-    uint64_t time; /* ns since 1970; 0 if unknown */
+    uint64_t time; /* capture time, ns since 1970; 0 if unknown */
     uint32_t linktype;
     uint32_t cap_len;
-    uint32_t wire_len; /* as the file has it */
+    uint32_t wire_len; /* length on the wire as stored in the file, bytes */
     const uint8_t *data;
     /* pcapng only (otherwise NULL): the whole block, and the offset of its options; 0 for a block
      * that cannot have any. */
@@ -41,35 +41,35 @@ struct pcap_record {
 struct pcap_parser {
     struct read_buffer buf;
     bool pcapng;
-    bool plain;       /* pcap, little-endian */
+    bool plain;       /* the format is pcap, little-endian */
     bool big;         /* the file, or the current section, is big-endian */
     uint64_t unit_ns; /* pcap: ns per unit of the second part of its time stamps */
     uint32_t linktype, snaplen;
-    struct pcapng_iface *iface; /* of the current section */
+    struct pcapng_iface *iface; /* interfaces of the current section */
     uint32_t iface_cnt, iface_cap;
     /* Called with each block that is not a packet, valid during the call. May be NULL. */
     void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
     void *user;
 };
 
-/* Whether a file that begins with these 8 bytes is pcap 2.4 or pcapng. */
+/* Returns whether a file that begins with these 8 bytes is pcap 2.4 or pcapng. */
 bool pcap_parser_knows(const uint8_t head[8]);
 
 /* Reads the file header. `file` is at its start and stays the caller's; `decompress` is its state
  * (may be NULL). 0, or -1 and an error. */
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
                      struct error *error);
-void pcap_parser_close(struct pcap_parser *cap); /* a zeroed parser is fine */
+void pcap_parser_close(struct pcap_parser *cap); /* accepts a zeroed parser */
 
 /* Reads the next packet. Returns 1 and *out; 0 at the end; -1 and an error. The packet stays valid
  * as read_buffer_keep() describes. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
-/* Reads the next packet if it is whole in the buffer and nothing about it is unusual. Otherwise
- * returns false, and pcap_parser_next() reads it. */
+/* Reads the next packet if the packet is completely in the buffer and has no unusual field.
+ * Otherwise returns false, and pcap_parser_next() reads the packet. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
-/* Whether the next packet is whole in the buffer. */
+/* Returns whether the next packet is completely in the buffer. */
 bool pcap_parser_ready(const struct pcap_parser *cap);
 
 #endif

@@ -37,7 +37,7 @@ int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *fr
  * comments change. */
 int pcapng_writer_copy_block(struct pcapng_writer *out, const uint8_t *block, uint32_t len);
 
-/* Copies the block of a frame and adds comments. Without comments the block stays as it is. */
+/* Copies the block of a frame and adds comments. Without comments the block is not changed. */
 int pcapng_writer_copy_packet(struct pcapng_writer *out, const struct captured_frame *frame,
                               const char *const *comment, size_t cnt);
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "util/strbuf.h"
 
-#define FIRST_NS  UINT64_C(1000000000) /* a shorter run prints nothing */
+#define FIRST_NS  UINT64_C(1000000000) /* a run shorter than this prints no line */
 #define PERIOD_NS UINT64_C(200000000)
 
 static uint64_t now_ns(void)
@@ -43,7 +43,7 @@ void progress_step(struct progress *progress, const struct capture_reader *reade
     fprintf(progress->out, ": %u frames", frames);
     if (total)
         fprintf(progress->out, ", %" PRIu64 " %%", done * 100 / total);
-    fprintf(progress->out, "\033[K"); /* erase the rest of a longer line */
+    fprintf(progress->out, "\033[K"); /* erases the rest of a longer line */
     fflush(progress->out);
 }
 

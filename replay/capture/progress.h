@@ -8,19 +8,19 @@
 #include "capture/capture_reader.h"
 
 struct progress {
-    FILE *out;    /* NULL: print nothing */
+    FILE *out;    /* output stream, or NULL to print no line */
     uint64_t due; /* time of the next line, ns of the monotonic clock */
     bool shown;
     const char *what; /* "reading", "writing" */
 };
 
-/* Begins; prints to `out` if that is a terminal and `wanted`. */
+/* Starts the progress line on `out` if `out` is a terminal and `wanted` is true. */
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what);
 
-/* Prints at most five times a second, and not in the first second. Call it now and then. */
+/* Prints at most five times per second, but not in the first second. Call it regularly. */
 void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames);
 
-/* Takes the line away. */
+/* Erases the progress line. */
 void progress_end(struct progress *progress);
 
 #endif

@@ -90,8 +90,8 @@ static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
     return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
-/* Finds a free buffer of the thread: the one with its newest piece that is no longer needed, as
- * that is in the cache. Returns READ_AHEAD_BUFFERS if there is none. */
+/* Finds a free buffer of the thread: the buffer with the newest piece that is no longer needed,
+ * because that piece is in the cache. Returns READ_AHEAD_BUFFERS if no buffer is free. */
 static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
@@ -176,9 +176,11 @@ static void end_read_ahead(struct read_buffer *c)
     uint64_t next = atomic_load(&ahead->used) + 1, claimed;
 
     fseeko(c->file, (off_t)offset_of(ahead, next), SEEK_SET);
-    claimed = atomic_exchange(&ahead->claimed, 0); /* no thread claims another piece ... */
+    claimed = atomic_exchange(&ahead->claimed, 0); /* prevents threads from claiming another piece
+                                                    * ... */
     for (; next < claimed; next++)
-        wait_for_piece(piece_of(ahead, next), next); /* ... and claimed ones are read */
+        wait_for_piece(piece_of(ahead, next), next); /* ... and waits until the claimed pieces are
+                                                      * read */
     ahead->on = false;
 }
 
@@ -197,7 +199,8 @@ static bool advance_piece(struct read_buffer *c, size_t len)
         return false;
     wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        return false; /* an error or the end: reading in order tells which */
+        return false; /* after an error or at the end, the in-order read finds out which of the two
+                       * occurred */
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;
     c->off = HEADROOM - left;
@@ -239,7 +242,8 @@ const uint8_t *read_buffer_refill(struct read_buffer *c, size_t len)
             return c->p + c->off;
         end_read_ahead(c);
     }
-    if (next == c->at && cap > from->cap) { /* grows in place: its content is needed */
+    if (next == c->at && cap > from->cap) { /* enlarges the chunk in place, because its content is
+                                             * still needed */
         uint8_t *p = realloc(from->p, cap);
 
         c->no_memory = !p;

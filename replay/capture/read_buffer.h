@@ -56,35 +56,37 @@ struct ahead_memory {
  * in it. */
 struct ahead_piece {
     uint8_t *p;
-    size_t len; /* less than READ_CHUNK_LEN at the end of the file, or after a read error */
+    size_t len; /* length, bytes; less than READ_CHUNK_LEN at the end of the file or after a read
+                 * error */
     _Atomic uint64_t filled; /* number of the piece + 1, once it is read */
 };
 
 struct read_ahead {
     bool on;
     uint64_t off;             /* file offset of piece 1; piece 0 was read in order */
-    _Atomic uint64_t claimed; /* the first piece that no thread reads yet; 0: no read-ahead */
-    _Atomic uint64_t used;    /* the current piece */
-    _Atomic uint64_t oldest;  /* earlier pieces are no longer needed */
+    _Atomic uint64_t claimed; /* number of the first piece that no thread reads yet; 0: no read-
+                               * ahead */
+    _Atomic uint64_t used;    /* number of the current piece */
+    _Atomic uint64_t oldest;  /* number of the oldest piece that is still needed */
     struct ahead_piece
         piece[READ_AHEAD_PIECES + 1]; /* piece n has index n % (READ_AHEAD_PIECES + 1) */
     struct ahead_memory reader[READ_AHEAD_THREADS];
 };
 
 struct read_buffer {
-    FILE *file;                          /* the caller's */
+    FILE *file;                          /* input stream, owned by the caller */
     const struct decompress *decompress; /* source of `file`; NULL: a short read is the end */
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;
     struct read_ahead ahead;
     uint8_t *p;      /* current piece: in the ring, in ahead_memory or mapped */
-    size_t off, len; /* bytes of the piece that were taken, and that there are */
-    bool kept;       /* a record of the current piece is to be kept */
-    bool end;        /* nothing follows the current piece */
+    size_t off, len; /* consumed bytes and length of the piece */
+    bool kept;       /* a record of the current piece must stay valid */
+    bool end;        /* no data follows the current piece */
     bool no_memory;
 };
 
-/* A zeroed buffer may be closed. */
+/* Opens the buffer. read_buffer_close() also accepts a zeroed buffer. */
 void read_buffer_open(struct read_buffer *buf, FILE *file, const struct decompress *decompress);
 void read_buffer_close(struct read_buffer *buf);
 
@@ -102,27 +104,27 @@ void read_buffer_begin_ahead(struct read_buffer *buf);
 uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
-/* Whether thread `who` may read a piece ahead: it has not yet. read_buffer_read_ahead() does so,
- * and returns false if another thread was faster or no buffer is free. */
+/* Returns whether thread `who` may read a piece ahead. read_buffer_read_ahead() reads it, and
+ * returns false if another thread was faster or no buffer is free. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 
-/* Whether thread `who` has read the piece after the current one. */
+/* Returns whether thread `who` has read the piece after the current one. */
 bool read_buffer_has_next(const struct read_buffer *buf, unsigned who);
 
-/* Returns the file offset up to which was read. May be called by any thread. */
+/* Returns the file offset of the end of the bytes read so far. Any thread may call it. */
 uint64_t read_buffer_position(const struct read_buffer *buf);
 
-/* The part of read_buffer_peek() that reads. */
+/* Slow path of read_buffer_peek(): reads from the file. */
 const uint8_t *read_buffer_refill(struct read_buffer *buf, size_t len);
 
-/* Whether the current piece has the next `len` bytes. */
+/* Returns whether the current piece has the next `len` bytes. */
 static inline bool read_buffer_has(const struct read_buffer *buf, size_t len)
 {
     return len <= buf->len - buf->off;
 }
 
-/* Returns the position of the next byte; read_buffer_has() tells how many there are. */
+/* Returns the position of the next byte; read_buffer_has() returns how many bytes follow. */
 static inline const uint8_t *read_buffer_here(const struct read_buffer *buf)
 {
     return buf->p + buf->off;
@@ -145,7 +147,7 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Keeps what was returned last until READ_BUFFER_KEEP later pieces had something to keep. */
+/* Keeps the bytes returned last until READ_BUFFER_KEEP later pieces contain kept bytes. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

@@ -61,7 +61,7 @@ static bool change_mac(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (p[0] & 1 || is_zero(p, MAC_LEN))
-        return true; /* a group address stays */
+        return true; /* multicast and broadcast addresses are not changed */
     n = number_of(&a->mac, p);
     memset(p, 0, MAC_LEN);
     p[0] = 2; /* locally administered */
@@ -74,7 +74,7 @@ static bool change_ip4(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (is_zero(p, 4) || p[0] >= 224)
-        return true; /* group and broadcast addresses stay */
+        return true; /* multicast and broadcast addresses are not changed */
     n = number_of(&a->ip4, p);
     if (n == 0 || n > TEST_NET_LAST + BENCH_NET_CNT)
         return false;
@@ -119,7 +119,8 @@ static bool change_guid(struct anonymizer *a, uint8_t *p)
     return n != 0;
 }
 
-/* Those of the link layer. Linux cooked headers: LINKTYPE_LINUX_SLL and _SLL2 of tcpdump.org. */
+/* Changes the addresses of the link-layer header. LINKTYPE_LINUX_SLL and _SLL2 of tcpdump.org
+ * describe the Linux cooked headers. */
 static bool change_link(struct anonymizer *a, enum roce_link link, uint8_t *frame, uint32_t len)
 {
     switch (link) {
@@ -156,8 +157,8 @@ bool anonymize_knows(const struct roce_pkt *pkt)
     return pkt->bth.dest_qp != ROCE_QP_GSI || roce_cm_msg_of_pkt(&msg, pkt) == 0;
 }
 
-/* Private data behind the RDMA-IP header, up to its last byte that is not zero: how much there is
- * of it says the program alone. */
+/* Masks the private data after the RDMA-IP header, up to its last byte that is not zero. No field
+ * contains its length. */
 static void mask_private(struct anonymizer *a, const struct roce_cm_msg *msg, uint8_t *p,
                          uint32_t len)
 {
@@ -194,7 +195,8 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
         if (a->addresses && strcmp(field->name, "local_ca_guid") == 0 && !change_guid(a, at))
             return false;
         if (a->addresses && strcmp(field->name, "info") == 0)
-            memset(at, 0, field->width / 8); /* of a REJ: another port's address, or a value */
+            memset(at, 0, field->width / 8); /* information in a REJ: an address of another port, or
+                                              * a value */
         if (strcmp(field->name, "private_data") == 0) {
             uint32_t skip = roce_cm_sid_is_ip(sid) ? ROCE_CM_RDMAIP_LEN : 0;
 
@@ -220,12 +222,12 @@ static uint32_t sum_of(const uint8_t *p, size_t len, uint32_t sum)
     return sum;
 }
 
-/* What the checksums of a frame are made of. */
+/* Sums of the parts of a frame that its checksums cover. */
 struct sums {
     uint32_t ip4, udp;
 };
 
-/* A checksum of UDP covers the addresses too (RFC 768, RFC 8200 8.1). */
+/* The UDP checksum also covers the addresses (RFC 768, RFC 8200 8.1). */
 static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
 {
     const uint8_t *ip4 = frame + pkt->off[ROCE_HDR_IP4], *ip6 = frame + pkt->off[ROCE_HDR_IP6];
@@ -243,8 +245,8 @@ static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
     return sums;
 }
 
-/* Updates a checksum after the data that it covers changed from sum `before` to sum `after` (RFC
- * 1624). A right checksum stays right, and a wrong one stays wrong. */
+/* Updates a checksum after the covered data changed from sum `before` to sum `after` (RFC 1624). A
+ * correct checksum stays correct, and a wrong checksum stays wrong. */
 static void move_checksum(uint8_t *at, uint32_t before, uint32_t after)
 {
     uint32_t sum = (~(uint32_t)roce_bits_get(at, 0, 0, 16) & 0xFFFF) + after + (~before & 0xFFFF);
@@ -254,7 +256,7 @@ static void move_checksum(uint8_t *at, uint32_t before, uint32_t after)
     roce_bits_put(at, 0, 0, 16, ~sum & 0xFFFF);
 }
 
-/* The ICRC as good or as wrong as it was. */
+/* Updates the ICRC: a correct ICRC stays correct, and a wrong ICRC stays wrong. */
 static void move_icrc(const struct roce_pkt *pkt, uint32_t before, enum roce_link link,
                       uint8_t *frame, uint32_t cap_len, uint32_t wire_len)
 {
@@ -276,7 +278,7 @@ static void mask_payload(struct anonymizer *a, uint32_t idx, const struct roce_p
     const struct trace_packet *p = &a->trace->pkt[idx];
 
     if (pkt->bth.dest_qp == ROCE_QP_GSI)
-        return; /* change_cm() */
+        return; /* change_cm() handles this packet */
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
         payload_mask_other(a->masks, (uint64_t)p->flow << 32 | p->psn, 0,
                            frame + pkt->off[ROCE_HDR_IMMDT], ROCE_IMMDT_LEN);
@@ -300,7 +302,7 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* wrong in a way that its peer takes for right */
+        pkt.icrc = icrc; /* a known deviation of the peer: the ICRC becomes correct */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))
@@ -311,11 +313,11 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
         move_icrc(&pkt, icrc, link, frame, cap_len, wire_len);
     if (!whole)
         return 0;
-    memset(frame + pkt.end_off, 0, cap_len - pkt.end_off); /* a trailer is nobody's business */
+    memset(frame + pkt.end_off, 0, cap_len - pkt.end_off); /* a trailer may contain private data */
     after = sums_of(&pkt, frame);
     if (roce_pkt_has(&pkt, ROCE_HDR_IP4))
         move_checksum(frame + pkt.off[ROCE_HDR_IP4] + IP4_SUM_OFF, before.ip4, after.ip4);
-    /* The ICRC takes the checksum of UDP for all ones. */
+    /* The ICRC counts the UDP checksum as all ones. */
     if (roce_pkt_has(&pkt, ROCE_HDR_UDP) && pkt.udp.csum != 0)
         move_checksum(frame + pkt.off[ROCE_HDR_UDP] + UDP_SUM_OFF, before.udp, after.udp);
     return 0;

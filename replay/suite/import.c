@@ -18,7 +18,7 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
                                         [VERDICT_FAIL] = OUTCOME_FAIL,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
-/* The last part of a path without the endings of captures. */
+/* Sets the name to the last part of the path, without the file endings of captures. */
 static int name_of(const char *path, struct import_result *added, struct error *error)
 {
     static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
@@ -77,7 +77,7 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured
         return 0;
     }
     rc = 0;
-    /* Of a packet in a tunnel the tunnel is left out. */
+    /* Removes the tunnel headers of a packet in a tunnel. */
     out.cap_len = pkt.cap_len;
     out.wire_len = pkt.wire_len;
     data = malloc(out.cap_len + 1);
@@ -95,7 +95,8 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured
     return rc;
 }
 
-/* Reads the capture once more: the trace has what replay needs, not all that was captured. */
+/* Copies the selected frames. Reads the capture a second time, because the trace does not contain
+ * complete frames. */
 static int copy_frames(struct import_copy *c, const char *path, struct error *error)
 {
     const struct trace *trace = &c->replay->trace;
@@ -180,7 +181,8 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
     return rc;
 }
 
-/* The capture as it is: which part of it is wanted, and how that comes out. */
+/* Replays the original capture, selects the packets and stores the verdict that the imported part
+ * must have. */
 static int import_packets(const char *path, const struct import_options *options,
                           struct suite_folder *folder, struct import_result *added,
                           struct error *error)

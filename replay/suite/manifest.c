@@ -41,7 +41,7 @@ const char *outcome_name(enum outcome outcome)
     return names[outcome];
 }
 
-/* The field at `idx` of a line, cut off the line, which keeps its tabs otherwise; "" beyond. */
+/* Copies the field at column `idx` of a line to `buf`; copies "" if the line has fewer fields. */
 static void field_of(const char *line, int idx, char *buf, size_t cap)
 {
     size_t len;

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include "infer/request_table.h"
 
-/* What masks are of. */
+/* Kinds of data that have a mask. */
 enum { OF_MEMORY, OF_PACKET, OF_OTHER };
 
 /* ---- SipHash-2-4 -------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ static void sip_round(uint64_t v[4])
     v[2] = rotate_left(v[2], 32);
 }
 
-/* Of `cnt` whole words. */
+/* Returns the hash of `cnt` 64-bit words. */
 static uint64_t sip_hash(const uint64_t key[2], const uint64_t *word, size_t cnt)
 {
     uint64_t v[4] = {key[0] ^ UINT64_C(0x736f6d6570736575), key[1] ^ UINT64_C(0x646f72616e646f6d),
@@ -59,7 +59,8 @@ struct atomic_word {
     uint64_t word;
 };
 
-/* The bytes that an atomic works on: two words if it is not aligned, which is refused. */
+/* Stores the words that an atomic accesses: two words if the address is not aligned, which a
+ * responder refuses. */
 static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};
@@ -70,7 +71,7 @@ static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
                : 0;
 }
 
-/* The place of one step's payload, if memory is. */
+/* Finds the memory address of the payload of one packet, if the payload is in memory. */
 static int find_place(struct payload_masks *m, const struct rc_direction *dir, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

@@ -89,7 +89,8 @@ static bool sets_up_selected(const struct selection *s, const struct replay *r,
     return false;
 }
 
-/* What the report asked for, and the other directions of it. */
+/* Chooses the directions that the user selected, and the opposite directions of their connections.
+ */
 static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *first = s->run;

@@ -130,8 +130,8 @@ static void put_diff(FILE *out, const json_t *diff)
     xml_escape(out, text_of_member(diff, "reason"));
 }
 
-/* The differences of a connection or stream, `what`: a failure each; known deviations are told
- * beside them. */
+/* Writes each difference of the connection or stream `what` as a failure, and known deviations as
+ * text. */
 static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
 {
     const json_t *diffs = json_object_get(job->json, "differences"), *diff;
@@ -187,7 +187,7 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
     fputs("    </testcase>\n", out);
 }
 
-/* A stream, or an end of an exchange. */
+/* Writes the test case of a datagram stream, or of one endpoint of a CM exchange. */
 static void put_stream(FILE *out, const struct job *job, const char *what, size_t idx,
                        const json_t *stream)
 {
@@ -227,7 +227,7 @@ static size_t failure_cnt(const struct job *job)
     return cnt;
 }
 
-/* The capture as a whole: what no connection can say. */
+/* Writes the test case of the whole capture, for errors that belong to no connection. */
 static void put_capture(FILE *out, const struct job *job)
 {
     fputs("    <testcase classname=\"", out);

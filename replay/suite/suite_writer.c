@@ -65,7 +65,8 @@ int suite_file_write(struct suite_file *file, enum roce_link link, const struct 
                          "%s: frames of several link layers: a pcap file can contain only one",
                          file->path);
     hdr.ts.tv_sec = (time_t)(frame->time / 1000000000);
-    hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* nanoseconds here */
+    hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* tv_usec contains nanoseconds in
+                                                               * this file format */
     pcap_dump((u_char *)file->out, &hdr, data);
     return 0;
 }
@@ -88,7 +89,7 @@ int suite_file_close(struct suite_file *file, struct error *error)
 /* ---- the folder --------------------------------------------------------------------------------
  */
 
-/* What stands beside a capture. */
+/* Endings of the files of one capture. */
 static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "check-v.txt",
                                     "verdict.txt"};
 #define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -215,7 +216,7 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *
 /* ---- the manifest ------------------------------------------------------------------------------
  */
 
-/* A row with the columns of the manifest's first line; what is not known is empty. */
+/* Writes a row with the columns in the first line of the manifest. Unknown columns are empty. */
 static void write_row(FILE *out, const char *header, const struct suite_folder *f,
                       const struct suite_row *row)
 {
@@ -241,7 +242,7 @@ static void write_row(FILE *out, const char *header, const struct suite_folder *
     fputc('\n', out);
 }
 
-/* The manifest once more with the row at its end. */
+/* Writes a copy of the manifest with the new row at its end. */
 static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
                           struct error *error)
 {

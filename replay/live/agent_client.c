@@ -164,7 +164,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     return off == len ? 0 : error_set(error, "agent %s: %s", agent->name, strerror(errno));
 }
 
-/* Receives one line, which stays in the buffer. Returns its length, or -1 and an error. */
+/* Receives one reply line into the buffer of `agent`. Returns its length, or -1 and an error. */
 static ssize_t receive_reply(struct agent_client *agent, struct error *error)
 {
     int waited = 0;

@@ -17,43 +17,46 @@
 #include "base/error.h"
 
 struct agent_client {
-    int fd;    /* -1: not connected */
+    int fd;    /* socket, or -1 if not connected */
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
-    char name[128];          /* HOST:PORT */
-    void (*idle)(void *ctx); /* called every few milliseconds while a reply is awaited, or NULL */
+    char name[128];          /* address of the agent, HOST:PORT */
+    void (*idle)(void *ctx); /* called every few milliseconds during the wait for a reply, or
+                              * NULL */
     void *idle_ctx;
-    /* Properties of the device, from the reply to "hello". */
+    /* Properties of the target's device, from the agent's reply to "hello". */
     char device[64];
     uint32_t mtu;
     uint32_t rd_atomic;
     bool atomic;
-    bool uc, ud;   /* the device makes UC and UD QPs */
+    bool uc, ud;   /* the device can create UC QPs, UD QPs */
     int gid_index; /* GID index of the target's address */
 };
 
-/* Connects to HOST:PORT. The device must have a RoCEv2 GID for `target`. Returns 0, or -1 and an
- * error; agent_client_close() is needed in both cases. */
+/* Connects to the agent at HOST:PORT. Its device must have a RoCEv2 GID for `target`. Returns 0,
+ * or -1 and an error. Call agent_client_close() in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error);
 void agent_client_close(struct agent_client *agent);
 
-/* Sends a request, whose reference it takes, and returns the reply for json_decref(). Returns
- * NULL and an error if there is no reply, or, with *refused set, if the agent refuses. */
+/* Sends a request and returns the reply. Releases the caller's reference to `request`; the
+ * caller releases the reply with json_decref(). Returns NULL and an error if there is no reply.
+ * If the agent refuses the request, also sets *refused. */
 json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
                           struct error *error);
 
-/* Polls completions and passes each to `take`, which returns 0, or -1 and an error. Sets *cnt,
- * unless it is NULL, to their number. Returns 0, or -1 and an error. */
+/* Polls completions and passes each to `take`, which returns 0, or -1 and an error. Stores their
+ * number in *cnt, unless `cnt` is NULL. Returns 0, or -1 and an error. */
 int agent_client_poll(struct agent_client *agent,
                       int (*take)(void *ctx, const json_t *completion, struct error *error),
                       void *ctx, size_t *cnt, struct error *error);
 
-/* Reads `len` bytes at offset `off` of a region of the target. Returns 0, or -1 and an error. */
+/* Reads `len` bytes at offset `off` of memory region `mr` of the target. Returns 0, or -1 and an
+ * error. */
 int agent_client_read(struct agent_client *agent, uint32_t mr, uint64_t off, uint8_t *bytes,
                       size_t len, struct error *error);
 
-/* Writes a completion as text: "success, 10 bytes, CRC-32 0x00000000" and so on. */
+/* Writes a description of a completion to `out`, such as "success, 10 bytes, CRC-32 0x00000000". */
 void agent_client_describe(char *out, size_t cap, const char *status, uint32_t len, uint32_t crc32,
                            bool has_imm, uint32_t imm);
 

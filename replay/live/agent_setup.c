@@ -9,8 +9,8 @@
 
 #define RECV_DEPTH 512u
 
-/* Local ACK timeout of a live requester, 4.096 us * 2^16 = 268 ms: longer than a loaded machine
- * delays our responses, and short enough to wait for a retransmission. */
+/* Code of the local ACK timeout of a live requester: 4.096 us * 2^16 = 268 ms. A loaded machine
+ * sends our responses earlier, and a wait for a retransmission remains short. */
 #define TIMEOUT_CODE 16
 
 static json_t *access_json(unsigned access)
@@ -80,7 +80,7 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     return 0;
 }
 
-/* Returns what the agent's device cannot do, or NULL. */
+/* Returns the reason why the agent's device cannot play the direction, or NULL. */
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
@@ -244,7 +244,7 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The device accepted the setup, so a refusal is an error here. */
+/* The device accepted the setup before, so a refusal is an error. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

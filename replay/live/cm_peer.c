@@ -9,10 +9,10 @@
 
 #define QUIET_NS UINT64_C(30000000)
 
-/* Time to wait for the target's program to connect first, ns. */
+/* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* After this many missing requests the connection is no longer waited for. */
+/* Number of missing requests after which a connection is no longer waited for. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -21,7 +21,8 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    uint32_t idx; /* message of the exchange, event of the script, or event of direction `in` */
+    uint32_t idx; /* index of a message of the exchange, of an event of the script, or of an
+                   * event of direction `in` */
     uint32_t seq;
 };
 
@@ -31,16 +32,15 @@ struct cm_peer {
     struct cm_peer_conns conns;
     struct cm_peer_turn *turn;
     size_t turn_cnt, turn_cap;
-    bool connected; /* the target's program has connected once */
+    bool connected; /* the target's program has connected to us */
     bool no_memory;
-    uint64_t at, recorded; /* live and recorded time of the event before, ns */
+    uint64_t at, recorded; /* live and recorded time of the previous event, ns */
 };
 
 /* ---- what comes in ----------------------------------------------------------------------------
  */
 
-/* Returns the recorded request that a live one corresponds to: same PSN and same payload length;
- * or NULL. */
+/* Returns the recorded request with the PSN and the payload length of a live request, or NULL. */
 static const struct trace_packet *recorded_request(const struct inferred_setup *s,
                                                    const struct roce_pkt *pkt)
 {
@@ -177,7 +177,8 @@ static bool list_turns(struct cm_peer *peer)
     return true;
 }
 
-/* Waits until a frame of this recorded time is due. */
+/* Waits for the live time that corresponds to recorded time `time`. Returns 0, or -1 and an
+ * error. */
 static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
 {
     double speed = peer->live->options->speed;
@@ -187,15 +188,15 @@ static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
     return live_wait_until(peer->live, peer->at, error);
 }
 
-/* Makes now the live time of this recorded time. */
+/* Makes the current live time correspond to recorded time `time`. */
 static void set_clock(struct cm_peer *peer, uint64_t time)
 {
     peer->at = live_now();
     peer->recorded = time;
 }
 
-/* Waits until the target has sent the requests that our endpoint had received in the capture;
- * or, with an event, until that event may happen. Returns 0, or -1 and an error. */
+/* Waits until the target has sent the requests that our endpoint had received in the capture.
+ * With an event, waits until that event may happen. Returns 0, or -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -226,7 +227,8 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
-        /* A person or script starts the target's program, which takes longer. */
+        /* The first connection needs a longer wait, because a person or a script starts the
+         * target's program. */
         if (!peer->connected && peer->cm.ours == CM_PASSIVE && patience < LISTEN_NS)
             patience = LISTEN_NS;
         if (live_cm_expect(&peer->cm, turn->exch, turn->idx, patience, learn_private, peer,
@@ -253,7 +255,7 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
             set_clock(peer, time);
         return 0;
     }
-    /* In the capture our endpoint sent this after it had received the peer's requests. */
+    /* In the capture, our endpoint sent this frame after it had received the peer's requests. */
     if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
     if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)

@@ -60,7 +60,7 @@ void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
         set_rewrite(conns, exch, conn->in, false);
 }
 
-/* Marks the R_Keys that appear in these bytes as known. */
+/* Marks the R_Keys that occur in `len` bytes at `p` as known. */
 static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *p, size_t len,
                              bool *rkey_known)
 {
@@ -72,7 +72,7 @@ static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *
 }
 
 /* Returns the first region whose R_Key our requests use before the capture shows that the peer
- * sent it; NULL: none. */
+ * announced it. Returns NULL if there is none. */
 static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)
 {
@@ -113,7 +113,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
                  : roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? shadow_find(memory, pkt.atomiceth.rkey)
                  : roce_pkt_has(&pkt, ROCE_HDR_IETH)      ? shadow_find(memory, pkt.ieth.rkey)
                                                           : NULL;
-        /* A request of 0 bytes touches no memory (R085). */
+        /* A request of 0 bytes accesses no memory (R085). */
         if (region && region->span && !rkey_known[region - memory->region] &&
             !(roce_pkt_has(&pkt, ROCE_HDR_RETH) && pkt.reth.dma_len == 0))
             return region;
@@ -124,7 +124,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* ---- which runs are played --------------------------------------------------------------------
  */
 
-/* Keeps a reason with the session. Returns the copy. */
+/* Copies a reason into the session, which owns the copy. Returns the copy, or "no memory". */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
     struct session *d = conns->live->drive;
@@ -138,8 +138,8 @@ static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
     return copy;
 }
 
-/* Returns the exchange that set up the direction's connection, or LIVE_RUN_NONE, and whether we
- * are the requester. */
+/* Returns the exchange that set up the connection of direction `idx`, or LIVE_RUN_NONE. Sets
+ * *we_request to whether our endpoint is the requester. */
 static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t idx,
                                    bool *we_request)
 {
@@ -157,15 +157,15 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* the latest one before it */
+                found = i; /* the last match is the latest exchange before the direction */
                 *we_request = asks == conns->cm->ours;
             }
     }
     return found;
 }
 
-/* Returns why the direction is skipped, or NULL. `exch` and `we_request` come from
- * cm_exchange_of_run(). */
+/* Returns the reason why the direction is skipped, or NULL. `exch` and `we_request` are results
+ * of cm_exchange_of_run(). */
 static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t idx, uint32_t exch,
                                   bool we_request)
 {
@@ -184,7 +184,7 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
         return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
         return "the capture is truncated: packets of our endpoint are incomplete";
-    /* The responder's CM message contains the first PSN of the requester (R240). */
+    /* The CM message of the responder contains the first PSN of the requester (R240). */
     start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
     if (s->recorded->after_gap || roce_psn_add(s->psn, (int32_t)s->first).v != start)
         return "the capture does not contain the first requests of the connection";
@@ -237,7 +237,7 @@ static int choose_runs(struct cm_peer_conns *conns)
     return 0;
 }
 
-/* Skips directions that use unknown R_Keys, and the opposite directions, which only serve them. */
+/* Skips each direction that uses an unknown R_Key, and the opposite direction of its connection. */
 static void choose_by_keys(struct cm_peer_conns *conns)
 {
     struct session *d = conns->live->drive;

@@ -3,12 +3,12 @@
  * Connections of a CM peer: which CM exchange set up each connection, which recorded directions
  * belong to it, and whether the capture shows where the target's program sends its R_Keys.
  *
- * cm_peer.c calls it:
+ * cm_peer.c calls these functions:
  *
  *   1. cm_peer_conns_open() chooses the connections that can be played.
- *   2. cm_peer_conns_bind() sets the live numbers of a connection that is up.
- *   3. cm_peer_conns_learn() takes R_Keys from the data that the target sends.
- *   4. cm_peer_conns_leave_out() skips the connections that never came up.
+ *   2. cm_peer_conns_bind() sets the live numbers of an established connection.
+ *   3. cm_peer_conns_learn() reads R_Keys from the data that the target sends.
+ *   4. cm_peer_conns_leave_out() skips the connections that were never established.
  *   5. cm_peer_conns_close()
  */
 #ifndef REPLAY_LIVE_CM_PEER_CONNS_H
@@ -20,38 +20,39 @@
 
 #define LIVE_RUN_NONE UINT32_MAX
 
-/* One connection: a CM exchange and its two directions. */
+/* Connection that is played: a CM exchange and its two directions. */
 struct cm_peer_conn {
-    uint32_t out,
-        in; /* directions in which we request, and in which the target requests; or LIVE_RUN_NONE */
-    struct request_tracker tracker; /* requests of direction `in` */
-    int64_t wanted;                 /* highest PSN that the recorded peer had sent at this point */
-    unsigned misses;                /* requests that did not arrive in time */
+    uint32_t out, in; /* directions: `out` has requests from us, `in` has requests from the target;
+                       * LIVE_RUN_NONE if not played */
+    struct request_tracker tracker; /* live requests of direction `in` */
+    int64_t wanted;                 /* highest PSN that the recorded peer had sent at the current
+                                     * event */
+    unsigned misses;                /* number of requests that did not arrive in time */
 };
 
 struct cm_peer_conns {
     struct live *live;
     struct rc_requester *post;
     struct live_cm *cm;
-    struct cm_peer_conn *conn; /* one for each live_cm.exch */
-    uint32_t *exch_of;         /* exchange of each direction, or LIVE_RUN_NONE */
+    struct cm_peer_conn *conn; /* one element for each live_cm.exch */
+    uint32_t *exch_of;         /* for each direction: index of its CM exchange, or LIVE_RUN_NONE */
     bool **rkey_known;         /* for each host and region: the live R_Key is known */
 };
 
 /* Chooses the connections that are played and sets the reason why others are skipped. Returns 0,
- * or -1 if there is no memory; cm_peer_conns_close() is needed in both cases. */
+ * or -1 if out of memory. Call cm_peer_conns_close() in both cases. */
 int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
                        struct rc_requester *requester, struct live_cm *cm);
 void cm_peer_conns_close(struct cm_peer_conns *conns);
 
-/* Learns R_Keys from `len` bytes that the target sent, see learn_rkeys(). */
+/* Learns R_Keys from `len` bytes that the target sent, with learn_rkeys(). */
 void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8_t *recorded,
                          uint8_t *live, size_t len);
 
-/* Sets the live numbers of the connection's directions if it is up. */
+/* Sets the live numbers of the connection's directions if the connection is established. */
 void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch);
 
-/* Sets the reason why connections that never came up are skipped. */
+/* Sets the skip reason of each connection that was never established. */
 void cm_peer_conns_leave_out(struct cm_peer_conns *conns);
 
 #endif

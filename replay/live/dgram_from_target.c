@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Target as the sender of datagram streams: the agent posts one message after the other, and the
- * packets that arrive get the numbers of the capture.
+ * Plays datagram streams whose sender is the target. The agent posts one message after the other.
+ * The live numbers of the received packets are replaced by those of the capture.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 #include "wire/gid.h"
 
 #define SEND_DEPTH 4u
-#define DATA_MAX   (256u * 1024) /* bytes of one message: the most that an agent takes in a line */
+#define DATA_MAX   (256u * 1024) /* message bytes that an agent accepts in a line */
 #define POLL_NS    500000u
 #define FAULTY     "the connection to the agent or the interface was lost"
 
 struct dgram_from_target {
     struct live *live;
     struct error *error;
-    bool broken;      /* `error` is set */
-    uint32_t qp, qpn; /* number of the QP at the agent, and its QPN */
-    uint32_t ours;    /* our QPN */
+    bool broken;      /* the agent or the interface failed; *error has the reason */
+    uint32_t qp, qpn; /* agent's number of the target's QP, and its QPN */
+    uint32_t ours;    /* our QPN, the destination of the target's packets */
     uint32_t opened;
     int32_t psn_add; /* recorded PSN minus live PSN */
     uint64_t at, recorded;
-    /* The message that is being sent. */
+    /* Message that the target is sending. */
     const struct dgram_sender_message *message;
     dgram_sender_take_fn *take;
     void *user;
@@ -37,7 +37,7 @@ struct dgram_from_target {
 /* ---- what comes in ----------------------------------------------------------------------------
  */
 
-/* Gives a packet the numbers of the capture wherever it has the live ones. */
+/* Replaces the live numbers of a packet by those of the capture. */
 static void rewrite_packet(const struct dgram_from_target *tx, struct roce_pkt *pkt)
 {
     const struct roce_pkt *first = tx->message->first;
@@ -84,8 +84,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Each QP of the target gets another QPN of ours, so that a late packet is not taken for one of
- * the next QP. */
+/* Opens a QP at the target for a stream. Returns NULL, or the reason why the stream is skipped.
+ * Each QP sends to another QPN of ours, so that a late packet cannot be taken for one of the
+ * next QP. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;
@@ -137,7 +138,8 @@ static json_t *request_of(const struct dgram_from_target *tx, const struct dgram
     return out;
 }
 
-/* Returns the status of the message's completion; -1: none yet; -2: an error. */
+/* Returns the completion status of the current message, -1 if it has not completed, or -2 after
+ * an error. */
 static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;

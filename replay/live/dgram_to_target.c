@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Target as the receiver of datagram streams. */
+/* Plays datagram streams whose receiver is the target. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,36 +11,36 @@
 #include "live/live_dgram.h"
 #include "wire/crc32.h"
 
-/* Receives posted at a time for a stream, and bytes of a region read at a time. */
+/* Number of receives outstanding for a stream, and number of bytes read from a region at a time. */
 #define RECV_DEPTH 256u
 #define LOAD_MAX   65536u
 
 #define QUIET_NS UINT64_C(30000000)
 
-/* Expected completion of a receive. */
+/* Expected completion of a receive WQE of the target. */
 struct expected_recv {
-    uint32_t pkt; /* index of the message's last packet in the trace */
+    uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct delivery_case after; /* UC: losses before the message */
+    struct delivery_case after; /* UC: packet losses before the message */
 };
 
 struct dgram_target {
     struct dgram_stream *stream;
     uint32_t idx;
-    uint32_t qp; /* number of the QP at the agent */
+    uint32_t qp; /* agent's number of the target's QP */
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* losses before the current message */
-    bool broken;                /* the latest message lost a packet */
-    bool write_broken;          /* a WRITE lost a packet */
-    uint32_t crc32;             /* CRC-32 of the current SEND so far */
+    struct delivery_case after; /* packet losses before the current message */
+    bool broken;                /* a packet of the latest message was lost */
+    bool write_broken;          /* a packet of an earlier WRITE was lost */
+    uint32_t crc32;             /* CRC-32 of the bytes of the current SEND so far */
     uint32_t recv_len;
-    uint32_t latest; /* index of the packet sent last */
-    size_t total;    /* completions of the whole stream */
-    size_t posted;   /* receives posted */
-    size_t done;     /* completions received */
+    uint32_t latest; /* index of the latest packet sent */
+    size_t total;    /* number of completions expected for the whole stream */
+    size_t posted;   /* number of receives posted */
+    size_t done;     /* number of completions received */
     struct expected_recv *wanted;
     size_t wanted_cnt, wanted_cap;
 };
@@ -48,15 +48,15 @@ struct dgram_target {
 struct dgram_to_target {
     struct live *live;
     struct dgram_streams *streams;
-    const char *peer;              /* profile of known deviations, or NULL */
-    struct dgram_target *receiver; /* one for each stream */
-    struct shadow_memory
-        memory; /* regions of all recorded receivers, by key: the data of the WRITEs */
+    const char *peer;              /* name of a profile of known deviations, or NULL */
+    struct dgram_target *receiver; /* one element for each stream */
+    struct shadow_memory memory;   /* memory regions of all recorded receivers, by R_Key, with the
+                                    * data of the   WRITEs */
     struct rewrite_region *region;
-    uint32_t *mr;          /* numbers of the regions at the agent */
-    uint32_t *last_writer; /* index of the packet that wrote each region last */
+    uint32_t *mr;          /* agent's numbers of the regions */
+    uint32_t *last_writer; /* for each region: index of the packet that last wrote to it */
     bool no_memory;
-    uint32_t *last_stream; /* stream that wrote each region last */
+    uint32_t *last_stream; /* for each region: index of the stream that last wrote to it */
 };
 
 static bool is_played(const struct dgram_stream *s)
@@ -67,8 +67,8 @@ static bool is_played(const struct dgram_stream *s)
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-/* Finds the stream's memory, its longest message, and the number of messages that complete a
- * receive. */
+/* Finds the memory of a stream, its longest message, and the number of messages that consume a
+ * receive WQE. Returns 0, or -1 if out of memory. */
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
@@ -129,7 +129,8 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct err
     return 0;
 }
 
-/* Posts receives for the remaining messages, as many as may be outstanding. */
+/* Posts receives for the remaining messages, up to RECV_DEPTH outstanding ones. Returns 0, or -1
+ * and an error. */
 static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
@@ -158,7 +159,7 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     r->rewrite = (struct rewrite_dgram){
         .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
     while (trace->pkt[s->pkt[i]].dropped)
-        i++; /* a played stream has a good packet */
+        i++; /* skip damaged packets: each played stream has an undamaged one */
     first = trace->pkt[s->pkt[i]].psn;
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
@@ -181,7 +182,7 @@ static uint32_t json_u32(const json_t *c, const char *name)
     return (uint32_t)json_integer_value(json_object_get(c, name));
 }
 
-/* Compares a completion with the expected one; `c` NULL: there is none. */
+/* Compares completion `c` with the expected one. `c` is NULL if there is no completion. */
 static void compare_wanted(const struct dgram_target *r, const struct expected_recv *w,
                            const json_t *c, struct field_diffs *d)
 {
@@ -203,8 +204,9 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion of a receiver; `c` NULL: there is none. A message that targets of
- * this profile are known to lose has none: `c` may then belong to the next message. */
+/* Compares the next completion of a receiver. `c` is NULL if there is no completion. A target of
+ * profile `rx->peer` may lose a message, which then has no completion. In that case `c` is
+ * compared with the next message. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -214,7 +216,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
-            return 0; /* flushed at the end */
+            return 0; /* receive WQE flushed at the end */
         compare_wanted(r, w, c, &d);
         known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;
@@ -258,8 +260,8 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
                : error_set(error, "no memory");
 }
 
-/* Compares a region of the target with the data that the WRITEs put there. Reports the first
- * difference. */
+/* Compares a region of the target with the data of the WRITEs to it. Reports the first
+ * difference. Returns 0, or -1 and an error. */
 static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error *error)
 {
     const struct shadow_region *region = &rx->memory.region[idx];
@@ -287,7 +289,7 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error
     return 0;
 }
 
-/* A receiver of UC or UD must not send anything (R162, R178). */
+/* Reports a packet of the target: a receiver of UC or UD must not send any (R162, R178). */
 static void take_frame(void *user, const struct rnic_frame *frame)
 {
     struct dgram_to_target *rx = user;
@@ -307,7 +309,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
-/* Notes which UC messages lost packets; `was` is the state before this packet. */
+/* Notes for each UC message whether packets before it were lost. `was` is the receiver's state
+ * before this packet. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {
@@ -324,7 +327,8 @@ static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
     r->broken = false;
 }
 
-/* Notes what a conformant receiver does with the packet. Returns 0, or -1 if there is no memory. */
+/* Updates the expected completions and memory with the effect of a packet on a conformant
+ * receiver. Returns 0, or -1 if out of memory. */
 static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
@@ -378,7 +382,7 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     return 0;
 }
 
-/* Waits until a receive is posted for the next message. */
+/* Waits until a receive WQE is posted for the next message. Returns 0, or -1 and an error. */
 static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;
@@ -425,7 +429,8 @@ static int send_streams(struct dgram_to_target *rx, struct error *error)
     return live_wait_until(rx->live, live_now() + QUIET_NS, error);
 }
 
-/* Compares the remaining completions and the memory. */
+/* Compares the remaining completions and the memory of the target. Returns 0, or -1 and an
+ * error. */
 static int compare_results(struct dgram_to_target *rx, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;

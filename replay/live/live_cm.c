@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "wire/gid.h"
 
-/* Q_Key of QP 1 (R171). */
+/* The well-known Q_Key of QP 1 (R171). */
 #define GSI_QKEY UINT32_C(0x80010000)
 
 static const struct cm_exchange *exchange_of(const struct live_cm *cm, uint32_t exch)
@@ -24,7 +24,8 @@ static struct cm_exchange_end *peer_result(const struct live_cm *cm, uint32_t ex
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Returns the service ID of a live message: the port may differ from the recorded one. */
+/* Returns the service ID of a live message. The user may choose another port than the recorded
+ * one. */
 static uint64_t live_service(const struct live_cm *cm, uint64_t service)
 {
     uint16_t port = cm->live->options->port;
@@ -34,7 +35,7 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
     return (service & ~UINT64_C(0xFFFF)) | port;
 }
 
-/* Reads the numbers of an exchange from its recorded messages. */
+/* Reads QPNs, PSNs and the REP of an exchange from its recorded messages. */
 static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
     const struct cm_exchange *x = &cm->exchanges->at[exch->idx];
@@ -98,7 +99,8 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
     attr.seed[0] = random[0];
     attr.seed[1] = random[1];
     attr.ca_guid =
-        UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* locally administered */
+        UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* bit of a locally administered
+                                                                     * MAC address */
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
     cm->exch = calloc(xs->cnt + 1, sizeof(*cm->exch));
@@ -168,7 +170,8 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
         return;
     frame.len = (uint32_t)len;
     cm->live->sent++;
-    live_port_send(&cm->live->port, &frame, 1, &error); /* a lost message is retransmitted */
+    live_port_send(&cm->live->port, &frame, 1, &error); /* ignore the error: our CM retransmits a
+                                                         * lost message */
 }
 
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
@@ -191,7 +194,7 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- news --------------------------------------------------------------------------------------
  */
 
-/* Returns the first exchange that still waits for a REQ of this service. */
+/* Returns the first exchange without a live REQ for the service of `event`, or NULL. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {
@@ -217,7 +220,8 @@ static void handle_event(struct live_cm *cm, const struct rnic_cm_event *event)
         exch = exchange_of_req(cm, event);
     if (!exch) {
         if (event->type == RNIC_CM_REQUEST)
-            rnic_cm_id_del(event->id, live_now()); /* more connections than were recorded */
+            rnic_cm_id_del(event->id, live_now()); /* the target opens more connections than were
+                                                    * recorded */
         return;
     }
     if (msg->kind < ROCE_CM_MSG_CNT && !exch->received[msg->kind]) {
@@ -267,7 +271,7 @@ static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
-    /* The IP CM header in the private data repeats the addresses (R242). */
+    /* Replace the addresses in the IP CM header of the private data (R242). */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
         bool ip4 = roce_gid_is_ip4(port->target);
 
@@ -301,7 +305,7 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     size_t len;
 
     cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
-    /* Our CM retransmits by itself. */
+    /* Call our CM once for each message kind: our CM retransmits without a call. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
     exch->sent[msg.kind] = true;
@@ -343,8 +347,8 @@ int live_cm_leave(struct live_cm *cm, struct error *error)
 /* ---- what the far end says --------------------------------------------------------------------
  */
 
-/* Fields that the target's program chooses. The others are numbers of the endpoint or properties
- * of its device. */
+/* Fields that the target's program chooses. All other fields are numbers of the endpoint or
+ * properties of its device. */
 static const char *const compared_fields[] = {"service_id",
                                               "responder_resources",
                                               "initiator_depth",
@@ -378,12 +382,12 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         field_diff_add_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
                            roce_field_get(field, live + ROCE_MAD_LEN));
     }
-    /* Our packets have the recorded path MTU. */
+    /* Our packets have the recorded path MTU, so the target must accept it. */
     if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
         field_diff_add_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
 }
 
-/* Learns R_Keys from the private data and compares the rest. */
+/* Learns R_Keys from the private data and compares the other bytes. */
 static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
                           live_private_fn *learn, void *ctx, struct field_diffs *d)
 {
@@ -396,7 +400,7 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
 
     memcpy(live, roce_cm_private_data(is, &len), len);
     if (roce_cm_rdmaip_read(&a, want) == 0 && roce_cm_rdmaip_read(&b, is) == 0)
-        from = ROCE_CM_RDMAIP_LEN; /* live ports and addresses */
+        from = ROCE_CM_RDMAIP_LEN; /* skip the header with live ports and addresses */
     learn(ctx, idx, recorded + from, live + from, len - from);
     while (from < len && recorded[from] == live[from])
         from++;
@@ -407,14 +411,14 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
     field_diff_add(d, "private_data", e, o);
 }
 
-/* Returns the other possible answer to the same message; after it the expected one does not
- * come. */
+/* Returns the alternative answer to the same message: REJ instead of REP, or REP instead of REJ.
+ * An endpoint sends only one of the two. */
 static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
 }
 
-/* Describes the message that came instead of the expected one. */
+/* Describes the message that arrived instead of the expected one. */
 static void describe_received(const struct live_cm_exchange *exch, enum roce_cm want, char *out,
                               size_t cap)
 {
@@ -444,12 +448,13 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         return 0;
     }
     if (exch->compared[want.kind] || end->stopped)
-        return 0; /* timers decide how often a message is retransmitted */
+        return 0; /* Compare only the first message of a kind: timers decide how often it is
+                   * retransmitted. */
     while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
-    /* Two endpoints that disconnect at the same time may miss each other's DREQ or take it for a
+    /* Two endpoints that disconnect simultaneously may miss each other's DREQ, or accept it as a
      * DREP. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;

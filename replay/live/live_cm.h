@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Live CM: plays recorded CM exchanges with a program on the target's host. Our CM (rnic/cm) sends
- * the messages of one recorded endpoint with live addresses, ids, QPNs, PSNs and ports; it
- * retransmits and answers by itself. The target's messages are compared with those of the other
- * recorded endpoint.
+ * the messages of one recorded endpoint with live addresses, ids, QPNs, PSNs and ports. It decides
+ * itself when to retransmit. The target's messages are compared with those of the other recorded
+ * endpoint.
  *
- * cm_peer.c calls it:
+ * cm_peer.c calls these functions:
  *
  *   1. live_cm_open() finds the exchanges, and listens if the target connects to us.
- *   2. live_cm_take() takes received packets, live_cm_tick() runs the timers.
- *   3. live_cm_act() sends our next message, live_cm_expect() waits for the target's.
+ *   2. live_cm_take() receives packets, live_cm_tick() runs the timers.
+ *   3. live_cm_act() sends our next message, live_cm_expect() waits for the target's next message.
  *   4. live_cm_leave() disconnects, live_cm_judge() sets the verdicts, live_cm_close() frees.
  *
- * Compared are the messages and their order and what the target's program chose: resources, retry
- * counts, reasons and private data, without the R_Keys and addresses in it. Not compared are
- * numbers that each endpoint chooses, properties of its device, and how often a message is
- * retransmitted.
+ * The comparison covers the messages, their order, and the fields that the target's program
+ * chooses: resources, retry counts, reasons and private data except R_Keys and addresses. It omits
+ * numbers that each endpoint chooses, properties of the device, and the count of retransmissions.
  */
 #ifndef REPLAY_LIVE_LIVE_CM_H
 #define REPLAY_LIVE_LIVE_CM_H
@@ -25,20 +24,20 @@
 #include "engine/cm_exchange.h"
 #include "live/live.h"
 
-/* One CM exchange. */
+/* Recorded CM exchange and its live repetition. */
 struct live_cm_exchange {
     uint32_t idx;
-    const char *skip; /* why it is skipped, or NULL */
+    const char *skip; /* reason why the exchange is skipped, or NULL */
     struct rnic_cm_id *id;
-    uint32_t our_qpn, their_qpn; /* live */
+    uint32_t our_qpn, their_qpn; /* live QPNs of our endpoint and of the target */
     uint32_t psn_in,
-        psn_out; /* live: first PSN of the requests that we receive, and of those that we send */
-    uint32_t rec_qpn[2],
-        rec_psn[2];             /* recorded QPN and first PSN of each endpoint, by enum cm_role */
-    uint32_t connected;         /* index of the recorded REP in the trace; 0: none */
-    bool mtu_matters;           /* a message is longer than one packet */
-    bool up;                    /* the numbers of both endpoints are known */
-    bool gone;                  /* it was rejected or disconnected */
+        psn_out; /* live first PSN of the requests that we receive, and of those that we send */
+    uint32_t rec_qpn[2], rec_psn[2]; /* recorded QPN and first PSN of each endpoint, indexed by enum
+                                      * cm_role */
+    uint32_t connected;         /* index into trace.pkt of the recorded REP; 0 if there is none */
+    bool mtu_matters;           /* a message of the connection is longer than one packet */
+    bool up;                    /* the live QPNs and PSNs of both endpoints are known */
+    bool gone;                  /* the connection was rejected or disconnected */
     bool sent[ROCE_CM_CNT];     /* kinds of messages that we have sent */
     bool received[ROCE_CM_CNT]; /* kinds of messages that the target has sent */
     bool compared[ROCE_CM_CNT];
@@ -52,39 +51,42 @@ struct live_cm {
     struct rnic_cm *cm;
     struct rnic_cm_id **listener;
     size_t listener_cnt;
-    struct live_cm_exchange *exch; /* one for each exchange of `exchanges` */
+    struct live_cm_exchange *exch; /* one element for each exchange of `exchanges` */
     size_t cnt;
     uint32_t psn; /* PSN of our next packet to QP 1 */
     bool no_memory;
 };
 
-/* Learns R_Keys from private data and replaces them in `live` before it is compared. */
+/* Callback that learns R_Keys from private data. It also overwrites them in `live` with the
+ * recorded ones, so that the bytes can be compared. */
 typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, uint8_t *live,
                              size_t len);
 
-/* Finds the exchanges of the trace and listens if our endpoint is the passive one. Returns 0, or
- * -1 and an error; live_cm_close() is needed in both cases. */
+/* Finds the exchanges of the trace. Listens for REQs if our endpoint is the passive one. Returns
+ * 0, or -1 and an error. Call live_cm_close() in both cases. */
 int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
                  struct error *error);
 
-/* Disconnects and waits for the target's answer, up to the tolerance. */
+/* Disconnects all connections and waits for the target's answers, up to the tolerance. Returns
+ * 0, or -1 and an error. */
 int live_cm_leave(struct live_cm *cm, struct error *error);
 void live_cm_close(struct live_cm *cm);
 
-/* Takes a packet to QP 1. */
+/* Passes a received packet for QP 1 to our CM. */
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt);
 
-/* Handles events, runs due timers and sends messages. Returns when it must be called again, ns. */
+/* Handles events, runs due timers and sends messages. Returns the time of the next call, ns. */
 uint64_t live_cm_tick(struct live_cm *cm);
 
-/* Sends message `i` of the exchange, which is ours. */
+/* Sends message `i` of the exchange. It must be one of our endpoint. */
 void live_cm_act(struct live_cm *cm, uint32_t exch, size_t i);
 
-/* Waits up to `ns` for message `i` of the target and compares it. Returns 0, or -1 and an error. */
+/* Waits up to `ns` for message `i` of the exchange, which the target sends, and compares it.
+ * Returns 0, or -1 and an error. */
 int live_cm_expect(struct live_cm *cm, uint32_t exch, size_t i, uint64_t ns, live_private_fn *learn,
                    void *ctx, struct error *error);
 
-/* Sets the verdicts of the target's endpoints. */
+/* Sets the verdicts of the target's ends of all exchanges. */
 void live_cm_judge(struct live_cm *cm);
 
 #endif

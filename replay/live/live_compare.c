@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Compares what the responses do not show: late responses, completions of receives, and memory
- * of the target. */
+/* Compares late responses, completions of receives, and the memory of the target. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "engine/diff.h"
 
 #define LOAD_MAX 65536u
-#define SHOWN    16u /* bytes of a difference that are printed */
+#define SHOWN    16u /* number of bytes of a difference that are printed */
 
 static int add_diff(struct response_comparison *all, uint32_t dir, const struct diff *diff)
 {
@@ -26,8 +25,8 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- time -------------------------------------------------------------------------------------
  */
 
-/* Returns whether the response came after the tolerance. A response that never came is a
- * separate difference, unless others cover it. */
+/* Returns whether a response arrived after the tolerance. A response that never arrived is
+ * another difference, unless a later response acknowledges its request too. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -71,12 +70,12 @@ static int compare_late(struct live *live, struct response_comparison *all)
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-/* Expected completion of the next receive of a direction. */
+/* Expected completion of the next receive WQE of a direction. */
 struct expected_completion {
-    size_t entry; /* first request that was not looked at yet */
+    size_t entry; /* index of the first request not examined yet */
     bool any;
     bool imm_present;
-    bool unknown; /* the capture does not contain all bytes */
+    bool unknown; /* the capture lacks some bytes of the message */
     uint32_t len, crc32, imm, pkt;
 };
 
@@ -126,7 +125,7 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        return 0; /* flushed at the end, or after an error that its NAK shows */
+        return 0; /* receive WQE flushed at the end, or after an error that the NAK reports */
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
@@ -144,11 +143,11 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     return add_diff(all, dir, &diff);
 }
 
-/* Completions of all directions. */
+/* Comparison of the completions of all directions. */
 struct live_comparison {
     struct live *live;
     struct response_comparison *cmp;
-    struct expected_completion *x; /* next one of each direction */
+    struct expected_completion *x; /* for each direction: expected completion of its next receive */
 };
 
 static int take_completion(void *ctx, const json_t *c, struct error *error)
@@ -197,8 +196,8 @@ static int compare_completions(struct live *live, struct response_comparison *al
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Compares `len` bytes at `off` of a region with those of the target and adds the first
- * difference of the region. */
+/* Compares `len` bytes at offset `off` of a region with those of the target. Adds the first
+ * difference of the region. Returns 0, or -1 and an error. */
 static int compare_bytes(struct live *live, struct response_comparison *all, uint32_t device,
                          uint32_t idx, uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {
@@ -266,7 +265,7 @@ int live_compare(struct live *live, struct response_comparison *all, struct erro
     error_set(error, "no memory");
     if (compare_late(live, all) != 0)
         return -1;
-    /* Without an agent, completions and memory cannot be seen. */
+    /* Completions and memory of the target can be read only through an agent. */
     if (live->options->agent && compare_completions(live, all, error) != 0)
         return -1;
     for (uint32_t i = 0; live->options->agent && i < d->host_cnt; i++)

@@ -15,7 +15,8 @@ static const char *unplayable_stream(const struct live *live, const struct dgram
     return NULL;
 }
 
-/* Returns whether a stream is left besides those to QP 1, which belong to the target's own CM. */
+/* Returns whether any stream has a QP other than QP 1. Streams to QP 1 belong to the target's
+ * CM. */
 static bool any_but_gsi(const struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++)
@@ -24,7 +25,7 @@ static bool any_but_gsi(const struct dgram_streams *streams)
     return false;
 }
 
-/* Receives frames while the agent works, so that they are counted and ARP is answered. */
+/* Receives frames during a wait for the agent, to count them and to answer ARP. */
 static void poll_while_waiting(void *ctx)
 {
     struct live *live = ctx;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live datagram streams (UC and UD), with an agent on the target's host.
+ * Live datagram streams (UC and UD), with an agent on the target's host. live_replay.c calls
+ * live_dgram_play() after live_open().
  *
- * If the target is the receiver (dgram_to_target.c), the agent creates a QP and posts receives, and
- * the recorded packets are sent with live numbers. Completions and memory are compared with those
- * of a conformant receiver (engine/dgram_expected.h). If the target is the sender
- * (dgram_from_target.c), the agent posts the recorded messages, and its packets are compared with
- * the recorded ones.
+ * If the target is the receiver (dgram_to_target.c), the agent creates a QP and posts receives. We
+ * send the recorded packets with live numbers. Completions and memory are compared with those of a
+ * conformant receiver (engine/dgram_expected.h).
  *
- * live_replay.c calls live_dgram_play() after live_open().
+ * If the target is the sender (dgram_from_target.c), the agent posts the recorded messages. The
+ * target's packets are compared with the recorded ones.
  */
 #ifndef REPLAY_LIVE_LIVE_DGRAM_H
 #define REPLAY_LIVE_LIVE_DGRAM_H
@@ -18,13 +18,13 @@
 #include "infer/roles.h"
 #include "engine/dgram_stream.h"
 
-/* Finds the streams of the trace and plays those of the target's roles in `sides`, of enum
- * replay_side. `peer` names the profile of known deviations, or is NULL. Returns 0, or -1 and an
- * error; dgram_streams_free() is needed in both cases. */
+/* Finds the streams of the trace and plays those in which the target has a role of `sides` (enum
+ * replay_side). `peer` is the name of a profile of known deviations, or NULL. Returns 0, or -1
+ * and an error. Call dgram_streams_free() in both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);
 
-/* Play all streams of one role that are not skipped. Return 0, or -1 and an error. */
+/* Play all streams of one role that have no skip reason. Return 0, or -1 and an error. */
 int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error);
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);

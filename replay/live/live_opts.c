@@ -9,7 +9,7 @@
 
 static const struct cli_option names[] = {LIVE_OPTION_ROWS(0)};
 
-/* Reads a number above 0. Returns it, or -1 after an error message. */
+/* Returns the positive number in `text`, or -1 after an error message. */
 static double parse_positive(int which, const char *text)
 {
     char *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Options of `rocedrill replay` for live targets. cmd_replay.c puts the rows into its option table,
- * calls live_option() for each of them and live_options_check() at the end.
+ * Options of `rocedrill replay` for live targets. cmd_replay.c adds the rows to its option table,
+ * calls live_option() for each option, and calls live_options_check() at the end.
  */
 #ifndef REPLAY_LIVE_LIVE_OPTS_H
 #define REPLAY_LIVE_LIVE_OPTS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "live/live.h"
 
-/* Rows for the option table, keys from `base` on. */
+/* Rows for the option table; their keys are `base`, base + 1 and so on. */
 #define LIVE_OPTION_ROWS(base)                                                                     \
     {"live", (base) + 0, "IFACE",                                                                  \
      "replay against a device that is reachable through this interface"},                          \
@@ -32,11 +32,12 @@
         {"load", (base) + 13, NULL,                                                                \
          "live: only transmit the requests of the capture; compare no packets"},
 
-/* Reads option number `which` of the rows. Returns 0, or -1 after an error message. */
+/* Stores the value of option number `which` of LIVE_OPTION_ROWS. Returns 0, or -1 after an error
+ * message. */
 int live_option(struct live_args *args, int which, const char *value);
 
-/* Checks that the options go together and fills in the defaults. `sides` as in struct
- * replay_options. Returns 0, or -1 after an error message. */
+/* Checks the combination of options and sets the defaults. `sides` has bits of enum replay_side.
+ * Returns 0, or -1 after an error message. */
 int live_options_check(struct live_args *args, unsigned sides);
 
 #endif

@@ -14,10 +14,9 @@
 #include "wire/gid.h"
 
 #define RING_BYTES (4u << 20)
-#define ASKS       4u         /* ARP or ND requests for the target's MAC address */
-#define ASK_NS     250000000u /* time to wait after each, ns */
-#define SEND_NS                                                                                    \
-    UINT64_C(2000000000) /* a transmit ring that stays full for this time is an error, ns */
+#define ASKS       4u         /* number of ARP or ND requests for the target's MAC address */
+#define ASK_NS     250000000u /* wait after each ARP or ND request, ns */
+#define SEND_NS    UINT64_C(2000000000) /* time after which a full transmit ring is an error, ns */
 
 uint64_t live_now(void)
 {
@@ -50,7 +49,7 @@ struct frame_taker {
     struct live_port *port;
     rnic_frame_fn *fn;
     void *user;
-    const uint8_t *hop; /* address whose MAC address is wanted, or NULL */
+    const uint8_t *hop; /* IP address whose MAC address is wanted, or NULL */
     bool found;
 };
 
@@ -119,7 +118,8 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 
         fd_cnt = rnic_port_fds(port->io, fds);
         for (unsigned i = 0; i < fd_cnt; i++)
-            fds[i].events &= (short)~POLLIN; /* received frames must not end this wait */
+            fds[i].events &= (short)~POLLIN; /* received frames must not end the wait for the
+                                              * transmit ring */
         ppoll(fds, fd_cnt, &ts, NULL);
         now = live_now();
     }
@@ -129,7 +129,8 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Chooses our address if none was given: the kernel's of the target's family, link-local last. */
+/* Chooses our address if the user did not: an address of the interface in the target's family,
+ * preferably not link-local. Returns false if there is none. */
 static bool choose_address(struct live_port *port)
 {
     const struct rnic_gid *best = NULL;
@@ -154,7 +155,7 @@ static int resolve_target(struct live_port *port, struct error *error)
     char buf[64];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    /* Without a route the target is expected on the link. */
+    /* Without a route, the target is expected on the local link. */
     if (rnic_route_get(port->target, port->iface.index, &route) == 0 && route.gateway)
         taker.hop = route.hop;
     if (rnic_neigh_lookup(port->iface.index, taker.hop, port->dmac))
@@ -209,13 +210,14 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: %s", iface, why.text);
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         random = (uint32_t)live_now();
-    block = random % 0xFFF + 1; /* QPNs 0 and 1 are special */
+    block = random % 0xFFF + 1; /* QPNs 0 and 1 are special, so no QPN below 4096 is used */
     port->qpn = block << 12;
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
         return error_set(error, "--live %s: cannot set the capture filter for our QPNs", iface);
-    /* The kernel would answer datagrams to its own address with ICMP, because no program
-     * listens. With rdma_rxe loaded the port is in use, and the kernel sends no ICMP either. */
+    /* Reserve the UDP port, because the kernel answers a datagram to a port without a program
+     * with ICMP. With rdma_rxe loaded the port is in use already, and the kernel sends no ICMP
+     * either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live port: sends frames from one address on a network interface to one target, and receives its
- * answers. The kernel need not own the address: ARP and Neighbour Discovery for it are then
- * answered here.
+ * Live port: sends frames from one address on a network interface to one target, and receives the
+ * target's frames. If the kernel does not own the address, the live port answers ARP and Neighbour
+ * Discovery for it.
  *
  *   1. live_port_open() opens the interface and resolves the target's MAC address.
  *   2. live_port_send() and live_port_wait() send and receive.
@@ -16,29 +16,29 @@
 #include "port/net/iface.h"
 #include "base/error.h"
 
-#define LIVE_QPNS 4096u /* QPNs that we receive for, from live_port.qpn on */
+#define LIVE_QPNS 4096u /* number of QPNs that we receive for, from live_port.qpn on */
 
 struct live_port {
     struct rnic_iface iface;
     struct rnic_port *io;
     struct rnic_udp_reserve guard;
     bool guarded;
-    bool kernel; /* the kernel owns our address and answers ARP for it */
+    bool kernel; /* the kernel owns our address and answers ARP requests for it */
     uint8_t addr[16], target[16];
     uint8_t mac[6], dmac[6];
     uint32_t qpn; /* first of our LIVE_QPNS QPNs */
     uint64_t unsent;
 };
 
-/* Returns monotonic time, ns. */
+/* Returns the monotonic time, ns. */
 uint64_t live_now(void);
 
-/* Reads "192.0.2.1" or "2001:db8::1" in the form of roce_pkt_addr(). Returns false for other
- * text. */
+/* Reads an address such as "192.0.2.1" or "2001:db8::1" in the form of roce_pkt_addr(). Returns
+ * false if the text is no address. */
 bool live_address(const char *text, uint8_t out[16]);
 
-/* Opens the interface. With `addr` NULL it uses the interface's address of the target's family.
- * Returns 0, or -1 and an error; live_port_close() is needed in both cases. */
+/* Opens the interface. If `addr` is NULL, uses an address of the interface in the target's
+ * family. Returns 0, or -1 and an error. Call live_port_close() in both cases. */
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, struct error *error);
 void live_port_close(struct live_port *port);
@@ -47,8 +47,8 @@ void live_port_close(struct live_port *port);
 int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned cnt,
                    struct error *error);
 
-/* Waits until `until` or for frames, and passes those that are not ARP or ND to `fn`. Returns
- * how many frames came, or -1 if the interface is gone. */
+/* Waits for frames until time `until`. Passes frames other than ARP and ND to `fn`. Returns the
+ * number of frames, or -1 if the interface no longer exists. */
 int live_port_wait(struct live_port *port, uint64_t until, rnic_frame_fn *fn, void *user);
 
 #endif

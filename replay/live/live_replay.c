@@ -37,7 +37,7 @@ static int replay_requester(struct replay *replay, const struct replay_options *
     return rc;
 }
 
-/* Replays with a program that we connect to, or that connects to us. */
+/* Replays to a program that we connect to, or that connects to us (--cm). */
 static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
                           const struct live_options *target, struct live *live, struct error *error)
 {
@@ -52,7 +52,7 @@ static int replay_cm_peer(struct replay *replay, const struct replay_options *op
     return live_compare(live, &replay->responses, error);
 }
 
-/* Replays UC and UD streams. They follow the connections because an agent serves one session at
+/* Replays UC and UD streams. Call after the connections, because an agent serves one session at
  * a time. */
 static int replay_dgrams(struct replay *replay, const struct replay_options *options,
                          const struct live_options *target, struct error *error)
@@ -83,7 +83,7 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
     if (rc == 0)
         rc = session_infer(&replay->session, &replay->trace, &replay->connections,
                            &(struct session_options){.watch = &watch}, error);
-    any = replay->session.dir_cnt > 0; /* else the agent is not needed */
+    any = replay->session.dir_cnt > 0; /* without a direction to play, the agent is not needed */
     if (rc == 0)
         rc = rc_responder_play(&replay->session, error);
     replay->session.watch = NULL;
@@ -92,7 +92,8 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
         live_close(&live);
         return rc;
     }
-    /* Our RNIC requests first: later the target's responses replace those of our responders. */
+    /* Replay the requesters first, because a replay of responders replaces the responses of our
+     * RNIC by those of the target. */
     if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
         rc = replay_requester(replay, options, target, error);
     if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)

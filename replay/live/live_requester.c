@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Target as the requester: the agent posts the work requests that the recorded requester must have
- * posted. We send the recorded responses with live numbers, each after the request that it answers
- * has arrived and at its distance in the capture. The target's requests and completions replace
- * those of our RNIC, and rc_compare_requests() judges them.
+ * Plays a target that is the requester. The agent posts the work requests that the recorded
+ * requester must have posted. We send the recorded responses with live numbers. Each is sent after
+ * the live request that it answers, with the delay of the capture. The target's requests and
+ * completions replace those of our RNIC, and rc_compare_requests() judges them.
  *
- * The target's requests name the memory addresses and keys of the capture, because only we receive
- * them.
+ * The target's requests use the memory addresses and R_Keys of the capture, because only our RNIC
+ * receives them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +18,18 @@
 
 #define SEND_DEPTH 1024u
 #define DATA_MAX                                                                                   \
-    (256u * 1024)        /* bytes of one work request: the most that an agent takes in a line */
-#define POLL_NS  500000u /* between two polls for completions */
+    (256u * 1024)        /* limit of the bytes of one work request: an agent accepts no more in a  \
+                          * line */
+#define POLL_NS  500000u /* time between two polls for completions, ns */
 #define QUIET_NS UINT64_C(30000000)
 
-/* A connection while it is played. */
+/* Connection during the replay. */
 struct requester_conn {
     struct request_tracker tracker;
     size_t posted;
 };
 
-/* A recorded event. */
+/* Recorded event to play. */
 struct requester_turn {
     uint32_t pkt, conn, step;
 };
@@ -104,7 +105,7 @@ static bool is_fetch(enum roce_kind kind)
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Returns why the agent cannot post these work requests, or NULL. */
+/* Returns the reason why the agent cannot post these work requests, or NULL. */
 static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
@@ -149,7 +150,8 @@ static json_t *data_json(const struct work_requests *w, const struct work_reques
     return out;
 }
 
-/* Posts a work request. If the target's device refuses it, the direction is skipped. */
+/* Posts a work request at the target. Skips the direction if the target's device refuses it.
+ * Returns 0, or -1 and an error. */
 static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct error *error)
 {
     struct requester_run *a = req->conn[idx].tracker.asker;
@@ -192,7 +194,7 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
  */
 
 /* Computes the CRC-32 of the data that a READ fetched in the capture. Returns false if the
- * capture does not contain it all. */
+ * capture lacks some of the data. */
 static bool read_crc(const struct requester_run *a, const struct work_request *wr, uint32_t *crc)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -213,7 +215,7 @@ static bool read_crc(const struct requester_run *a, const struct work_request *w
     return true;
 }
 
-/* Returns whether the result of an atomic is one that a recorded response has. */
+/* Returns whether the result of an atomic equals that of a recorded response to it. */
 static bool atomic_right(const struct requester_run *a, const struct work_request *wr,
                          const char *hex)
 {
@@ -227,7 +229,7 @@ static bool atomic_right(const struct requester_run *a, const struct work_reques
         if (!s->event[k].response || s->event[k].rel != wr->rel || a->outcome[k] != RESP_ACCEPTED)
             continue;
         trace_parse(event_packet(s, k), &pkt);
-        memcpy(value, &pkt.atomicacketh.orig, 8); /* the result is a number in host order */
+        memcpy(value, &pkt.atomicacketh.orig, 8); /* the result is a number in host byte order */
         for (unsigned i = 0; i < 8; i++)
             snprintf(text + 2 * i, 3, "%02x", value[i]);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
@@ -268,7 +270,8 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* After a response: waits for the completions that it causes, up to the tolerance. */
+/* Waits for the completions that a response causes, up to the tolerance. Returns 0, or -1 and an
+ * error. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {
@@ -294,7 +297,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     struct requester_conn *conn = &req->conn[idx];
     const struct work_requests *w = &conn->tracker.asker->wrs;
 
-    /* A requester that has failed gets no further work requests, as in the capture. */
+    /* Post no work requests to a requester that has failed: the recorded requester had none
+     * either. */
     while (conn->posted < w->cnt && w->wr[conn->posted].posted_by <= conn->tracker.step &&
            conn->posted - conn->tracker.asker->completion_cnt < SEND_DEPTH &&
            conn->tracker.asker->error_event == EVENT_NONE && !conn->tracker.asker->failed)
@@ -338,8 +342,8 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* A requester may run ahead as far as it likes, but must go back where the recorded one
-         * did. */
+        /* A requester may send requests earlier than the recorded one, but must go back to an
+         * earlier PSN where the recorded one did. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)
@@ -388,7 +392,8 @@ static int list_turns(struct live_requester *req, struct error *error)
     return 0;
 }
 
-/* Connects the QPs of all directions that can be played and drops what our RNIC sent. */
+/* Connects the QPs of all directions that can be played and removes the requests of our RNIC.
+ * Returns 0, or -1 and an error. */
 static int connect_qps(struct live_requester *req, struct rc_requester *requester,
                        struct error *error)
 {
@@ -425,8 +430,7 @@ int live_requester_play(struct live *live, struct rc_requester *requester, struc
 
     req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
     rc = req.conn ? connect_qps(&req, requester, error) : error_set(error, "no memory");
-    live->agent.idle =
-        NULL; /* from here on, received frames are handled by the functions that wait */
+    live->agent.idle = NULL; /* from now on, the wait functions handle received frames */
     live->take = take_frame;
     live->take_ctx = &req;
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {

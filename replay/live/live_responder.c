@@ -8,13 +8,13 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Events searched backwards for the request of a response, and for equal responses. */
+/* Number of events searched backwards for the request of a response, and for equal responses. */
 #define LOOK_BACK 512u
 
-/* After this many missing responses the connection is no longer waited for. */
+/* Number of missing responses after which a connection is no longer waited for. */
 #define MISSES_MAX 4u
 
-/* Time to wait for unexpected packets after the last one, ns. */
+/* Time to wait for unexpected packets after the last frame, ns. */
 #define QUIET_NS UINT64_C(30000000)
 
 /* ---- answers ----------------------------------------------------------------------------------
@@ -34,7 +34,8 @@ static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
     return e && e->rel == s->event[event].rel ? e->cnt : 1;
 }
 
-/* Returns the latest request sent that a response with this PSN can answer; else the latest one. */
+/* Returns the latest sent request that a response with PSN `rel` can answer, or the latest of
+ * all requests if there is none. */
 static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -57,7 +58,8 @@ static const uint8_t *keep_payload(struct session *d, const struct roce_pkt *pkt
     return p;
 }
 
-/* Records the responder's progress: an acknowledged message was executed. */
+/* Records that the responder has executed all messages up to the acknowledged PSN. Returns false
+ * if out of memory. */
 static bool note_progress(struct live_run *lr, struct rc_direction *dir,
                           const struct tx_response *a)
 {
@@ -67,7 +69,8 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
     int64_t to = acks ? a->rel + 1 : a->rel;
     const struct request_pkt *last = request_at(s, to - 1);
 
-    /* Before its last packet a READ response may carry the MSN from before the READ (R103). */
+    /* A READ response before the last packet may have the MSN from before the READ (R103), so it
+     * shows no progress. */
     if (roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP &&
         !roce_opcode_ends(roce_opcode(a->opcode)))
         return true;
@@ -75,7 +78,7 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
          e && e < s->req + s->req_cnt && e->rel + e->cnt <= to; e++) {
         const struct epsn_advance *before =
             dir->advance_cnt ? &dir->advance[dir->advance_cnt - 1] : NULL;
-        /* The message was executed when it arrived, not when it was acknowledged. */
+        /* The responder executed the message when it arrived, not when it was acknowledged. */
         uint32_t event = s->event[e->event].lost ? request_of_response(lr, e->rel) : e->event;
 
         if (before && before->event > event)
@@ -138,7 +141,7 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
           roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(event_packet(&dir->setup, lr->last)->psn));
     event = request_of_response(lr, rel);
     if (dir->response_cnt && dir->response[dir->response_cnt - 1].event > event)
-        event = dir->response[dir->response_cnt - 1].event; /* responses stay in order */
+        event = dir->response[dir->response_cnt - 1].event; /* keep the responses in order */
     a = session_add_response(dir, pkt, event, live_now(), rel);
     if (!a) {
         live->no_memory = true;
@@ -269,7 +272,7 @@ int live_send_frame(struct live *live, const struct live_event *e, struct error 
 static int play_event(struct live *live, struct error *error)
 {
     const struct trace *trace = live->drive->trace;
-    uint64_t at = live_now(); /* live time of the event before */
+    uint64_t at = live_now(); /* live time of the previous event, ns */
     uint64_t recorded = 0;
 
     for (size_t i = 0; i < live->script.cnt; i++) {
@@ -299,7 +302,7 @@ static int play_event(struct live *live, struct error *error)
             return -1;
         recorded = time;
         at = live_now();
-        /* Received frames are handled before anything is posted because of them. */
+        /* Handle received frames before the next event, which may depend on them. */
         if (live_poll(live, 0, error) != 0)
             return -1;
     }
@@ -345,7 +348,8 @@ static bool allocate_tables(struct live *live)
     return fine;
 }
 
-/* While the target resolves our address, it waits for us, and the agent waits for the target. */
+/* Answers ARP requests during a wait for the agent: the agent waits until the target has
+ * resolved our address. */
 static void serve_neighbours(void *ctx)
 {
     live_port_wait(ctx, 0, NULL, NULL);
@@ -384,8 +388,7 @@ int live_play(struct live *live, struct error *error)
         return error_set(error, "no memory");
     if (agent_setup_all(live, error) != 0)
         return -1;
-    live->agent.idle =
-        NULL; /* from here on, received frames are handled by the functions that wait */
+    live->agent.idle = NULL; /* from now on, the wait functions handle received frames */
     live->take = take_frame;
     live->take_ctx = live;
     if (play_event(live, error) != 0)

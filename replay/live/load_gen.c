@@ -8,22 +8,22 @@
 #include "base/error.h"
 #include "infer/trace.h"
 
-/* Frames handed to the port at a time if no rate is given. */
+/* Number of frames passed to the port at a time if no rate is set. */
 #define BATCH 64u
 
-/* Frames due within this time are sent together: the wait is not more precise. */
+/* Frames due within this time are sent together, because a wait is not more precise; ns. */
 #define SLACK_NS 20000u
 
 struct load_gen {
     const struct live_args *args;
     struct live_port port;
     struct rnic_frame *frame;
-    uint64_t *time; /* recorded time of each frame, ns from the first request */
+    uint64_t *time; /* recorded time of each frame, ns since the first request */
     size_t cnt, cap, time_cap;
     uint8_t **bytes;
     size_t bytes_cnt, bytes_cap;
-    uint64_t len;   /* bytes of all frames */
-    size_t skipped; /* requests that the capture does not contain whole */
+    uint64_t len;   /* total bytes of all frames */
+    size_t skipped; /* number of requests that the capture contains only in part */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -63,7 +63,7 @@ static int add_frame(struct load_gen *load, const struct rewrite_path *path,
     return 0;
 }
 
-/* Appends the requests of one capture. */
+/* Appends the requests of one capture. Returns 0, or -1 and an error. */
 static int read_capture(struct load_gen *load, const char *name, struct error *error)
 {
     struct rewrite_path path;
@@ -90,8 +90,8 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-/* Returns when frame `i` is due. `sent` frames with `bytes` precede it; `start` is the start of
- * its round. */
+/* Returns the time at which frame `i` is sent. `sent` frames with `bytes` were sent before,
+ * since `begin`. `start` is the start of the current round. */
 static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
                           uint64_t sent, uint64_t bytes, size_t i)
 {
@@ -127,7 +127,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
             uint64_t now = live_now(), at = frame_due(load, begin, start, *sent, *bytes, i);
             unsigned cnt = 0;
 
-            /* Lets the port work and answers ARP for our address. */
+            /* Runs the port, which answers ARP requests for our address. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
                 if (drain_port(load, at > now ? at : now, error) != 0)
                     return -1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Load generator: transmits the requests of captures to a target, as tcpreplay does. Only the
- * addresses are rewritten; responses are ignored and nothing is judged. cmd_replay.c calls it for
- * --load.
+ * Load generator: transmits the requests of captures to a target, as tcpreplay does. Rewrites the
+ * addresses only; ignores responses and reports no verdict. cmd_replay.c calls it for --load.
  */
 #ifndef REPLAY_LIVE_LOAD_GEN_H
 #define REPLAY_LIVE_LOAD_GEN_H
@@ -11,8 +10,8 @@
 #include "base/error.h"
 #include "live/live.h"
 
-/* Transmits the captures one after another, args->loop times, and prints one line of figures to
- * `out` unless it is NULL. Returns 0, or -1 and an error. */
+/* Transmits the captures one after another, args->loop times. Prints one line of figures to
+ * `out`, unless `out` is NULL. Returns 0, or -1 and an error. */
 int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
                  struct error *error);
 

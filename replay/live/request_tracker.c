@@ -42,7 +42,7 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
         tracker->restarts += !tracker->refused;
         tracker->refused = false;
     }
-    if (!tracker->refused) /* else it was in flight when the NAK was sent */
+    if (!tracker->refused) /* a request after a NAK was already in flight when the NAK was sent */
         tracker->reached = last;
     tracker->last = last;
     if (last > tracker->high)
@@ -63,7 +63,7 @@ void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t even
         tracker->recorded_restarts++;
 }
 
-/* Returns whether the response is a NAK that asks for its PSN to be retransmitted. */
+/* Returns whether the response of an event is a NAK that requests retransmission of its PSN. */
 static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t event)
 {
     const struct inferred_setup *s = tracker->asker->wrs.setup;
@@ -103,7 +103,7 @@ bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t
         return at->rel > tracker->expect.acked
                    ? !tracker->refused && tracker->restarts >= tracker->recorded_restarts
                    : tracker->arrived[idx] >= tracker->recorded[idx];
-    /* A second NAK for the same PSN answers packets that were in flight. */
+    /* A second NAK of a PSN is the answer to packets that were in flight at the first one. */
     return at->rel <= tracker->expect.acked || at->rel <= tracker->reached ||
            (tracker->refused && at->rel == tracker->reached + 1 &&
             is_retransmit_nak(tracker, event));

@@ -16,7 +16,7 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
 
-    /* A new envelope, with the fields that a capture may test. */
+    /* Create new IP and UDP headers, but keep the fields that a capture may test. */
     roce_pkt_init(&fresh, ip4 ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, recorded->bth.opcode);
     *out = *recorded;
     out->frame = NULL;
@@ -57,7 +57,8 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     }
 }
 
-/* Builds the frame; `recorded` is the packet that it comes from. */
+/* Builds the frame of *out. `recorded` is the packet from which *out was made. Returns the
+ * length, or -1 on failure. */
 static int build_frame(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
                        size_t cap)
 {
@@ -95,11 +96,12 @@ static void set_remote_memory(const struct shadow_memory *memory,
             *va = *va - region->low + live->addr;
         return;
     }
-    /* The recorded responder did not have this key, so the live one must not have it either. */
+    /* The recorded responder did not have this R_Key. If the live responder has it, use another
+     * one. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;
-            i = UINT32_MAX; /* the new key may exist too: check again */
+            i = UINT32_MAX; /* the new R_Key may exist too: check again */
         }
 }
 

@@ -2,8 +2,8 @@
 /*
  * Rewriting between the numbers of a capture and those of a live connection, as tcprewrite does:
  * addresses, QPNs, PSNs, MSNs, P_Keys, R_Keys and virtual addresses. Frames are sent with live
- * numbers. Received packets get the numbers of the capture before they are compared, so that
- * reports speak of the capture. Errors in a recorded frame are kept.
+ * numbers. In received packets the numbers of the capture replace the live ones before the
+ * comparison, so that reports show the numbers of the capture. Errors in a recorded frame are kept.
  *
  *   1. rewrite_to_live(), rewrite_datagram() and rewrite_addresses() build a frame to send.
  *   2. rewrite_to_recorded() changes a received packet.
@@ -15,56 +15,59 @@
 
 #include "infer/infer_setup.h"
 
-/* Addresses of the path from us to the target. */
+/* Addresses of the path from our RNIC to the target. */
 struct rewrite_path {
     uint8_t mac[6], dmac[6];
-    uint8_t addr[16], target[16]; /* of the same family */
+    uint8_t addr[16], target[16]; /* addresses of the same family */
 };
 
-/* Live numbers of a region of the target, in the order of the capture's regions. */
+/* Live numbers of a memory region of the target. An array of them is in the order of the
+ * capture's regions. */
 struct rewrite_region {
-    uint64_t addr; /* live address of the byte at region.low */
+    uint64_t addr; /* live address of the byte at shadow_region.low */
     uint32_t rkey;
 };
 
 #define REWRITE_PKEY 0xFFFFu
 
-/* One connection. PSNs counted from the first (`rel`) are the same in the capture and live. */
+/* Live numbers of one direction. Relative PSNs (`rel`) are equal in the capture and live. */
 struct rewrite {
     const struct rewrite_path *path;
     const struct inferred_setup *setup;
     const struct shadow_memory *memory;
     const struct rewrite_region *region;
-    bool we_request;    /* else the target is the requester */
-    uint32_t our_qpn;   /* live */
-    uint32_t their_qpn; /* live */
-    roce_psn psn;       /* live PSN of rel 0 */
+    bool we_request;    /* true if the target is the responder, false if it is the requester */
+    uint32_t our_qpn;   /* live QPN of our RNIC */
+    uint32_t their_qpn; /* live QPN of the target */
+    roce_psn psn;       /* live PSN that corresponds to rel 0 */
 };
 
-/* Writes the frame of a recorded packet with live numbers and a new ICRC; a wrong ICRC stays
- * wrong. Returns its length, or -1 if the capture does not contain the whole packet. */
+/* Writes the frame of a recorded packet with live numbers and a new ICRC. A wrong ICRC stays
+ * wrong. Returns the length of the frame, or -1 if the capture lacks a part of the packet. */
 int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
                     size_t cap);
 
-/* A datagram stream to the target. */
+/* Live numbers of a datagram stream to the target. */
 struct rewrite_dgram {
     const struct rewrite_path *path;
     const struct shadow_memory *memory; /* regions of the WRITEs, in the order of `region` */
     const struct rewrite_region *region;
-    uint16_t pkey;      /* P_Key in the capture */
-    uint32_t their_qpn; /* live */
-    int32_t psn_add;    /* live PSN minus recorded PSN */
+    uint16_t pkey;      /* P_Key in the captured packets */
+    uint32_t their_qpn; /* live QPN of the target */
+    int32_t psn_add;    /* live PSN minus recorded PSN, modulo 2^24 */
 };
 
-/* As rewrite_to_live(), for a packet of a datagram stream. */
+/* Writes the frame of a recorded packet of a datagram stream with live numbers. Returns its
+ * length, or -1, as rewrite_to_live() does. */
 int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_packet *packet,
                      uint8_t *buf, size_t cap);
 
-/* As rewrite_to_live(), but rewrites the addresses only, for load. */
+/* Writes the frame of a recorded packet with live addresses only (--load). Returns its length,
+ * or -1, as rewrite_to_live() does. */
 int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
                       uint8_t *buf, size_t cap);
 
-/* Gives a packet from the target the numbers of the capture. */
+/* Replaces the live numbers of a packet from the target by those of the capture. */
 void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt);
 
 #endif

@@ -5,10 +5,11 @@
 #include "wire/bytes.h"
 #include "infer/shadow_memory.h"
 
-/* A program announces the start of its memory; the peer may use it far behind that. */
+/* Maximum distance of a used address behind the announced one, bytes. A program announces the
+ * start of its memory, and the peer may use any part of it. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
-/* Programs have no memory on the first page. */
+/* Lowest address of a program's memory: programs do not map the first page. */
 #define ADDR_MIN 4096u
 
 static uint64_t read_number(const uint8_t *p, unsigned bytes, bool big)
@@ -28,7 +29,8 @@ static bool is_address_in(const struct shadow_region *region, uint64_t value)
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
-/* Finds the address nearest to the key, which is at `mention->key_off`. */
+/* Finds the address of `region` that is nearest to the R_Key at offset mention->key_off. Returns
+ * false if there is none. */
 static bool find_address_near(const struct shadow_region *region, const uint8_t *p, size_t len,
                               struct rkey_mention *mention)
 {
@@ -68,7 +70,7 @@ unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded,
                 continue;
             mention.region = (uint32_t)(region - memory->region);
             out[cnt++] = mention;
-            at += 3; /* these bytes are not part of another key */
+            at += 3; /* skip the bytes of this R_Key: they are not part of another one */
             break;
         }
     return cnt;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * R_Key discovery: finds the R_Keys that programs send to each other. A message that announces
- * memory contains a 32-bit R_Key and near it a 64-bit address, in either byte order. Where the
- * recorded message has a key of the target's memory, the live message has the live key and address
- * at the same offsets. cm_peer_conns.c calls it.
+ * memory contains a 32-bit R_Key and near it a 64-bit address, in either byte order. The live
+ * message contains the live R_Key and address at the offsets of the recorded ones. cm_peer_conns.c
+ * calls it.
  */
 #ifndef REPLAY_LIVE_RKEY_DISCOVERY_H
 #define REPLAY_LIVE_RKEY_DISCOVERY_H
@@ -11,15 +11,15 @@
 #include <stdint.h>
 #include "live/rewrite.h"
 
-/* Most R_Keys found in one packet. */
+/* Maximum number of R_Keys found in one packet. */
 #define RKEY_MENTIONS_MAX 32u
 
 struct rkey_mention {
-    uint32_t region;   /* index of the region */
+    uint32_t region;   /* index of the region of the R_Key */
     uint32_t key_off;  /* offset of the R_Key in the bytes */
-    uint32_t addr_off; /* offset of the address */
+    uint32_t addr_off; /* offset of the address in the bytes */
     bool key_big, addr_big;
-    uint64_t addr; /* recorded */
+    uint64_t addr; /* address in the recorded message */
 };
 
 /* Finds the R_Keys of `memory` in recorded bytes. Returns their number, at most
@@ -27,9 +27,9 @@ struct rkey_mention {
 unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, size_t len,
                     struct rkey_mention *out);
 
-/* Reads the live keys and addresses at the places of the recorded ones: sets region[i] and
- * rkey_known[i]. Then overwrites these places in `live` with the recorded bytes, so that the
- * rest can be compared. */
+/* Reads the live R_Keys and addresses at the offsets of the recorded ones. Sets region[i] and
+ * rkey_known[i]. Then overwrites these bytes in `live` with the recorded ones, so that the
+ * message can be compared. */
 void learn_rkeys(const struct shadow_memory *memory, const uint8_t *recorded, uint8_t *live,
                  size_t len, struct rewrite_region *region, bool *rkey_known);
 

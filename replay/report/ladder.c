@@ -5,7 +5,7 @@
 #include "capture/packet_text.h"
 #include "util/strbuf.h"
 
-/* Columns between the two ends. */
+/* Number of columns between the two ends of a ladder. */
 #define WIDTH 84u
 
 /* Returns the number of columns of a UTF-8 text of narrow characters. */

@@ -12,9 +12,9 @@
 /* Number of steps shown before and after the first difference. */
 #define LADDER_AROUND 6u
 
-/* Results for the packets of a connection. */
+/* Results for the packets of one direction. */
 struct ladder_view {
-    const uint8_t *mark; /* enum mark for each step, or NULL */
+    const uint8_t *mark; /* enum event_mark of each step, or NULL */
     const struct diff *diff;
     size_t diff_cnt;
 };

@@ -10,13 +10,13 @@
 #include "engine/replay.h"
 
 struct report_options {
-    bool ladder;  /* print all packets of both sides, as a ladder */
-    bool verbose; /* print memory regions and every free (permitted) difference */
+    bool ladder;  /* print all packets of both sides as a ladder */
+    bool verbose; /* print memory regions, and all differences that the specification permits */
 };
 
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
 
-/* Returns the report as a new reference, or NULL if out of memory. */
+/* Returns the report as JSON (a new reference), or NULL if out of memory. */
 json_t *report_json(const struct replay *replay);
 
 #endif

@@ -10,7 +10,7 @@
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 
-/* Whether the end was asked for. */
+/* Returns whether the user chose to replay this end. */
 static bool was_played(const struct cm_exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;

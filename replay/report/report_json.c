@@ -11,7 +11,7 @@
 #include "util/strbuf.h"
 #include "report/verdict.h"
 
-/* Returns the results where our RNIC replaced the responder. */
+/* Returns the results of a direction in which our RNIC replaced the responder, as JSON. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
     const struct rc_direction *dir = &all->session->dir[idx];
@@ -110,7 +110,7 @@ json_t *report_json(const struct replay *r)
         const char *rule = diff_rule_stream(&r->dgrams, d);
 
         json_object_del(diff, "connection");
-        json_object_del(diff, "rule"); /* that is of RC */
+        json_object_del(diff, "rule"); /* remove the rule of RC */
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));
         json_object_set_new(diff, "stream", json_integer(d->dir + 1));

@@ -10,7 +10,7 @@
 #include "report/report_stream.h"
 #include "util/strbuf.h"
 
-/* Limit of the failures that are listed; further ones are only counted. */
+/* Limit of the failures that are listed. Further failures are only counted. */
 #define FAILURES_MAX 64u
 
 /* ---- plays -------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ static int add_exchanges(struct loop_summary *sum, const struct closed_loop *clo
     return 0;
 }
 
-/* The first of its differences in words. */
+/* Writes the first difference of stream `idx` to `out`. */
 static void tell_diff(char *out, size_t size, const struct dgram_streams *streams, uint32_t idx)
 {
     struct strbuf t = strbuf_of(out, size);

@@ -7,19 +7,19 @@
 #include "report/report.h"
 #include "util/strbuf.h"
 
-/* Prints the lines of connection `idx`. */
+/* Prints the results of connection `idx` with our RNIC as the requester. */
 void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);
 
-/* Returns the results of a connection as a new reference, or NULL if out of memory. */
+/* Returns the results of a connection as JSON (a new reference), or NULL if out of memory. */
 json_t *report_requester_json(const struct request_comparison *v, uint32_t idx);
 
-/* Prints a difference as a line "  difference FILE: frame N: ...". `rule` is the id of the rule, or
- * NULL. `end` is printed before the rule. */
+/* Prints a difference as a line " difference FILE: frame N: ...". `rule` is the id of the
+ * violated rule, or NULL. `end` is the text printed before the rule. */
 void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, const char *rule,
                  const char *end);
 
-/* Appends a count and its noun, such as "12 ACKs only ours has", if the count is not 0. Puts *sep
- * before the count and sets *sep to a comma. */
+/* Appends a count and its noun, such as "12 ACKs only ours has", unless the count is 0. Puts
+ * *sep before the count and sets *sep to a comma. */
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report of UC and UD streams: the part of report.h with the results of dgram_stream.h.
+ * Report of UC and UD streams: the part of a replay report with the results of
+ * engine/dgram_stream.h.
  */
 #ifndef REPLAY_REPORT_REPORT_STREAM_H
 #define REPLAY_REPORT_REPORT_STREAM_H
@@ -13,10 +14,10 @@
 /* Appends the ends of a stream, such as "192.0.2.1 → 192.0.2.2 QP 0x000011". */
 void report_stream_ends(struct strbuf *text, const struct dgram_stream *stream);
 
-/* Prints the results of a stream. `brief`: one line if there is no difference. */
+/* Prints the results of a stream. With `brief`, prints one line if there is no difference. */
 void report_stream_text(FILE *out, const struct dgram_streams *streams, uint32_t idx, bool brief);
 
-/* Returns the results of a stream as a new reference, or NULL if out of memory. */
+/* Returns the results of a stream as JSON (a new reference), or NULL if out of memory. */
 json_t *report_stream_json(const struct dgram_streams *streams, uint32_t idx);
 
 #endif

@@ -14,8 +14,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Limit of the skipped flows that are listed; a scan of random QPs would otherwise fill the screen.
- */
+/* Limit of the skipped flows that are listed, because a scan of random QPs would fill the
+ * screen. */
 #define SKIPS_MAX 32u
 
 static void add_ends(struct strbuf *t, const struct inferred_setup *s)
@@ -32,7 +32,7 @@ static void add_ends(struct strbuf *t, const struct inferred_setup *s)
 /* ---- differences -------------------------------------------------------------------------------
  */
 
-/* What follows the name of its capture. */
+/* Appends a difference in the form that follows the name of a capture: ": frame N: FIELD: ...". */
 static void add_diff(struct strbuf *t, const struct response_comparison *all, const struct diff *d)
 {
     const struct trace *trace = all->session->trace;
@@ -195,7 +195,7 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
             res->why_inconclusive);
 }
 
-/* Where this side goes on after a gap, and what is missing before it. */
+/* Prints the gap after which this stretch of a direction starts, with the missing PSN. */
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)
@@ -248,8 +248,8 @@ static void print_around(FILE *out, const struct ladder *ladder, uint32_t event)
                  event + LADDER_AROUND);
 }
 
-/* Prints the whole conversation if the user wants it, else the part around the first difference of
- * each end. */
+/* Prints a ladder of the whole conversation if the user chose so. Otherwise prints the packets
+ * around the first difference of each end. */
 static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
                          const struct report_options *options)
 {
@@ -311,8 +311,8 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
-/* Prints a line on the frames whose ICRC is wrong in a way known of the peer, and returns their
- * number. */
+/* Prints a line about frames with a wrong ICRC that is a known deviation of the peer. Returns
+ * the number of these frames. */
 static uint32_t print_seals(FILE *out, const struct trace *trace)
 {
     const struct trace_packet *first = NULL;

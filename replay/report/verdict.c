@@ -67,7 +67,7 @@ const char *report_skip_reason(const struct replay *r)
     for (size_t i = 0; i < r->dgrams.cnt; i++)
         if (r->dgrams.stream[i].skip)
             return r->dgrams.stream[i].skip;
-    /* The results for data matter more than those for the connection management around the data. */
+    /* Prefer the skip reason of a data flow to that of connection management. */
     for (size_t i = 0; i < r->connections.skip_cnt; i++)
         if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
             return r->connections.skip[i].reason;

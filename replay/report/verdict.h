@@ -8,17 +8,18 @@
 
 #include "engine/replay.h"
 
-/* Adds the verdict of a part to that of the whole. */
+/* Adds the verdict of a part to *verdict. */
 void verdict_add(enum verdict *verdict, enum verdict part);
 
-/* Returns the verdict of the capture. Management datagrams and CM exchanges count only if they fail
- * or if there is nothing else. */
+/* Returns the verdict of the capture. Management datagrams and CM exchanges count only if they
+ * fail or if the capture has no other traffic. */
 enum verdict report_verdict(const struct replay *replay);
 
-/* Returns whether a stream does not count: management datagrams that pass, beside other traffic. */
+/* Returns whether a stream does not count for the verdict: management datagrams that pass, if
+ * the capture has other traffic. */
 bool verdict_ignores_stream(const struct replay *replay, const struct dgram_stream *stream);
 
-/* Returns the verdict of one direction: our RNIC as responder and as requester. */
+/* Returns the verdict of one direction, with our RNIC as responder and as requester. */
 enum verdict report_run_verdict(const struct replay *replay, uint32_t dir);
 
 /* Returns the verdict of both ends of a CM exchange. */

@@ -11,7 +11,7 @@
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* Copies the regions and what they contain now. */
+/* Copies the regions with their current contents. Returns 0, or -1 if out of memory. */
 static int clone_memory(struct shadow_memory *to, const struct shadow_memory *from)
 {
     shadow_init(to);
@@ -40,15 +40,16 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     return 0;
 }
 
-/* Copies the memory of each host, for connections to be played on. */
+/* Returns a copy of the memory of each host, on which connections are played, or NULL if out of
+ * memory. */
 static struct shadow_memory *clone_memories(const struct session *d)
 {
     struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            clone_memory(&memory[i], &d->host[i].memory); /* a host that failed has no regions: its
-                                                             connections are skipped */
+            clone_memory(&memory[i], &d->host[i].memory); /* ignore a failed host without
+                                                           * regions: its connections are skipped */
     return memory;
 }
 
@@ -189,7 +190,7 @@ static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
     va_end(args);
 }
 
-/* Returns the remote range of a work request; false if it has none. */
+/* Sets the remote range of a work request. Returns false if the work request has none. */
 static bool remote_range(const struct work_requests *w, const struct work_request *wr,
                          uint32_t *rkey, uint64_t *va, uint64_t *len)
 {
@@ -210,9 +211,9 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Returns whether a later request may change the data of a READ that is retransmitted: the
- * responder reads again (9.7.5.1.4). Different keys of a recorded responder may share memory,
- * but not here. */
+/* Returns whether a later request may change the data of a READ that is retransmitted, because
+ * the responder reads the memory again (9.7.5.1.4). Different R_Keys never share memory in the
+ * closed loop. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -228,7 +229,8 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions up to the one at which it rightly gave up. */
+/* Compares the requester's completions with the reference, up to the one at which it rightly
+ * gave up. Sets the verdict and returns false if they differ. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
@@ -291,7 +293,7 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
     if (conn->verdict == VERDICT_SKIPPED)
         return;
     if (conn->errors) {
-        conn->verdict = VERDICT_FAIL; /* its reason is already set */
+        conn->verdict = VERDICT_FAIL; /* the reason is already set */
         return;
     }
     if (conn->stuck) {
@@ -299,7 +301,8 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
                   conn->sent.cnt, conn->works.cnt);
         return;
     }
-    /* A forged packet may do anything, also to the memory of later connections. */
+    /* After a forged packet, no data is compared: it may change the memory of later connections
+     * too. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
     if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))
@@ -323,7 +326,7 @@ void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *c
         cm_loop_compare(&closed->cm[i], &clean->cm[i]);
 }
 
-/* FAIL outweighs PASS, and PASS outweighs SKIPPED. */
+/* Adds a verdict to a sum: FAIL outweighs PASS, and PASS outweighs SKIPPED. */
 static void add_verdict(enum verdict *sum, enum verdict verdict)
 {
     if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))

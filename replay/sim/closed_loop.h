@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop: our RNIC takes the place of both endpoints of each recorded connection, with a
- * simulated link between them on which impairments lose, delay and change frames. A capture so
- * gives as many tests as there are impairments and seeds.
+ * Closed loop: our RNIC replaces both endpoints of each recorded connection. Impairments on a
+ * simulated link between them lose, delay and change frames. One capture so serves as a test for
+ * every combination of impairments and seed.
  *
- * report/report_loop.c calls it:
+ * report/report_loop.c calls these functions:
  *
- *   1. closed_loop_play() without impairments gives the reference.
- *   2. closed_loop_play() with impairments and a seed. It plays one RC direction after the other on
- * the memory that the one before left (rc_loop.h), then each CM exchange (cm_loop.h), then all
- *      datagram streams together (dgram_loop.h). Work requests are posted at the recorded times.
- *   3. closed_loop_compare() compares the two, closed_loop_verdict() sums up.
+ *   1. closed_loop_play() without impairments produces the reference.
+ *   2. closed_loop_play() with impairments and a seed. It plays one RC direction after the other
+ *      on the memory that the previous one left (rc_loop.h), then each CM exchange (cm_loop.h),
+ *      then all datagram streams together (dgram_loop.h). Work requests are posted at the
+ *      recorded times.
+ *   3. closed_loop_compare() compares both plays, closed_loop_verdict() returns the verdict.
  *   4. closed_loop_free() frees each play.
  *
- * There is then no recorded traffic to compare with. Instead two things are checked:
+ * A play has no recorded traffic to compare with. Instead two checks are made:
  *
- *   - Each endpoint obeys the rules of rnic/flow: no ERROR in what it sent, given what reached it.
- *     After a forged packet reached it, ERRORs are only counted: an observer cannot tell which of
- * two different packets with one PSN was executed.
- *   - Each work request completes in order with the same status and data as in the reference. The
- * same receives complete, and memory ends with the same bytes.
+ *   - Each endpoint obeys the rules of rnic/flow: its frames cause no ERROR, given the frames that
+ *     reached it. After a forged packet, ERRORs are only counted: an observer cannot decide which
+ *     of two different packets with one PSN was executed.
+ *   - Work requests complete in order, with the status and data of the reference. The receives that
+ *     completed in the reference complete, and memory ends with equal bytes.
  *
- * The second check is skipped after a forged packet (a field set, the ICRC corrected) and from
- * where a requester rightly gives up because all its tries were lost. A retransmitted READ may
- * return the data of before or after a later request that changes it.
+ * The second check is skipped after a forged packet (a field set, the ICRC corrected), and after a
+ * requester rightly gave up because all its tries were lost. A retransmitted READ may return the
+ * data from before or after a later request that changes the data.
  *
- * With --side one endpoint is the recording instead (recorded_peer.h): it sends the captured frames
- * at their times and reacts to nothing. Only our endpoint is judged, and the second check is made
- * only if no frame was lost, changed or moved, because the recording retransmits nothing.
+ * With --side, one endpoint is a recorded peer (recorded_peer.h). It sends the captured frames at
+ * their times and reacts to nothing. Only our endpoint is judged. The second check is made only if
+ * no frame was lost, changed or moved, because the recorded peer retransmits nothing.
  *
- * The caller owns all structs. -1 means that there is no memory.
+ * The caller owns all structs. Functions that return an int return -1 if out of memory.
  */
 #ifndef REPLAY_SIM_CLOSED_LOOP_H
 #define REPLAY_SIM_CLOSED_LOOP_H
@@ -46,59 +47,62 @@
 
 #define CLOSED_LOOP_REASON_MAX 320u
 
-/* Result of one RC direction in one play. */
+/* Result of one RC direction in one play of the capture. */
 struct rc_loop_result {
     const struct rc_direction *run;
     enum verdict verdict;
-    char reason[CLOSED_LOOP_REASON_MAX]; /* why it failed or was skipped */
+    char reason[CLOSED_LOOP_REASON_MAX]; /* reason why the direction failed or was skipped */
     struct work_requests works;
     struct completion_log sent, received;
     uint64_t *page; /* hash of each page that a request can change, after the last request */
     size_t page_cnt, page_cap;
     uint64_t frames, lost, damaged, forged,
-        repeated;      /* frames sent; of them lost, damaged, forged; requests retransmitted */
-    uint32_t errors;   /* ERRORs of both endpoints */
-    uint32_t doubtful; /* ERRORs of an endpoint after a forged packet reached it */
-    bool moved; /* a frame was lost, changed or not on time, or a copy found no receive WQE */
+        repeated;      /* number of frames sent; lost, damaged and forged ones of them;
+                        * retransmitted requests */
+    uint32_t errors;   /* number of ERROR findings about both endpoints */
+    uint32_t doubtful; /* number of ERROR findings about an endpoint after a forged packet
+                        * reached it */
+    bool moved; /* a frame was lost, changed or delayed, or a copy of a request found no receive
+                 * WQE */
     bool gave_up;
-    bool stuck; /* not all work requests completed */
+    bool stuck; /* some work requests never completed */
 };
 
 struct closed_loop {
     const struct session *drive;
     const struct closed_loop_sides *ends;
     uint64_t seed;
-    struct rc_loop_result *conn; /* one for each RC direction of the session */
+    struct rc_loop_result *conn; /* one element for each RC direction of the session */
     size_t cnt;
-    struct cm_loop_result *cm; /* one for each CM exchange, if our RNIC is both endpoints */
+    struct cm_loop_result *cm; /* one element for each CM exchange, if our RNIC is both endpoints */
     size_t cm_cnt;
-    struct dgram_loop_result streams; /* datagram streams (UC and UD) */
+    struct dgram_loop_result streams; /* result of the datagram streams (UC and UD) */
     uint64_t applied[IMPAIR_RULES_MAX];
 };
 
-/* Endpoints that our RNIC takes the place of, of enum replay_side. */
+/* Endpoints that our RNIC replaces, bits of enum replay_side, and the traffic besides RC that is
+ * played. */
 struct closed_loop_sides {
     unsigned sides;
-    const struct cm_exchanges *exchanges; /* CM exchanges, or NULL */
-    const struct dgram_streams *streams;  /* datagram streams, or NULL */
-    const struct rc_requester *post; /* responses that the recorded requester took; used only if our
-                                        RNIC is the requester alone */
+    const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
+    const struct dgram_streams *streams;  /* datagram streams of the capture, or NULL */
+    const struct rc_requester *post; /* outcomes of the recorded responses; used only if our RNIC
+                                      * is the requester and not the responder */
 };
 
-/* Where the frames are recorded (sim_pcap.h); NULL: nowhere. */
+/* File that records the frames (sim_pcap.h), or NULL. */
 struct sim_pcap;
 
-/* Plays the capture once. Returns 0, or -1 and an error; closed_loop_free() is needed in both
- * cases. */
+/* Plays the capture once. Returns 0, or -1 and an error. Call closed_loop_free() in both cases. */
 int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      const struct closed_loop_sides *ends, const struct impair_rules *edits,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error);
 void closed_loop_free(struct closed_loop *closed);
 
-/* Compares a play with impairments to the reference and sets its verdicts. */
+/* Compares a play with impairments to the reference and sets the verdicts of the play. */
 void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean);
 
-/* Returns FAIL if one part failed, else PASS if one passed, else SKIPPED. */
+/* Returns FAIL if a part of the play failed, else PASS if a part passed, else SKIPPED. */
 enum verdict closed_loop_verdict(const struct closed_loop *closed);
 
 #endif

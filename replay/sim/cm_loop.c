@@ -11,28 +11,30 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Time from the connection's setup to its end by a program, ns: longer than any retransmission. */
+/* Time from the setup of a connection to its disconnect by a program, ns: longer than any
+ * retransmission. */
 #define USE_NS UINT64_C(1000000000000000)
 
-/* UD SEND Only, which carries MADs (R168, R221). */
+/* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Exchanges have no connection number: conn=N of a rule does not match them. */
+/* Connection number of an exchange, which conn=N of an impairment rule never matches. */
 #define NO_CONN 0x80000000u
 
-/* Most events of one exchange: 16 tries of each message, each duplicated several times. */
+/* Maximum number of events of one exchange: 16 tries of each message, each duplicated several
+ * times. */
 #define EVENTS_MAX 20000u
 
-/* Timeout and retries of SIDR, which no message carries. */
+/* Timeout code and retry count of SIDR, which no SIDR message contains. */
 #define SIDR_TIMEOUT 18
 #define SIDR_RETRIES 15
 
-/* One endpoint. */
+/* One endpoint of the exchange. */
 struct cm_loop_end {
     struct rnic_cm *cm;
     struct rnic_cm_id *listener, *id;
     struct rnic_cm_addr addr;
-    rnic_time disconnect_at; /* when its program disconnects, ns; or RNIC_NEVER */
+    rnic_time disconnect_at; /* time at which the program disconnects, ns, or RNIC_NEVER */
     uint32_t psn;
 };
 
@@ -43,11 +45,11 @@ struct cm_loop {
     struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
-    struct cm_loop_end end[2]; /* by enum cm_role */
-    /* First message of each kind that each endpoint sent in the capture. */
+    struct cm_loop_end end[2]; /* endpoints, indexed by enum cm_role */
+    /* First message of each kind that each endpoint sent in the capture, as available in `has`. */
     struct roce_cm_msg msg[2][ROCE_CM_CNT];
     bool has[2][ROCE_CM_CNT];
-    int disconnector; /* the role that disconnects first, or -1 */
+    int disconnector; /* enum cm_role of the end that disconnects first, or -1 */
     uint8_t mac[2][6];
     rnic_time now;
     struct impair_result out;
@@ -85,7 +87,7 @@ static void read_exchange(struct cm_loop *l)
     }
 }
 
-/* Returns why the exchange cannot be played, or NULL. */
+/* Returns the reason why the exchange cannot be played, or NULL. */
 static const char *missing_message(const struct cm_loop *l)
 {
     bool answered = l->has[CM_PASSIVE][l->x->sidr ? ROCE_CM_SIDR_REP : ROCE_CM_REP] ||
@@ -169,7 +171,7 @@ static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Builds the frame of a MAD: a datagram to QP 1. */
+/* Builds the frame of a MAD, which is a datagram to QP 1. Returns its length. */
 static size_t frame_of(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE],
                        uint8_t *buf)
 {
@@ -222,7 +224,8 @@ static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[RO
     return sim_link_send(&l->link, out, role == CM_ACTIVE, 0, l->now);
 }
 
-/* Handles events and sends MADs until both endpoints have nothing left. */
+/* Handles events and sends MADs until both endpoints have no more. Returns 0, or -1 if out of
+ * memory. */
 static int drain_ends(struct cm_loop *l)
 {
     for (unsigned role = 0; role < 2; role++) {
@@ -316,7 +319,7 @@ static bool open_ends(struct cm_loop *l)
     return l->end[CM_ACTIVE].id && l->end[CM_PASSIVE].listener;
 }
 
-/* Returns whether no program listened for the recorded service (R232). */
+/* Returns whether no recorded program listened for the service (R232). */
 static bool service_missing(const struct cm_loop *l)
 {
     return (l->has[CM_PASSIVE][ROCE_CM_REJ] &&
@@ -325,7 +328,7 @@ static bool service_missing(const struct cm_loop *l)
             l->msg[CM_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
 }
 
-/* Sends the first message. */
+/* Sends the first message of the exchange. */
 static void start_exchange(struct cm_loop *l)
 {
     struct cm_loop_end *e = &l->end[CM_ACTIVE];

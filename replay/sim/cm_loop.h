@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop of a CM exchange: our communication managers take the place of both endpoints. The
- * programs above them repeat what the recorded ones did: connect with this REQ, accept with this
- * REP or reject, confirm with this RTU, disconnect with this DREQ; the same for SIDR. The link
- * between them impairs messages by the rules with dir=cm or without dir=.
+ * Closed loop of a CM exchange: our communication managers replace both endpoints. The programs
+ * that use them repeat the actions of the recorded programs: connect with the recorded REQ, accept
+ * with the REP or reject, confirm with the RTU, disconnect with the DREQ. SIDR is played
+ * accordingly. The link between the two CMs impairs messages by the rules with dir=cm or without
+ * dir=.
  *
  *   1. cm_loop_play() plays one exchange.
- *   2. cm_loop_compare() compares a play with impairments to one without.
+ *   2. cm_loop_compare() compares a play with impairments to a play without.
  *
- * Each message must be well formed, both endpoints must come to rest, and the programs must receive
- * the same events as without impairments. The last is not checked after a forged message, nor if as
- * many frames were lost as a CM may send (max CM retries of the REQ).
+ * Each message must be well formed, both endpoints must stop sending, and the programs must receive
+ * the events that they receive without impairments. The events are not compared after a forged
+ * message, nor if the link lost as many frames as a CM may send (max CM retries of the REQ).
  */
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H
@@ -21,23 +22,23 @@
 
 #define CLOSED_CM_REASON_MAX 200u
 
-/* Result of one exchange in one play. */
+/* Result of one CM exchange in one play. */
 struct cm_loop_result {
     enum verdict verdict;
-    char reason[CLOSED_CM_REASON_MAX]; /* why it failed or was skipped */
-    uint32_t events_seen[2];           /* events of each program, by enum cm_role: bits 1 << enum
-                                          rnic_cm_event_type */
+    char reason[CLOSED_CM_REASON_MAX]; /* reason why the exchange failed or was skipped */
+    uint32_t events_seen[2];           /* events that each program received, indexed by enum
+                                        * cm_role: bits 1 << enum rnic_cm_event_type */
     uint64_t frames, lost, damaged, forged;
-    unsigned tries; /* times that a CM sends one message */
-    bool stuck;     /* the endpoints did not come to rest */
-    bool broken;    /* a message was not well formed */
+    unsigned tries; /* number of times that a CM sends one message */
+    bool stuck;     /* the endpoints did not stop sending */
+    bool broken;    /* a message was malformed */
 };
 
-/* Plays exchange `idx`. Returns 0, or -1 if there is no memory. */
+/* Plays exchange `idx`. Returns 0, or -1 if out of memory. */
 int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
                  struct impair *impair, struct sim_pcap *pcap);
 
-/* Compares a play with impairments to one without and sets the verdict. */
+/* Compares a play with impairments to a play without, and sets its verdict. */
 void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Completion log: what the work requests and the receives of a simulated connection completed with,
- * in their order. closed_loop.c compares the log of a run with impairments to that of one without.
+ * Completion log: completions of work requests and receives of a simulated connection, in order.
+ * closed_loop.c compares the log of a run with impairments to that of a run without.
  */
 #ifndef REPLAY_SIM_COMPLETION_LOG_H
 #define REPLAY_SIM_COMPLETION_LOG_H
@@ -9,19 +9,19 @@
 #include "device/rnic.h"
 
 struct sim_completion {
-    uint32_t work; /* requester: index into works.work; responder: number of the receive */
+    uint32_t work; /* requester: index into work_requests.wr; responder: number of the receive */
     enum rnic_wc_status status;
-    uint32_t len;  /* bytes received */
-    uint64_t hash; /* hash of the data fetched or received; 0: none */
+    uint32_t len;  /* number of bytes received */
+    uint64_t hash; /* hash of the data fetched or received, 0 if there is none */
 };
 
-/* A log that is all zero is empty; the owner frees `entry`. */
+/* Completions in order. A log of zeros is empty; the owner frees `entry`. */
 struct completion_log {
     struct sim_completion *entry;
     size_t cnt, cap;
 };
 
-/* Appends a completion. Returns 0, or -1 if there is no memory. */
+/* Appends a completion. Returns 0, or -1 if out of memory. */
 int completion_log_add(struct completion_log *log, const struct sim_completion *completion);
 
 #endif

@@ -11,11 +11,12 @@
 #include "engine/dgram_sender.h"
 #include "wire/cm_msg.h"
 
-/* A sender of ours. */
+/* Sender of one stream. */
 struct dgram_sender_slot {
-    struct dgram_sender *transmit; /* NULL: the sender is not ours or is skipped */
+    struct dgram_sender *transmit; /* NULL if the recorded peer sends the stream, or if it is
+                                    * skipped */
     struct flow_oracle oracle;
-    rnic_time free; /* when it can send the next frame, ns */
+    rnic_time free; /* time at which the sender can send its next frame, ns */
 };
 
 struct dgram_loop {
@@ -23,9 +24,9 @@ struct dgram_loop {
     struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
-    struct dgram_receivers *receive;  /* NULL: the receivers are not ours */
-    struct dgram_sender_slot *sender; /* one for each stream */
-    uint32_t next; /* index of the next recorded packet, if the recording is the sender */
+    struct dgram_receivers *receive;  /* our receivers; NULL if the receivers are not played */
+    struct dgram_sender_slot *sender; /* one element for each stream */
+    uint32_t next; /* index of the next recorded packet, if a recorded peer is the sender */
     rnic_time now;
     struct impair_result out;
 };
@@ -59,7 +60,8 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Impairs a frame and puts it on the link. `stream` is the sender's, or KEYMAP_NONE. */
+/* Impairs a frame and puts it on the link. `stream` is that of its sender, or KEYMAP_NONE for a
+ * recorded peer. Returns 0, or -1 if out of memory. */
 static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
@@ -99,7 +101,7 @@ static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, 
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
-/* Puts the next recorded packet to a receiver of ours on the link. */
+/* Puts the next recorded packet to one of our receivers on the link. */
 static rnic_time recorded_time(struct dgram_loop *l)
 {
     const struct dgram_streams *streams = &l->play->streams;
@@ -133,7 +135,7 @@ static int deliver_next(struct dgram_loop *l)
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-/* Returns the sender that posts next, or NULL. */
+/* Returns the sender whose next message is posted first, or NULL. */
 static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at)
 {
     struct dgram_sender_slot *next = NULL;
@@ -182,7 +184,7 @@ static int run_events(struct dgram_loop *l)
 /* ---- a play ------------------------------------------------------------------------------------
  */
 
-/* Copies the streams without what an earlier play found. */
+/* Copies the streams without the results of earlier plays. Returns 0, or -1 if out of memory. */
 static int copy_streams(struct dgram_streams *to, const struct dgram_streams *from)
 {
     *to = (struct dgram_streams){
@@ -219,7 +221,8 @@ static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
     return 0;
 }
 
-/* Closes a sender. A rule that it violated becomes a difference. */
+/* Closes a sender. Reports a rule that the sender violated as a difference. Returns 0, or -1 if
+ * out of memory. */
 static int close_sender(struct dgram_loop *l, uint32_t idx)
 {
     struct dgram_streams *streams = &l->play->streams;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Request packets kept: our longest send queue. */
+/* Limit of the request packets that the observer keeps: our longest send queue. */
 #define WINDOW_MAX 32768u
 
 static void on_finding(void *user, const struct roce_finding *finding)
@@ -12,12 +12,12 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct flow_oracle *oracle = user;
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
-    /* A second NAK is only a WARN in a capture, which may contain a packet twice. Here it is an
-     * error: each packet is seen exactly as often as it was sent. */
+    /* The observer reports a second NAK as WARN only, because a capture may contain a packet
+     * twice. In a simulation it is an error: each packet is fed as often as it was sent. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE;
 
-    /* Takes a finding if it is about our endpoint: the sender of the current frame, or, at the
-     * end, the side of the finding. */
+    /* Count only findings about our endpoint. They concern the sender of the current frame or,
+     * at the end, the side of the finding. */
     if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
     if (oracle->ignores && oracle->ignores(oracle->user, finding->rule))
@@ -71,7 +71,7 @@ void flow_oracle_distrust(struct flow_oracle *oracle)
 
 void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    oracle->frame++; /* no frame is being judged any more */
+    oracle->frame++; /* no frame is current at the end */
     if (oracle->flow)
         roce_flow_finish(oracle->flow);
     roce_flow_del(oracle->flow);

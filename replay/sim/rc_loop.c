@@ -9,23 +9,25 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* Local ACK timeout of the simulated requester: the recorded one, but at least 4.2 ms, which is
- * longer than any reordered frame waits. Without a recorded one 67 ms, as programs use. */
+/* Code of the local ACK timeout of the simulated requester: the recorded one, but at least 4.2
+ * ms. A reordered frame never waits longer. Without a recorded timeout 67 ms, as programs use. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Lost frames remembered: more than the tries of a requester with windows of many packets. */
+/* Number of lost frames remembered. It exceeds the tries of a requester with many packets in
+ * flight. */
 #define LOST_MAX 1024u
 
-/* Most events of a connection: for each PSN, and at least. More means that it never ends. */
+/* Limit of the events of a connection, as a factor of its PSNs and as a minimum. A connection
+ * with more events never ends. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 
 struct rc_loop {
     struct rc_loop_result *conn;
     const struct inferred_setup *setup;
-    unsigned sides;                /* endpoints that are ours, of enum replay_side */
-    struct recorded_peer recorded; /* the other endpoint, if only one is ours */
+    unsigned sides;                /* endpoints that our RNIC plays, bits of enum replay_side */
+    struct recorded_peer recorded; /* recorded endpoint, if our RNIC plays only one */
     uint32_t number;
     struct shadow_memory *memory;
     struct impair *impair;
@@ -33,13 +35,13 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* rel of the latest PSN, from which the next one is extended */
+    int64_t near; /* rel of the latest PSN, to convert the next PSN to rel */
     struct posted_wr *posted;
     size_t posted_cnt;
-    bool full; /* the send queue was full, and nothing has completed since */
+    bool full; /* the send queue was full, and no work request has completed since */
     struct responder_app app;
-    int64_t lost[LOST_MAX]; /* rel of the latest lost frames, a ring */
-    size_t lost_cnt;        /* frames lost in all */
+    int64_t lost[LOST_MAX]; /* rel of the latest lost frames, as a ring buffer */
+    size_t lost_cnt;        /* number of all lost frames */
     struct impair_result out;
 };
 
@@ -70,8 +72,8 @@ static const char *open_ends(struct rc_loop *l)
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
         .max_send_sge = 1,
-        /* The largest window that R060 allows: responses arrive at their recorded times,
-         * whatever was sent. */
+        /* Use the largest window that R060 allows with a recorded peer: its responses arrive at
+         * their recorded times, even if our requester sends late. */
         .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
@@ -100,7 +102,7 @@ static const char *open_ends(struct rc_loop *l)
 /* ---- work requests -----------------------------------------------------------------------------
  */
 
-/* Returns when the next work request is posted: at its recorded time. */
+/* Returns the recorded time at which the next work request is posted, or RNIC_NEVER. */
 static rnic_time post_time(const struct rc_loop *l)
 {
     const struct work_requests *w = &l->conn->works;
@@ -133,9 +135,9 @@ static int post_due(struct rc_loop *l)
 /* ---- completions -------------------------------------------------------------------------------
  */
 
-/* Returns whether giving up at `rel` was right: the link lost all tries, or the one NAK of a
- * responder that then stopped. That NAK is also useless if it overtakes an earlier response
- * (R139, R140). */
+/* Returns whether the requester was right to give up at PSN `rel`. The link lost all tries, or
+ * the NAK of a responder in the error state. A NAK that overtakes an earlier response is lost
+ * too (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -187,7 +189,7 @@ static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
            roce_opcode_is_request(pkt->op);
 }
 
-/* Impairs the next frame of a host and puts it on the link. */
+/* Impairs the next frame of a host and puts it on the link. Returns 0, or -1 if out of memory. */
 static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *data, size_t len)
 {
     bool asks = host == &l->requester;
@@ -210,7 +212,7 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
                       (out->copies > 1 && l->setup->rnr_naks > 0);
     flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
-        /* The recording shows the frame as it was sent; its comment says what happened to it. */
+        /* Record the frame as it was sent. A packet comment names its impairments. */
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
@@ -229,7 +231,7 @@ static rnic_time recorded_time(const struct rc_loop *l)
     return due == UINT64_MAX ? RNIC_NEVER : due + SIM_TIME_BASE;
 }
 
-/* Sends the frames that a host may send by now. */
+/* Sends the frames that a host may send at the current time. Returns 0, or -1 if out of memory. */
 static int send_pending(struct rc_loop *l, struct sim_host *host)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -248,7 +250,7 @@ static int send_pending(struct rc_loop *l, struct sim_host *host)
     return 0;
 }
 
-/* Sends the frames of the recorded endpoint that are due. */
+/* Sends the frames of the recorded endpoint that are due. Returns 0, or -1 if out of memory. */
 static int send_recorded_due(struct rc_loop *l)
 {
     struct sim_host *host = l->sides == REPLAY_RESPONDER ? &l->requester : &l->responder;
@@ -353,7 +355,7 @@ static void close_ends(struct rc_loop *l)
     struct rc_loop_result *conn = l->conn;
 
     for (uint32_t i = 0; i < l->memory->keys.cnt; i++)
-        l->memory->region[i].mr = NULL; /* freed with the RNIC */
+        l->memory->region[i].mr = NULL; /* rnic_del() frees the memory region */
     sim_host_close(&l->requester);
     sim_host_close(&l->responder);
     if (!is_ours(l, true))
@@ -370,7 +372,7 @@ static void close_ends(struct rc_loop *l)
                                             : l->responder.oracle.first);
 }
 
-/* Opens the recorded endpoint, if one is. Returns 0, or -1 if there is no memory. */
+/* Prepares the recorded endpoint, if there is one. Returns 0, or -1 if out of memory. */
 static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides *ends)
 {
     if (ends->sides == REPLAY_BOTH)
@@ -396,7 +398,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
     int rc = 0;
 
     if (conn->works.cnt && conn->works.wr[conn->works.cnt - 1].open)
-        conn->works.cnt--; /* its end is not in the capture */
+        conn->works.cnt--; /* the capture lacks the end of the last message */
     if (conn->works.cnt == 0) {
         *why = "the capture contains no complete message";
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop of one RC direction: plays it from its first work request until no event is left.
- * closed_loop.c calls rc_loop_play().
+ * Closed loop of one RC direction: plays the direction from its first work request until no event
+ * is left. closed_loop.c calls rc_loop_play().
  */
 #ifndef REPLAY_SIM_RC_LOOP_H
 #define REPLAY_SIM_RC_LOOP_H
@@ -9,8 +9,8 @@
 #include "sim/closed_loop.h"
 #include "sim/sim_pcap.h"
 
-/* Plays conn->run on `memory`, whose regions are not registered before and after. Returns 0,
- * with the reason in *why if our RNICs cannot be set up for it, or -1 if there is no memory. */
+/* Plays the direction conn->run on `memory`, whose regions are not registered before and after.
+ * Returns 0, with a reason in *why if our RNICs cannot be set up, or -1 if out of memory. */
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,
                  struct shadow_memory *memory, struct impair *impair, struct sim_pcap *pcap,
                  const char **why);

@@ -6,7 +6,7 @@
 #include "engine/rc_responder_app.h"
 #include "infer/request_table.h"
 
-/* Counts for each message how often it found no receive WQE in the capture. */
+/* Counts for each message the captured tries that found no receive WQE. */
 static void count_starved(struct responder_app *app)
 {
     const struct inferred_setup *s = app->setup;
@@ -55,7 +55,8 @@ static struct responder_app_srq *find_srq(const struct responder_app *app, uint3
     return NULL;
 }
 
-/* Creates the SRQs that the recorded requests name, and no other. */
+/* Creates the SRQs whose numbers the recorded XRC requests contain. Returns 0, or -1 if out of
+ * memory. */
 static int open_srqs(struct responder_app *app)
 {
     struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .cq = app->host->cq};
@@ -99,7 +100,8 @@ const char *responder_app_open(struct responder_app *app, const struct rnic_qp_a
     qp.rq_msn = s->msn;
     qp.max_dest_rd_atomic = RNIC_RD_ATOMIC_MAX;
     qp.min_rnr_timer = s->rnr_code;
-    /* The recorded keys come first, so that the buffer's key does not take one of them. */
+    /* Register the recorded R_Keys first, so that the RNIC does not choose one of them for the
+     * receive buffer. */
     for (uint32_t i = 0; rc == 0 && i < app->memory->keys.cnt; i++)
         rc = shadow_register(&app->memory->region[i], app->host->pd);
     if (rc != 0)
@@ -131,7 +133,8 @@ static void post_recv(struct responder_app *app, struct responder_app_srq *srq, 
         srq->spare++;
 }
 
-/* Posts a receive WQE for a request that consumes one, unless the recorded request found none. */
+/* Posts a receive WQE for a request that consumes one, unless the recorded request found no
+ * receive WQE. */
 static void offer_recv(struct responder_app *app, const struct app_request *request,
                        const struct pkt_event *event, uint32_t posted)
 {
@@ -139,7 +142,7 @@ static void offer_recv(struct responder_app *app, const struct app_request *requ
 
     if (inferred_setup_svc(app->setup) == ROCE_SVC_XRC) {
         if (!request->srq)
-            return; /* unknown SRQ */
+            return; /* no SRQ has the number in the request */
         posted = request->srq->spare;
     }
     if (!rc_responder_app_takes_recv(request->pkt->op) || posted)
@@ -173,13 +176,13 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* Our RNIC itself must refuse a key that a SEND invalidated. */
+        /* If a SEND invalidated the R_Key, our RNIC must refuse the request without our help. */
         if (app->invalidated[region - app->memory->region])
             return 0;
         shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
-        /* The key is used again after it was invalidated: the recorded program registered it
+        /* A request uses the R_Key after its invalidation, so the recorded program registered it
          * again. */
         shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
@@ -187,7 +190,7 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     return request->withdrawn || shadow_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
-/* Marks the pages that an executed request changed. */
+/* Marks the pages that an executed request changed as touched. */
 static void mark_pages_touched(struct responder_app *app, const struct request_pkt *e)
 {
     struct shadow_region *region = shadow_find(app->memory, e->rkey);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responder's application in a closed loop: does what the capture shows that the recorded one did.
- * It registers the regions, posts a receive WQE when a request needs one, leaves a request without
- * a WQE as often as in the capture, and withdraws and registers keys again.
+ * Responder's application in a closed loop: repeats the actions of the recorded responder's program
+ * that the capture shows. It registers the regions, and posts a receive WQE when a request needs
+ * one. It leaves a request without a receive WQE as often as in the capture. It deregisters R_Keys
+ * and registers them again.
  *
- * rc_loop.c calls it:
+ * rc_loop.c calls these functions:
  *
- *   1. responder_app_init(), then responder_app_open() with an open host.
- *   2. For each valid request: responder_app_before_request(), rnic_input(),
- *      responder_app_after_request().
- *   3. responder_app_poll() collects the completions.
+ *   1. responder_app_init(), then responder_app_open() with an open host
+ *   2. for each valid request: responder_app_before_request(), rnic_input(),
+ *      responder_app_after_request()
+ *   3. responder_app_poll() collects the completions
  *   4. responder_app_free()
  *
- * -1 means that there is no memory.
+ * Functions that return an int return -1 if out of memory.
  */
 #ifndef REPLAY_SIM_RESPONDER_APP_H
 #define REPLAY_SIM_RESPONDER_APP_H
@@ -21,11 +22,11 @@
 #include "sim/completion_log.h"
 #include "sim/sim_host.h"
 
-/* An SRQ that XRC requests name. */
+/* Shared receive queue that XRC requests use. */
 struct responder_app_srq {
     uint32_t srqn;
     struct rnic_srq *srq;
-    uint32_t spare; /* posted WQEs that no message has consumed */
+    uint32_t spare; /* number of posted receive WQEs that no message has consumed */
 };
 
 struct responder_app {
@@ -33,39 +34,43 @@ struct responder_app {
     const struct inferred_setup *setup;
     struct shadow_memory *memory;
     struct sim_host *host;
-    uint32_t *starve;     /* for each work request: how often it must still find no receive WQE */
-    uint8_t *invalidated; /* for each region: its key was invalidated */
+    uint32_t *starve;     /* for each work request: number of further tries that must find no
+                           * receive WQE */
+    uint8_t *invalidated; /* for each region: a SEND invalidated its R_Key */
     uint8_t *recv_buf;
     uint32_t recv_key;
     uint32_t recv_cnt;
-    struct rnic_xrcd *xrcd; /* XRC only */
+    struct rnic_xrcd *xrcd; /* XRC domain, only for XRC */
     struct responder_app_srq *srq;
     size_t srq_cnt, srq_cap;
 };
 
-/* A request around its delivery to the device. */
+/* State of a request from before to after its delivery to the RNIC. */
 struct app_request {
     const struct roce_pkt *pkt;
-    int64_t rel;                     /* its PSN, counted from the first of the connection */
-    uint32_t epsn;                   /* ePSN before the request */
-    struct responder_app_srq *srq;   /* SRQ that it names, or NULL */
-    struct shadow_region *withdrawn; /* region whose key is withdrawn for this request, or NULL */
+    int64_t rel;                     /* PSN of the request, relative */
+    uint32_t epsn;                   /* PSN that our responder expected before the request */
+    struct responder_app_srq *srq;   /* SRQ of an XRC request, or NULL */
+    struct shadow_region *withdrawn; /* region whose R_Key is deregistered for the request, or
+                                      * NULL */
 };
 
-/* Returns 0 or -1; responder_app_free() is needed in both cases. */
+/* Initializes the application. Returns 0, or -1 if out of memory. Call responder_app_free() in
+ * both cases. */
 int responder_app_init(struct responder_app *app, const struct work_requests *wrs,
                        struct shadow_memory *memory, struct sim_host *host);
 void responder_app_free(struct responder_app *app);
 
 /* Creates QP, regions and SRQs. `common` has the attributes of both QPs. Returns NULL, or the
- * reason why it cannot be done. */
+ * reason of the failure. */
 const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common);
 
-/* To be called before and after the request is given to the device. Return 0 or -1. */
+/* Call before and after the request is passed to the RNIC. Both return 0, or -1 if out of
+ * memory. */
 int responder_app_before_request(struct responder_app *app, struct app_request *request);
 int responder_app_after_request(struct responder_app *app, const struct app_request *request);
 
-/* Appends the completed receives to the log. Returns 0 or -1. */
+/* Appends the completed receives to the log. Returns 0, or -1 if out of memory. */
 int responder_app_poll(struct responder_app *app, struct completion_log *received);
 
 #endif

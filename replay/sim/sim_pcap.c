@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "wire/pkt.h"
 
-/* Gap between two connections, ns. */
+/* Pause between two connections in the file, ns. */
 #define PAUSE_NS UINT64_C(1000000)
 
 int sim_pcap_open(struct sim_pcap *pcap, const char *path, struct error *error)

@@ -6,15 +6,15 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Ways in which a capture taken at the node may be spoiled. */
+/* Defects of the capture that the observer gets. */
 enum lane {
     WHOLE,
-    NO_ICRC, /* ICRCs not checked: damaged packets pass as good ones */
-    HEAD,    /* capture started late */
-    THIN,    /* 1 to 20 % of the frames missing */
-    CUT,     /* snaplen of 64 to 128 bytes */
-    ONE_WAY, /* only one direction captured */
-    SPOILED, /* late, thinned and cut */
+    NO_ICRC, /* ICRCs are not checked, so damaged packets count as good */
+    HEAD,    /* the capture started late */
+    THIN,    /* the capture lacks 1 to 20 % of the frames */
+    CUT,     /* frames cut at a snaplen of 64 to 128 bytes */
+    ONE_WAY, /* the capture has one direction only */
+    SPOILED, /* started late, lacks frames, and cut at the snaplen */
     LANES
 };
 
@@ -25,7 +25,7 @@ static struct roce_flow *flow[LANES];
 static unsigned watched;
 static unsigned errors;
 static unsigned frames;
-static unsigned runs, empty; /* runs of this process, and runs without a frame */
+static unsigned runs, empty; /* number of runs of this process, and of runs without a frame */
 static uint32_t head, permille, snap;
 static bool way;
 static struct rng rng;
@@ -44,8 +44,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
 static bool is_there(enum lane lane, bool sent)
 {
-    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every lane, so that all lanes use the
-                                                   * same random sequence */
+    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every defect, so that all use the
+                                                   * same random numbers */
 
     switch (lane) {
     case HEAD: return frames > head;
@@ -117,8 +117,8 @@ void flow_oracle_end(void)
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    /* A lost packet that is the only one gives its receiver an empty capture. That is rare; more
-     * empty captures mean that the test does not pass the frames on. */
+    /* If the only packet is lost, its receiver has an empty capture. That is rare. More empty
+     * captures mean that the test does not pass the frames to the oracle. */
     runs++;
     empty += frames == 0;
     CU_ASSERT(empty <= 1 + runs / 20);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Flow oracle: feeds rnic/flow with what one node of the simulated network sends and receives,
- * as a capture taken there would show it: whole, and spoiled in the ways captures are. The
- * devices obey every rule, so rnic/flow must report no error, whatever the network does to the
- * packets.
+ * Flow oracle: passes to rnic/flow the frames that one node of the simulated network sends and
+ * receives, as a capture at that node would contain them. Several captures are simulated: one is
+ * complete, each other one has a defect. The devices obey every rule, so rnic/flow must report no
+ * error, whatever the network does to the packets.
  */
 #ifndef TEST_WIREJUDGE_H
 #define TEST_WIREJUDGE_H
@@ -11,20 +11,20 @@
 #include "flow/flow.h"
 #include "support/simnet.h"
 
-/* Starts watching `node`; sets net->arrive. The seed decides how captures are spoiled. One at a
- * time. */
+/* Starts to observe `node` and sets net->arrive. The seed determines the defects of the
+ * captures. Only one observation at a time is possible. */
 void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed);
 
-/* Call flow_oracle_sent() for each sent packet from net->observe, and flow_oracle_arrived() from
- * net->arrive if the test has its own. */
+/* Call flow_oracle_sent() from net->observe for each sent packet. Call flow_oracle_arrived()
+ * from net->arrive if the test has its own callback. */
 void flow_oracle_sent(const struct simnet_event *event);
 void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
 
-/* Returns the flow of the whole capture; valid until flow_oracle_end(). */
+/* Returns the flow of the complete capture, which is valid until flow_oracle_end(). */
 const struct roce_flow *flow_oracle_flow(void);
 
-/* Asserts that no rule was violated and prints the first violations. Also asserts that almost every
- * run of this process had frames. */
+/* Asserts that rnic/flow reported no violation, and prints the first ones. Also asserts that
+ * almost every run of this process had frames. */
 void flow_oracle_end(void);
 
 #endif

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include "support/suite.h"
 
-#define LONG_TIME UINT64_C(60000000000) /* ns; longer than anything that still works takes */
+/* Virtual time in ns after which no request is still pending. */
+#define LONG_TIME UINT64_C(60000000000)
 
 static struct scenario scenario;
 
@@ -43,11 +44,12 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     s->fabric.net.observe = scenario_observe;
     s->fabric.net.arrive = scenario_arrive;
     s->fabric.net.switched = scenario_switched;
-    /* A slow receiver may become idle with WQEs left to post; the next tick posts some. */
+    /* The network may become idle while a slow receiver has WQEs left to post. The next tick
+     * posts some of them. */
     for (unsigned i = 0; i < 400 && (i == 0 || !scenario_idle(s)); i++)
         simnet_run(&s->fabric.net, s->fabric.net.now + LONG_TIME);
     s->resting = true;
-    scenario_tick(s, s->fabric.net.now); /* work posted to a QP in ERR completes at once */
+    scenario_tick(s, s->fabric.net.now); /* completes requests posted to a QP in the error state */
     roce_flow_finish(s->judge);
     roce_flow_del(s->judge);
     scenario_check(s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Compares the outcome of a scenario with the model: memory, queues, counters, events (scenario.h).
- */
+/* Compares the results of a scenario with the model: memory, queues, counters, events
+ * (scenario.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Sets expected bytes if `sure`. Otherwise each byte may also be unchanged, and its present value
- * becomes the expected one. */
+/* Sets expected bytes if `sure`. Otherwise accepts both the old and the new value of each byte,
+ * and makes the current value the expected one. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -32,7 +32,7 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     uint64_t was;
     uint64_t next;
 
-    if (w->roff == 0) { /* only the sum is known; each old value depends on the order */
+    if (w->roff == 0) { /* several QPs change the word: only the sum of their operands is known */
         s->added[o->dev] += w->compare_add;
         memcpy(s->expected[e->dev] + w->off, s->fabric.dev[e->dev].mem + w->off, 8);
         return;
@@ -45,16 +45,16 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     put(s, o->dev, w->roff, &next, 8, w->done);
 }
 
-/* Returns whether a request changes no memory: every failed request, except an atomic whose
- * acknowledgement could not be stored, and the first packets of a WRITE whose Last finds no receive
- * WQE. */
+/* Returns whether a request changes no memory because it fails. Two failed requests do change
+ * memory. They are an atomic whose response could not be stored, and a WRITE whose last packet
+ * finds no receive WQE. */
 static bool is_barren(const struct scn_link *l, const struct scn_wr *w)
 {
     return w->wrong && l->accident != SCN_NO_RECV &&
            !(l->accident == SCN_BAD_LKEY && rnic_wr_is_atomic(w->opcode));
 }
 
-/* Applies a request to the expected memories. SENDs are checked when they are received. */
+/* Applies a request to the expected memories. take_recv() checks SENDs when they are received. */
 static void settle(struct scenario *s, const struct scn_link *l, unsigned side,
                    const struct scn_wr *w)
 {
@@ -93,7 +93,7 @@ static void check_memory(struct scenario *s)
         for (unsigned e = 0; e < 2; e++)
             for (unsigned k = 0; k < s->link[i].end[e].posted; k++)
                 settle(s, &s->link[i], e, &s->link[i].end[e].wr[k]);
-    /* buffers that an incomplete message may have changed */
+    /* accept any contents of buffers that an incomplete message may have changed */
     for (unsigned i = 0; i < s->link_cnt; i++) {
         for (unsigned e = 0; e < 2; e++) {
             const struct scn_end *end = &s->link[i].end[e];
@@ -122,7 +122,8 @@ static void check_memory(struct scenario *s)
     }
 }
 
-/* R247, R248: everything completed, and received = sent = acknowledged. */
+/* Checks that all requests completed, and that received, sent and acknowledged PSNs agree (R247,
+ * R248). */
 static void check_end(const struct scn_link *l, unsigned side)
 {
     const struct scn_end *e = &l->end[side];
@@ -153,7 +154,8 @@ static void check_end(const struct scn_link *l, unsigned side)
     EXPECT_EQ(o->epsn, e->psns);
 }
 
-/* No loss and no slow receiver: no NAK, no RNR NAK, no timeout (R061, R099, R149). */
+/* Checks that no error was counted on a link without loss or slow receiver: no NAK, no RNR NAK,
+ * no timeout (R061, R099, R149). */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {
     static const enum oracle_count troubles[] = {ORACLE_packet_seq_err, ORACLE_implied_nak_seq_err,
@@ -177,7 +179,7 @@ static uint64_t sum_of(const uint64_t status[RNIC_WC_GENERAL_ERR + 1])
     return sum;
 }
 
-/* Checks the requester counters of a device against the wire. */
+/* Compares the requester counters of a device with those that the packets determine. */
 static void check_requesters(const struct scenario *s, unsigned d, const struct rnic_counters *c)
 {
     const uint64_t counted[] = {
@@ -200,7 +202,7 @@ static void check_requesters(const struct scenario *s, unsigned d, const struct 
     }
 }
 
-/* R249: checks each counter against the wire and the completions. */
+/* Compares each counter of a device with the packets and completions (R249). */
 static void check_counters(const struct scenario *s, unsigned d)
 {
     const struct simnet *net = &s->fabric.net;
@@ -237,7 +239,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.bad_resp_err + c.rx_no_request, 0);
     check_requesters(s, d, &c);
     CU_ASSERT(c.packet_seq_nak + t->seq_nak_void <= t->seq_nak);
-    if (!s->hurt[d]) /* destroying a QP discards its pending packets */
+    if (!s->hurt[d]) /* destroying a QP discards its pending NAKs */
         CU_ASSERT(c.packet_seq_nak + t->seq_nak_void >= t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled, s->paced ? t->cnps : 0);
     EXPECT_EQ(c.rp_cnp_ignored, s->paced ? 0 : t->cnps);
@@ -258,7 +260,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.tx_too_long, t->over_mtu);
 }
 
-/* R213: destroys each QP unless 2A windows are bound to it. Called last. */
+/* Destroys each QP, which fails if type 2A windows are bound to it (R213). Must be called last. */
 static void check_held(struct scenario *s)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {
@@ -287,7 +289,7 @@ void scenario_check(struct scenario *s)
             CU_ASSERT(s->tally[d].again == 0 || s->hurt[d]);
     for (unsigned d = 0; d < s->fabric.dev_cnt; d++) {
         check_counters(s, d);
-        EXPECT_EQ(rnic_deadline(s->fabric.dev[d].rnic), RNIC_NEVER); /* R151 */
+        EXPECT_EQ(rnic_deadline(s->fabric.dev[d].rnic), RNIC_NEVER); /* no timer is left (R151) */
         while (rnic_event_get(s->fabric.dev[d].rnic, &event))
             CU_ASSERT(s->hurt[d] || event.type == RNIC_EVENT_COMM_EST);
         for (unsigned k = 0; k <= RNIC_WC_GENERAL_ERR; k++)

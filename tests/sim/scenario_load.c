@@ -4,9 +4,10 @@
 #include "support/suite.h"
 #include "support/work.h"
 
-#define BAD_KEY   0x0BADBAD0u
-#define RECV      (UINT64_C(1) << 63) /* wr_id: pool << 8 | buffer, or link << 16 | side << 8 | wr */
-#define RECV_KEEP 8u                  /* bytes by which a receive buffer is too short */
+#define BAD_KEY 0x0BADBAD0u
+/* Receive WQE: wr_id is RECV, pool << 8, buffer; send: link << 16, side << 8, request. */
+#define RECV      (UINT64_C(1) << 63)
+#define RECV_KEEP 8u /* number of bytes by which a receive buffer is too short */
 
 /* ---- receive WQEs ---------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
     return UINT32_MAX;
 }
 
-/* Returns the link that alone uses the pool and has the error, or NULL. */
+/* Returns the link with an error whose responder uses the pool, or NULL. */
 static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p)
 {
     for (unsigned i = 0; i < s->link_cnt; i++)
@@ -37,8 +38,8 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
-/* Returns a buffer for an unreliable link with an error; the network decides which request consumes
- * it. */
+/* Returns a buffer for a UC or UD link with an error. The network determines the request that
+ * consumes the buffer. */
 static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
                                  const struct scn_pool *p)
 {
@@ -83,7 +84,7 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     wr.wr_id = RECV | (uint64_t)(p - s->pool) << 8 | i;
     error = p->srq ? rnic_post_srq_recv(p->srq, &wr) : rnic_post_recv(p->qp, &wr);
     if (error)
-        return false; /* full: fragments of UC messages count too */
+        return false; /* receive queue full: incomplete UC messages also keep WQEs */
     p->busy |= 1u << i;
     p->spoilt = p->spoilt || buffer.bad;
     p->posted[p->posts % SCN_DEPTH] = buffer;
@@ -121,7 +122,7 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
                                   .access = RNIC_ACCESS_REMOTE,
                                   .rkey = (rnic_mw_rkey(w->mw) & ~0xFFu) |
                                           ((rnic_mw_rkey(w->mw) + 1) & 0xFF)};
-    if (w->wrong) /* the region is shorter than that */
+    if (w->wrong) /* longer than the memory region, so binding fails */
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
@@ -142,7 +143,8 @@ static const struct scn_end *foreign_window(const struct scenario *s, const stru
     return NULL;
 }
 
-/* Chooses the key of a request: the region, a window of the other end, or one it may not use. */
+/* Chooses the R_Key of a request: that of the region, of a window of the other end, or of a
+ * window bound to another QP. */
 static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
                        struct scn_wr *w, struct rnic_send_wr *wr)
 {
@@ -151,7 +153,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
     const struct scn_end *foreign = NULL;
 
     w->window = 0;
-    /* A target cannot use a window that an XRC initiator binds to itself (R210). */
+    /* An XRC target refuses an initiator's window, because the window is bound to the
+     * initiator's QP (R210). */
     if (o->window && (o->kind == 1 || l->type != RNIC_QPT_XRC_SEND) && rng_below(&s->rng, 2) &&
         w->roff >= o->area && w->roff + w->len <= o->area + o->area_len) {
         wr->rkey = o->window;
@@ -172,8 +175,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Returns whether choose_key() may soon have a window to misuse; false for an end that itself waits
- * for one. */
+/* Returns whether a window that choose_key() can misuse may soon be bound. Returns false if the
+ * end of such a window itself waits for a window. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
@@ -245,8 +248,9 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Returns whether a request may complete with this status: that of the error; a timeout if the NAK
- * may be lost; and the same for the other end, whose peer is in ERR. */
+/* Returns whether a request may complete with this status. It may be the status of the link's
+ * error, or a timeout if the NAK may be lost. The other end, whose peer is in the error state,
+ * may time out or be flushed. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
                         const struct scn_wr *w, enum rnic_wc_status status)
 {
@@ -261,7 +265,7 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     if (l->accident == SCN_NONE || scenario_quiet(l))
         return false;
     if (!scenario_reliable(l) &&
-        l->accident == SCN_BAD_RECV) /* the QP with that buffer is in ERR */
+        l->accident == SCN_BAD_RECV) /* the QP with the invalid buffer is in the error state */
         return side == 1 && status == RNIC_WC_WR_FLUSH_ERR;
     if (!scenario_reliable(l) && side == 1)
         return false;
@@ -270,7 +274,8 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || l->accident == SCN_BAD_PKEY ||
         l->accident == SCN_NO_QP)
         return status == own[l->accident];
-    /* A responder in ERR answers neither later nor repeated requests. */
+    /* A responder in the error state answers no request, so a repeated or later request times
+     * out. */
     if (s->faults && scenario_reliable(l) && status == RNIC_WC_RETRY_EXC_ERR)
         return true;
     return w->wrong && status == own[l->accident];
@@ -288,8 +293,8 @@ static enum oracle_end end_of_status(enum rnic_wc_status status)
     }
 }
 
-/* R138, R189, R198: each signaled request completes once, in order, none with success after a
- * failure. */
+/* Checks that each signaled request completes once, in order, and none with success after a
+ * failure (R138, R189, R198). */
 static void take_send(struct scenario *s, const struct rnic_wc *wc)
 {
     struct scn_link *l = &s->link[wc->wr_id >> 16];
@@ -306,7 +311,7 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
                    (unsigned)(wc->wr_id >> 16), side, at, e->done);
         return;
     }
-    for (; e->done < at; e->done++) { /* unsignaled requests complete silently with success */
+    for (; e->done < at; e->done++) { /* an unsignaled request with success has no completion */
         CU_ASSERT(!(e->wr[e->done].flags & RNIC_SEND_SIGNALED) && !e->failed);
         CU_ASSERT(!e->wr[e->done].wrong || scenario_quiet(l) || !ok);
         e->wr[e->done].done = true;
@@ -361,7 +366,7 @@ static struct scn_end *end_of(struct scenario *s, unsigned dev, uint32_t qpn,
     return NULL;
 }
 
-/* Returns the request whose receive completion is next at this end, or NULL. */
+/* Returns the request whose receive completion is next at end `e`, or NULL. */
 static struct scn_wr *next_received(struct scn_link *l, struct scn_end *e)
 {
     struct scn_end *o = &l->end[e == &l->end[0]];
@@ -376,7 +381,7 @@ static struct scn_wr *next_received(struct scn_link *l, struct scn_end *e)
     return &o->wr[at];
 }
 
-/* R087, R172, R202, R203: checks a receive completion and its buffer. */
+/* Checks a receive completion and its buffer (R087, R172, R202, R203). */
 static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc)
 {
     struct scn_pool *p = &s->pool[(wc->wr_id & ~RECV) >> 8];
@@ -399,7 +404,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
         bool first = !e->flushed;
 
         e->flushed = true;
-        p->starved = true; /* work posted to a QP in ERR is flushed */
+        p->starved = true; /* stop posting: WQEs posted to a QP in the error state are flushed */
         CU_ASSERT(l->accident != SCN_NONE);
         if (!first)
             EXPECT_EQ(wc->status, RNIC_WC_WR_FLUSH_ERR);
@@ -436,7 +441,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     }
     if (p->untidy)
         memcpy(s->expected[dev] + off, mem + off, p->room);
-    /* bytes after the message are unchanged */
+    /* bytes behind the message are unchanged */
     CU_ASSERT(memcmp(mem + off, s->expected[dev] + off, p->room) == 0);
 }
 

@@ -5,10 +5,9 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-#define UD_MTU 4096u /* MTU of the port */
+#define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN                                                                                     \
-    0xF0F000u /* QPNs from here on: none of the 96 QPs of a device, except for one seed in 10^5 */
+#define NO_QPN 0xF0F000u /* QPNs from 0xF0F000 belong to no QP, except for one seed in 10^5 */
 
 bool scenario_reliable(const struct scn_link *l)
 {
@@ -26,7 +25,8 @@ unsigned scenario_service(const struct scn_link *l)
 }
 
 /* clang-format off */
-static const struct { const char *name, *services; /* RC, UC, UD, XRC */ } accidents[] = {
+static const struct { const char *name, *services; /* services that can have the error, in the
+                                                    * order RC, UC, UD, XRC */ } accidents[] = {
     [SCN_NONE]       = { "none",    "...." },
     [SCN_BAD_RKEY]   = { "rkey",    "11.1" },
     [SCN_BAD_LKEY]   = { "lkey",    "1111" },
@@ -69,7 +69,7 @@ bool scenario_late(const struct scn_link *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Returns the offset of memory that nothing else uses, with 8 unused bytes after it, or 0 if there
+/* Returns the offset of an unused range of memory with 8 unused bytes behind it, or 0 if there
  * is none. */
 static uint32_t slot(struct scenario *s, unsigned dev, uint32_t len)
 {
@@ -136,7 +136,7 @@ static enum rnic_wr_opcode random_opcode(struct scenario *s, const struct scn_li
     return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 6)] : ud[rng_below(&s->rng, 2)];
 }
 
-/* Returns an earlier WRITE of the same end whose bytes a later READ must return (R092), or NULL. */
+/* Returns an earlier WRITE of an end whose bytes a later READ must return (R092), or NULL. */
 static const struct scn_wr *earlier_write(struct scenario *s, const struct scn_end *e)
 {
     const struct scn_wr *w = e->wr_cnt ? &e->wr[rng_below(&s->rng, e->wr_cnt)] : NULL;
@@ -169,7 +169,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     if (w->off == 0 || w->roff == 0)
         return false;
     if (w->opcode == RNIC_WR_FETCH_ADD && rng_below(&s->rng, 2) && !l->accident)
-        w->roff = 0; /* all fetch-and-adds use one word */
+        w->roff = 0; /* all FETCH_ADDs use the word at offset 0 */
     w->flags = rng_below(&s->rng, 3) ? RNIC_SEND_SIGNALED : 0u;
     w->flags |= rng_below(&s->rng, 6) ? 0u : RNIC_SEND_FENCE;
     w->flags |= rng_below(&s->rng, 4) ? 0u : RNIC_SEND_SOLICITED;
@@ -178,7 +178,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     switch (w->opcode) {
     case RNIC_WR_CMP_SWAP:
         memcpy(&w->compare_add, s->first[o->dev] + w->roff, 8);
-        w->compare_add += rng_below(&s->rng, 2); /* equal or not, at random */
+        w->compare_add += rng_below(&s->rng, 2); /* compare value right or wrong, at random */
         w->swap = rng_u64(&s->rng);
         break;
     case RNIC_WR_FETCH_ADD: w->compare_add = rng_u64(&s->rng); break;
@@ -237,7 +237,7 @@ static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
     }
 }
 
-/* Makes one request of the end fail; several if its requester does not learn of the error. */
+/* Marks one request of end 0 as failing, or several if the requester does not detect the error. */
 static void make_wrong(struct scenario *s, struct scn_link *l)
 {
     struct scn_end *e = &l->end[0];
@@ -254,7 +254,7 @@ static void make_wrong(struct scenario *s, struct scn_link *l)
         any = any || e->wr[i].wrong;
     }
     if (!any)
-        l->accident = SCN_NONE; /* no request can have this error */
+        l->accident = SCN_NONE; /* no request of the link can have the error */
 }
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
@@ -327,8 +327,8 @@ static void make_qp(struct scenario *s, struct scn_link *l, unsigned side)
     }
     e->qpn = rnic_qp_qpn(e->qp);
     e->target_qpn = rnic_qp_qpn(e->target);
-    /* First PSNs shortly before the wrap on one link (R062). Far apart on the others: with RoCEv1,
-     * rnic/flow needs the PSN to find the QP of a response. */
+    /* On the first link, PSNs start just below the wrap (R062). On other links they are far
+     * apart, because with RoCEv1 rnic/flow needs the PSN to find the QP of a response. */
     e->sq_psn = s->link_cnt == 0 ? 0xFFFFE0 + 16 * side : rng_below(&s->rng, 0x1000000);
 }
 
@@ -371,8 +371,8 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }
 
-/* Draws the error of a link: any of its service on the first link, on others only one that its
- * requester does not learn of. */
+/* Draws the error of a link. The first link can have any error of its service. Other links can
+ * have only an error that the requester does not detect. */
 static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
 {
     static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};
@@ -384,7 +384,7 @@ static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
     while (!scenario_can(scenario_service(l), l->accident) || (!first && !scenario_quiet(l)));
 }
 
-/* Applies those effects of an error that concern the ends themselves. */
+/* Sets the P_Keys, QPNs and other attributes of the ends that cause the link's error. */
 static void arrange_accident(struct scenario *s, struct scn_link *l)
 {
     bool limited = rng_below(&s->rng, 2);
@@ -401,7 +401,7 @@ static void arrange_accident(struct scenario *s, struct scn_link *l)
         s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
 }
 
-/* Creates a link. Returns false if the memory is used up. */
+/* Creates a link. Returns false if no memory is left. */
 static bool make_link(struct scenario *s, bool accident)
 {
     static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_XRC_SEND, RNIC_QPT_UC,
@@ -411,7 +411,7 @@ static bool make_link(struct scenario *s, bool accident)
     unsigned wrs = 1 + rng_below(&s->rng, devs > 8 ? 8 : SCN_WRS);
 
     memset(l, 0, sizeof(*l));
-    /* Errors that a requester does not learn of may happen on any UC or UD link. */
+    /* An error that the requester does not detect may happen on any UC or UD link. */
     l->type = types[!accident               ? rng_below(&s->rng, 6)
                     : rng_below(&s->rng, 4) ? rng_below(&s->rng, 2)
                                             : 2 + rng_below(&s->rng, 2)];
@@ -461,13 +461,13 @@ static bool make_link(struct scenario *s, bool accident)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Draws the faults of a path, few enough that one packet is never lost eight times in a row. */
+/* Draws the faults of a path. They are so rare that a packet is never lost eight times in a row. */
 static struct simnet_path random_path(struct scenario *s)
 {
     struct simnet_path path = {.delay_ns = 500 + rng_below(&s->rng, 5000)};
 
     if (rng_below(&s->rng, 5) == 0)
-        return path; /* a perfect one */
+        return path; /* a path without faults */
     if (rng_below(&s->rng, 4))
         path.loss_ppm = rng_below(&s->rng, 30000);
     if (rng_below(&s->rng, 2))
@@ -484,14 +484,14 @@ static struct simnet_path random_path(struct scenario *s)
         path.jitter_ns = rng_below(&s->rng, 3000);
     if (rng_below(&s->rng, 3) == 0)
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 100));
-    if (rng_below(&s->rng, 4) == 0) { /* a frame that finds no room is lost */
+    if (rng_below(&s->rng, 4) == 0) { /* limited queue: a frame that finds the queue full is lost */
         path.bps = UINT64_C(1000000000) * (1 + rng_below(&s->rng, 10));
         path.queue = 36000 + rng_below(&s->rng, 30000);
     }
     return path;
 }
 
-/* Draws faults by QP, PSN and occurrence, for requests and for their responses. */
+/* Draws faults of requests or responses, selected by QP, PSN and number of the transmission. */
 static void exact_faults(struct scenario *s)
 {
     unsigned cnt = rng_below(&s->rng, 2) ? 0 : 1 + rng_below(&s->rng, 24);
@@ -502,7 +502,8 @@ static void exact_faults(struct scenario *s)
         bool request = rng_below(&s->rng, 2);
         const struct scn_end *from = &l->end[side];
         const struct scn_end *to = &l->end[!side];
-        const struct scn_end *asks = request ? from : to; /* end whose PSN it is */
+        const struct scn_end *asks = request ? from : to; /* end that chooses the PSNs: the
+                                                           * requester */
         struct simnet_rule rule = {.from = (int)s->fabric.dev[from->dev].node,
                                    .dest_qp = request ? to->target_qpn : to->qpn,
                                    .psn_matters = true};
@@ -538,8 +539,8 @@ static void class_faults(struct scenario *s)
     }
 }
 
-/* Cuts the two devices of a link off from each other for a time that does not use up the retries.
- */
+/* Cuts the connection between the two devices of a link, for a time that does not exhaust the
+ * retries. */
 static void partition(struct scenario *s)
 {
     const struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
@@ -574,7 +575,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->slow = rng_below(&s->rng, 2) == 0;
     rnic_ecn_defaults(&ecn);
     ecn.dcqcn.rpg_max_rate = 10000;
-    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and drops */
+    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and drops packets */
         wire.bps = UINT64_C(10000000000) * (1 + rng_below(&s->rng, 4));
         wire.delay_ns = 500 + rng_below(&s->rng, 2000);
         wire.queue = 20000 + rng_below(&s->rng, 60000);
@@ -607,8 +608,8 @@ void scenario_make(struct scenario *s, uint64_t seed)
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))
             break;
-    /* A queue of one or two packets, for a single link only: with several links, their timers would
-     * expire together forever, and the second frame would never find room. */
+    /* Use a queue of one or two packets only with a single link. With several links, their
+     * timers would always expire together, and the second frame would never find room. */
     if (path.queue && s->link_cnt == 1) {
         path.queue = 5000 + rng_below(&s->rng, 7000);
         simnet_paths(&s->fabric.net, &path);

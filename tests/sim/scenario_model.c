@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Model of the responders: predicts what each does with a packet and what it counts (scenario.h).
- */
+/* Model of the responders: predicts the result of each packet and the counters (scenario.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "scenario.h"
@@ -33,8 +32,8 @@ static void push_due(struct scn_end *e, const struct scn_end *o, const struct sc
     e->due[e->due_cnt++] = (unsigned)(w - o->wr);
 }
 
-/* Returns whether the packet consumes a receive WQE: a SEND with its first packet, a WRITE with
- * immediate with its last one (R093, R094). */
+/* Returns whether the packet consumes a receive WQE: the first packet of a SEND, or the last
+ * packet of a WRITE with immediate (R093, R094). */
 static bool takes_wqe(const struct roce_pkt *pkt, const struct scn_wr *w)
 {
     if (pkt->op->kind == ROCE_KIND_SEND)
@@ -42,15 +41,15 @@ static bool takes_wqe(const struct roce_pkt *pkt, const struct scn_wr *w)
     return w->opcode == RNIC_WR_WRITE_IMM && roce_opcode_ends(pkt->op);
 }
 
-/* Removes the oldest receive WQE for a message. */
+/* Removes and returns the oldest receive WQE. */
 static struct scn_buffer take_buffer(struct scn_pool *p)
 {
     p->avail--;
     return p->posted[p->taken++ % SCN_DEPTH];
 }
 
-/* Returns whether this packet makes the responder refuse the link's failing request: R082, R083,
- * R090, R120, R210. */
+/* Returns whether the responder refuses the packet because of the link's error (R082, R083,
+ * R090, R120, R210). */
 static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const struct roce_pkt *pkt,
                        uint32_t at, const struct scn_buffer *buffer)
 {
@@ -65,8 +64,9 @@ static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const s
             l->accident == SCN_WINDOW);
 }
 
-/* Drops a NAK for a gap that is no longer needed. It has not been sent because no time has passed,
- * the wire was busy, or READ responses go first on a slowed QP. */
+/* Cancels a pending NAK for a gap that was filled before the NAK was sent. The device delayed it
+ * for one of three reasons. No time has passed, the wire was busy, or READ responses have
+ * priority on a QP with a reduced rate. */
 static void void_nak(struct scenario *s, struct scn_end *e)
 {
     const struct simnet *net = &s->fabric.net;
@@ -78,7 +78,7 @@ static void void_nak(struct scenario *s, struct scn_end *e)
     e->nak_due = false;
 }
 
-/* R067, R068, R070. */
+/* Models the arrival of an out-of-order packet (R067, R068, R070). */
 static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
 {
     struct scn_tally *t = &s->tally[e->dev];
@@ -94,8 +94,8 @@ static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
     e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
 }
 
-/* The expected PSN arrived. A NAK queued behind READ responses asks for the PSN that is missing
- * when it is sent. */
+/* Models the arrival of the expected PSN. A NAK that waits behind READ responses is for the PSN
+ * that is missing when the NAK is sent. */
 static void go_on(struct scenario *s, struct scn_end *e)
 {
     if (e->epsn >= e->gap_end)
@@ -103,7 +103,7 @@ static void go_on(struct scenario *s, struct scn_end *e)
     e->silent = e->nak_due;
 }
 
-/* R061, R067, R093, R109. */
+/* Models a request to an RC or XRC responder (R061, R067, R093, R109). */
 static void model_reliable(struct scenario *s, const struct scn_link *l, struct scn_end *e,
                            const struct roce_pkt *pkt, const struct scn_wr *w, uint32_t at)
 {
@@ -116,13 +116,13 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
     } else if (takes_wqe(pkt, w) && e->pool->avail == 0) {
         t->no_wqe++;
         e->silent = true;
-        void_nak(s, e); /* the RNR NAK implies it */
+        void_nak(s, e); /* the RNR NAK replaces the sequence NAK */
     } else {
         if (takes_wqe(pkt, w))
             e->buffer = take_buffer(e->pool);
         if (is_refused(l, w, pkt, at, &e->buffer)) {
             void_nak(s, e);
-            return; /* the QP is in ERR now */
+            return; /* the QP is in the error state */
         }
         e->epsn += pkt->op->kind == ROCE_KIND_READ ? w->psns : 1;
         count_executed(t, pkt);
@@ -130,7 +130,7 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
     }
 }
 
-/* R163, R165: the message is lost; its receive WQE remains for the next one. */
+/* Models a lost UC message. Its receive WQE remains for the next message (R163, R165). */
 static void drop_uc(struct scn_tally *t, struct scn_end *e)
 {
     t->uc_dropped++;
@@ -138,7 +138,8 @@ static void drop_uc(struct scn_tally *t, struct scn_end *e)
     e->pool->untidy = e->pool->untidy || e->held;
 }
 
-/* Returns whether a packet does not continue the current message. */
+/* Returns whether a UC responder drops the packet: it is too long for the buffer, or has an
+ * invalid R_Key. */
 static bool is_dropped_uc(const struct scn_link *l, const struct scn_end *e, const struct scn_wr *w,
                           const struct roce_pkt *pkt)
 {
@@ -147,7 +148,7 @@ static bool is_dropped_uc(const struct scn_link *l, const struct scn_end *e, con
     return w->wrong && (l->accident == SCN_BAD_RKEY || l->accident == SCN_WINDOW);
 }
 
-/* R065, R163-R166. */
+/* Models a packet to a UC responder (R065, R163-R166). */
 static void model_uc(struct scn_tally *t, struct scn_link *l, struct scn_end *e,
                      const struct roce_pkt *pkt, struct scn_wr *w, uint32_t at)
 {
@@ -184,7 +185,7 @@ static void model_uc(struct scn_tally *t, struct scn_link *l, struct scn_end *e,
     }
     if (pkt->op->kind == ROCE_KIND_SEND && e->buffer.bad && pkt->payload_len) {
         scenario_seen.accidents[1][l->accident]++;
-        return; /* the QP is in ERR now */
+        return; /* the QP is in the error state */
     }
     count_executed(t, pkt);
     w->broken++;
@@ -199,7 +200,7 @@ static void model_uc(struct scn_tally *t, struct scn_link *l, struct scn_end *e,
     push_due(e, o, w);
 }
 
-/* R170, R174. */
+/* Models a packet to a UD receiver (R170, R174). */
 static void model_ud(struct scn_tally *t, const struct scn_link *l, struct scn_end *e,
                      const struct roce_pkt *pkt, struct scn_wr *w)
 {
@@ -211,9 +212,9 @@ static void model_ud(struct scn_tally *t, const struct scn_link *l, struct scn_e
         t->no_wqe++;
     } else if (e->pool->posted[e->pool->taken % SCN_DEPTH].room < SCN_GRH + pkt->payload_len) {
         scenario_seen.accidents[2][l->accident]++;
-        t->no_room++; /* its WQE remains for a message that fits */
+        t->no_room++; /* the WQE remains for a message that fits */
     } else if (take_buffer(e->pool).bad) {
-        scenario_seen.accidents[2][l->accident]++; /* the QP is in ERR now */
+        scenario_seen.accidents[2][l->accident]++; /* the QP is in the error state */
     } else {
         t->datagrams++;
         w->delivered = true;
@@ -229,7 +230,7 @@ static bool is_marked(const struct roce_pkt *pkt)
            (pkt->encap == ROCE_ENCAP_V2_IP6 && pkt->ip6.ecn == 3);
 }
 
-/* Returns the end on a device that a packet is addressed to, or NULL. */
+/* Returns the end on device `dev` whose QP is the destination of a packet, or NULL. */
 static struct scn_end *receiver_of(struct scenario *s, unsigned dev, const struct roce_pkt *pkt,
                                    struct scn_link **link)
 {
@@ -249,7 +250,7 @@ static struct scn_end *receiver_of(struct scenario *s, unsigned dev, const struc
     return NULL;
 }
 
-/* Returns the state of the QP that a packet is for. */
+/* Returns the state of the destination QP of a packet. */
 static enum rnic_qp_state state_of(const struct scn_end *e, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -267,7 +268,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
     struct scn_wr *w = scenario_wr_at(o, at);
 
     if (!w)
-        return; /* observe() counted it */
+        return; /* scenario_observe() reported the wrong PSN already */
     if (scenario_reliable(l))
         model_reliable(s, l, e, pkt, w, at);
     else if (l->type == RNIC_QPT_UC)
@@ -279,7 +280,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now)
 {
     struct scenario *s = ctx;
-    struct scn_tally *t = &s->tally[node]; /* nodes and devices have equal numbers */
+    struct scn_tally *t = &s->tally[node]; /* node and device have the same number */
     struct roce_pkt pkt;
     struct scn_link *l = NULL;
     struct scn_end *e;
@@ -291,7 +292,7 @@ void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len,
     e = receiver_of(s, node, &pkt, &l);
     state = e ? state_of(e, &pkt) : RNIC_QPS_RESET;
     if (state != RNIC_QPS_RTS && (state != RNIC_QPS_SQE || pkt.op->kind == ROCE_KIND_CNP)) {
-        t->no_qp++; /* R046, R054 */
+        t->no_qp++; /* the QP cannot receive (R046, R054) */
         if (e && e->qpn == pkt.bth.dest_qp)
             oracle_ended(&e->witness, ORACLE_END_OWN, now);
     } else if (pkt.op->kind == ROCE_KIND_CNP) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Prints what the generator covered, as tables, and what it did not. */
+/* Prints tables of the cases that the generator covered, and reports the cases that it did not
+ * cover. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "scenario.h"
@@ -9,7 +10,7 @@ struct scenario_seen scenario_seen;
 
 static const char *const services[] = {"RC", "UC", "UD", "XRC"};
 
-/* Faults that a packet can meet. */
+/* Faults that the network can apply to a packet. */
 static const struct {
     enum simnet_fate fate;
     const char *name;
@@ -18,11 +19,11 @@ static const struct {
               {SIMNET_HELD, "held"},     {SIMNET_CORRUPTED, "corrupt"},
               {SIMNET_MARKED, "marked"}};
 
-/* Operations and the services that have them: R162, R168. */
+/* Operations and the services that support them (R162, R168). */
 static const struct {
     enum rnic_wr_opcode opcode;
     const char *name;
-    const char *services; /* RC, UC, UD, XRC */
+    const char *services; /* support by RC, UC, UD, XRC */
 } ops[] = {{RNIC_WR_SEND, "SEND", "1111"},
            {RNIC_WR_SEND_IMM, "SEND_IMM", "1111"},
            {RNIC_WR_SEND_INV, "SEND_INV", "1..1"},
@@ -36,7 +37,7 @@ static const struct {
            {RNIC_WR_LOCAL_INV, "LOCAL_INV", "11.1"},
            {RNIC_WR_BIND_MW, "BIND_MW", "11.1"}};
 
-/* Responses and the services that have them. */
+/* Responses and the services that send them. */
 static const struct {
     enum simnet_class cls;
     const char *services;
@@ -159,8 +160,7 @@ static void accidents(void)
         for (unsigned i = 0; i < SCN_SIZES; i++)
             cell(scenario_seen.sizes[s][i], services[s], "devices", sizes[i]);
     }
-    /* An XRC target has other QPNs than the initiators that bind, so it refuses every type 2
-     * window. */
+    /* An XRC target refuses every type 2 window, because each is bound to an initiator's QP. */
     row_of("", "untroubled");
     cell(scenario_seen.untroubled, "links", "of", "which no packet was struck");
     row_of("", "short queues");

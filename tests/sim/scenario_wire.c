@@ -36,7 +36,8 @@ static void feed_judge(struct scenario *s, const struct roce_pkt *pkt, uint64_t 
     roce_flow_feed(s->judge, &in, NULL);
 }
 
-/* R026, R027: reserved bits are zero; the pad is zero and completes a multiple of 4 bytes. */
+/* Checks that reserved bits are zero, and that the pad is zero and fills the payload to a
+ * multiple of 4 bytes (R026, R027). */
 static void check_form(const struct roce_pkt *pkt)
 {
     static const uint8_t zero[4];
@@ -48,7 +49,8 @@ static void check_form(const struct roce_pkt *pkt)
     CU_ASSERT(memcmp(pkt->frame + pkt->icrc_off - pkt->bth.padcnt, zero, pkt->bth.padcnt) == 0);
 }
 
-/* R038, R039: First and Middle packets are full, Last ones are not empty, none is too long. */
+/* Checks that First and Middle packets are full, Last packets not empty, and none longer than
+ * the MTU (R038, R039). */
 static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
 {
     if (l->type == RNIC_QPT_UD ||
@@ -60,7 +62,7 @@ static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
     CU_ASSERT(roce_opcode_starts(pkt->op) || pkt->payload_len > 0);
 }
 
-/* R214, R215: a CNP goes to the QP that sent a marked packet, on its device. */
+/* Checks that a CNP goes to the QP that sent a marked packet, on its device (R214, R215). */
 static void check_cnp(struct scenario *s, const struct simnet_event *event)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {
@@ -78,7 +80,7 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
                event->pkt->bth.dest_qp, event->to);
 }
 
-/* Returns the end that a response comes from. */
+/* Returns the end whose responder sent a response. */
 static struct scn_end *responder_of(struct scenario *s, const struct simnet_event *event,
                                     struct scn_end **to)
 {
@@ -104,17 +106,17 @@ static void check_nak(struct scenario *s, const struct simnet_event *event)
 
     if (!e) {
         suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which is none", event->pkt->bth.dest_qp);
-    } else if (event->cls == SIMNET_NAK_RNR) { /* R097: with the RNR timer of its QP */
+    } else if (event->cls == SIMNET_NAK_RNR) { /* the NAK has the RNR timer of its QP (R097) */
         EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome), e->rnr_code);
-    } else { /* R067, R068: one NAK per gap, for the expected PSN at the time it is sent */
+    } else { /* one NAK for each gap, with the expected PSN at the time of sending (R067, R068) */
         CU_ASSERT(e->nak_due);
         EXPECT_EQ(event->pkt->bth.psn, (to->sq_psn + e->epsn) & ROCE_PSN_MASK);
         e->nak_due = false;
     }
 }
 
-/* R057-R059: new requests continue the PSN sequence. R153: a retransmission is the same packet,
- * except that a READ may ask for its remainder (R112). */
+/* Checks a request packet. New requests continue the PSN sequence (R057-R059). A retransmission
+ * equals the first transmission (R153), except that a READ may request its remainder (R112). */
 static void check_request(struct scenario *s, struct scn_link *l, struct scn_end *e,
                           const struct roce_pkt *pkt)
 {
@@ -124,7 +126,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
     uint32_t hash =
         roce_crc32(0, pkt->frame + pkt->off[ROCE_HDR_BTH], pkt->icrc_off - pkt->off[ROCE_HDR_BTH]);
 
-    EXPECT_EQ(pkt->bth.pkey, e->pkey); /* R045 */
+    EXPECT_EQ(pkt->bth.pkey, e->pkey); /* P_Key of the sending QP (R045) */
     hash += hash == 0;
     if (at >= e->psns) {
         suite_fail(__FILE__, __LINE__, "PSN %06x is of no request of QP %06x", pkt->bth.psn,
@@ -145,7 +147,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
         oracle_sent(&e->witness, pkt, s->fabric.net.now);
 }
 
-/* Counts for scenario_seen which packet met which fault. */
+/* Counts the fault of a packet in scenario_seen. */
 static void note(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                  enum simnet_class cls, unsigned fates)
 {
@@ -155,7 +157,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
     uint64_t *seen;
 
     if (pkt->encap == ROCE_ENCAP_V1)
-        fates &= ~(1u << SIMNET_MARKED); /* a class without ECN bits */
+        fates &= ~(1u << SIMNET_MARKED); /* packets of this class have no ECN bits */
     if (cls == SIMNET_CNP || !roce_opcode_is_request(pkt->op)) {
         seen = scenario_seen.answers[pkt->op->svc == ROCE_SVC_XRC ? 3 : 0][cls];
     } else {
@@ -169,7 +171,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
         seen[f] += fates >> f & 1;
 }
 
-/* Counts a packet of a link that met a fault. */
+/* Counts a packet of a link that had a fault. */
 static void note_struck(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                         unsigned fates)
 {
@@ -211,7 +213,7 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
         return;
     }
     if (!roce_opcode_is_request(pkt->op)) {
-        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* packets of another partition get no response */
+        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* responses are sent only inside the default partition */
         EXPECT_EQ(pkt->bth.ackreq, 0);    /* R043 */
         EXPECT_EQ(pkt->bth.se, 0);        /* R041 */
         if (event->cls == SIMNET_NAK_RNR || event->cls == SIMNET_NAK_SEQ)

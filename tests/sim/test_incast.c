@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Incast: many devices send to one through one switch port, with and without congestion
- * management: R005, R215, R218, R219, R249. rnic/flow analyses what passes the receiver's link.
+ * Incast: many devices send to one device through one switch port, with and without congestion
+ * management (R005, R215, R218, R219, R249). rnic/flow analyses the packets on the receiver's link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,13 @@
 #include "support/fabric.h"
 #include "support/suite.h"
 
-#define MS      UINT64_C(1000000)
-#define US      UINT64_C(1000)
-#define BPS     UINT64_C(10000000000)
-#define MSG     16384u
-#define DEPTH   64u
-#define WARM    (3 * MS) /* start-up, not measured: all begin at once at full rate */
+#define MS    UINT64_C(1000000)
+#define US    UINT64_C(1000)
+#define BPS   UINT64_C(10000000000)
+#define MSG   16384u
+#define DEPTH 64u
+/* End of the start phase, in which all senders begin at full rate; not measured. */
+#define WARM    (3 * MS)
 #define END     (13 * MS)
 #define SENDERS 32u
 
@@ -24,18 +25,18 @@ static uint32_t frame_no;
 
 /* Measurements of one run between WARM and END. */
 struct result {
-    uint64_t drops;          /* frames dropped at the port to the receiver */
-    uint64_t bytes[SENDERS]; /* bytes of completed messages */
-    double rate;             /* completed payload as a share of the link rate */
+    uint64_t drops;          /* number of frames dropped at the switch port to the receiver */
+    uint64_t bytes[SENDERS]; /* bytes of completed messages of each sender */
+    double rate;             /* completed payload as a fraction of the link rate */
     double fairness;         /* fairness index of Jain */
     uint64_t cnps;
-    uint64_t gap_min; /* shortest time between two CNPs to one QP on the wire, ns */
+    uint64_t gap_min; /* shortest time on the wire between two CNPs to one QP, ns */
 };
 
 static uint64_t cnp_last[SENDERS];
 static uint64_t cnp_gap_min;
 static unsigned senders;
-static uint64_t wire_marked; /* marks counted by rnic/flow on the receiver's link */
+static uint64_t wire_marked; /* ECN marks that rnic/flow counted on the receiver's link */
 static uint64_t wire_cnps;
 static uint64_t wire_gap;
 
@@ -67,13 +68,13 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     for (unsigned s = 0; s < 2; s++) {
         wire_marked += conn->side[s].ce_marked;
         wire_cnps += conn->side[s].cnps;
-        EXPECT_EQ(conn->side[s].cnps_unasked, 0); /* R215 */
+        EXPECT_EQ(conn->side[s].cnps_unasked, 0); /* no CNP without a marked packet (R215) */
         if (conn->side[s].cnp_gap_min_ns && conn->side[s].cnp_gap_min_ns < wire_gap)
             wire_gap = conn->side[s].cnp_gap_min_ns;
     }
 }
 
-/* Observes the receiver, device 0: the packets it sends and receives. */
+/* Passes the packets that the receiver (device 0) sends and receives to rnic/flow. */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     (void)ctx;
@@ -99,7 +100,7 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
         feed(frame, len, now);
 }
 
-/* Keeps every sender busy. */
+/* Posts requests so that every sender stays busy. */
 static void tick(void *ctx, uint64_t now)
 {
     struct result *res = ctx;
@@ -158,10 +159,10 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     fabric_check_tally(&fabric);
     roce_flow_finish(judge);
     roce_flow_del(judge);
-    c = fabric_counters(&fabric, 0); /* R249: the counters of the device match the wire */
+    c = fabric_counters(&fabric, 0); /* the counters of the device agree with the packets (R249) */
     EXPECT_EQ(c.np_ecn_marked_roce_packets, wire_marked);
     EXPECT_EQ(c.np_cnp_sent, wire_cnps);
-    EXPECT_EQ(wire_gap, cnp_gap_min); /* R219 */
+    EXPECT_EQ(wire_gap, cnp_gap_min); /* CNPs keep the configured distance (R219) */
     for (unsigned i = 0; i < cnt; i++) {
         sum += (double)res->bytes[i];
         squares += (double)res->bytes[i] * (double)res->bytes[i];
@@ -171,7 +172,7 @@ static void run(unsigned cnt, enum roce_encap encap, const struct rnic_ecn *ecn,
     fabric_free(&fabric);
 }
 
-/* Returns the parameters of the DCQCN paper for 40 Gb/s, with steps for a link of 10 Gb/s. */
+/* Returns the parameters of the DCQCN paper for 40 Gb/s, with rate steps for a link of 10 Gb/s. */
 static struct rnic_ecn parameters(void)
 {
     struct rnic_ecn ecn;
@@ -205,9 +206,9 @@ static void one_incast(unsigned cnt, enum roce_encap encap)
            on.rate, on.fairness, (unsigned long long)on.cnps, (unsigned long long)on.gap_min);
     CU_ASSERT(off.drops > 1000);
     CU_ASSERT(on.drops * 100 <= off.drops);
-    /* The port marks only while it is busy. A rate cut leaves a QP at least half its rate
-     * (rpg_min_dec_fac), and the first recovery step restores half of the cut. So the link is
-     * always used at least by half. */
+    /* The port marks packets only while it is busy. A rate cut leaves a QP at least half its
+     * rate (rpg_min_dec_fac), and the first recovery step restores half of the cut. So at least
+     * half of the link rate is always used. */
     CU_ASSERT(on.rate >= 0.5 * 1024 / (1024 + 82));
     CU_ASSERT(on.rate > off.rate);
     CU_ASSERT(on.fairness >= 0.9);
@@ -228,21 +229,21 @@ static void thirty_two_senders(void)
 
 /* ---- the rate around CNPs ------------------------------------------------------------------- */
 
-#define JOIN  (4 * MS) /* start of a second sender */
-#define LEAVE (8 * MS) /* end of the second sender */
+#define JOIN  (4 * MS) /* start time of the second sender */
+#define LEAVE (8 * MS) /* end time of the second sender */
 #define ALL   (120 * MS)
 #define BIN   (100 * US)
 #define BINS  (ALL / BIN)
 
-static uint64_t left[BINS]; /* bytes that left the first sender's device, per bin */
+static uint64_t left[BINS]; /* bytes that the first sender's device sent in each bin of time */
 static struct roce_cnp_episode span[64];
 static unsigned span_cnt;
-static uint64_t first_cnp; /* CNPs sent to the first sender */
+static uint64_t first_cnp; /* number of CNPs sent to the first sender */
 
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* the second sender: it never was alone */
+    if (e->before < BPS / 80) /* the second sender, which never had the full rate */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;
@@ -287,7 +288,7 @@ static void two_ticks(void *ctx, uint64_t now)
         }
 }
 
-/* Returns the bytes per second of some bins. */
+/* Returns the rate in bytes per second over some bins. */
 static uint64_t left_rate(uint64_t from, uint64_t to)
 {
     uint64_t bytes = 0;
@@ -297,8 +298,8 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One device sends alone, then a second one comes and goes. The rates that rnic/flow reports at the
- * receiver's link must be those that left the first device. */
+/* One device sends alone; then a second one sends for a while. The rates that rnic/flow reports
+ * at the receiver's link must equal the rates that left the first device. */
 static void rates_are_those_of_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
@@ -340,7 +341,8 @@ static void rates_are_those_of_the_wire(void)
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
     EXPECT_EQ(span[0].time, first_cnp);
     CU_ASSERT(span[0].slowed);
-    /* The two points see the same bytes at different times, because the queue is between them. */
+    /* Both points count the same bytes, but at different times because of the queue between
+     * them. */
     CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
     CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
     EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);
@@ -352,7 +354,7 @@ static void rates_are_those_of_the_wire(void)
 
 #define SLOT  2048u
 #define LINKS 96u
-#define LEN   (4 * LINKS * SLOT) /* one source and one target for each side of each link */
+#define LEN   (4 * LINKS * SLOT) /* one source and one destination for each side of each link */
 
 static enum rnic_wr_opcode what[LINKS][2];
 
@@ -370,8 +372,9 @@ static void check_slot(unsigned link, unsigned side)
         suite_fail(__FILE__, __LINE__, "link %u side %u: other bytes", link, side);
 }
 
-/* 2..64 devices, WRITEs and READs over random links, a lossy switch, all with congestion
- * management: everything arrives, and every counter matches the network (R249). */
+/* Runs 2 to 64 devices with WRITEs and READs over random links and a lossy switch, with
+ * congestion management. Asserts that all data arrives and that every counter agrees with the
+ * network (R249). */
 static void one_mesh(uint64_t seed)
 {
     struct rnic_ecn ecn = parameters();
@@ -387,8 +390,8 @@ static void one_mesh(uint64_t seed)
                 rng_below(&rng, 4) ? &ecn : NULL, &wire);
     for (unsigned i = 0; i < LINKS; i++) {
         unsigned a = rng_below(&rng, cnt);
-        unsigned b = rng_below(&rng, 3) ? 0 : rng_below(&rng, cnt); /* many of them to the first
-                                                                     * device */
+        unsigned b = rng_below(&rng, 3) ? 0 : rng_below(&rng, cnt); /* most links connect to the
+                                                                     * first device */
 
         fabric_connect(&fabric, a, a == b ? (a + 1) % cnt : b, 4, 1024);
         for (unsigned s = 0; s < 2; s++) {
@@ -401,7 +404,7 @@ static void one_mesh(uint64_t seed)
                       RNIC_OK);
         }
     }
-    CU_ASSERT(simnet_run(&fabric.net, 10000 * MS)); /* until it is idle */
+    CU_ASSERT(simnet_run(&fabric.net, 10000 * MS)); /* run until the network is idle */
     for (unsigned d = 0; d < cnt; d++) {
         struct rnic_wc wc;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Isolation: errors and load on some QPs change nothing on the wire of another QP of the device
- * (R251). A QP of each service works alone, and then beside each kind of storm on eight other
- * QPs, towards the same and another peer. Its packets are compared one by one, with their times.
- * The network has unlimited bandwidth, so every difference comes from the devices.
+ * Isolation: errors and load on some QPs do not change the packets of another QP of the device
+ * (R251).
+ *
+ * A QP of each service works alone. Then it works while eight other QPs have a storm, towards its
+ * own peer or another one. Its packets are compared one by one, with their times. The network has
+ * unlimited bandwidth, so every difference results from the devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +23,21 @@
 
 enum storm {
     QUIET,
-    LOSS,       /* every second packet lost */
-    CORRUPTION, /* every packet to the receiver corrupted */
-    COPIES,     /* three copies of each packet, now and later */
-    RNR,        /* endless RNR NAKs with the shortest timer */
+    LOSS,       /* every second packet is lost */
+    CORRUPTION, /* every packet to the receiver is corrupted */
+    COPIES,     /* three copies of each packet, one of them delayed */
+    RNR,        /* RNR NAKs without end, with the shortest timer */
     BAD_KEY,    /* an access error at each responder */
-    GIVE_UP,    /* no answers: retries, then an error at each requester */
-    CNPS,       /* every packet marked, both points of congestion management active */
-    READS,      /* as many and as long READs as possible */
-    CLOSED,     /* QPs closed and connected again all the time */
+    GIVE_UP,    /* no responses: retries, then an error at each requester */
+    CNPS,       /* every packet is marked; both ends use congestion management */
+    READS,      /* the largest number of READs in flight, with the greatest length */
+    CLOSED,     /* QPs are destroyed and connected again continuously */
     STORMS
 };
 
 static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_UD, RNIC_QPT_XRC_SEND};
 
-/* The observed QP: side 0 on device 0, side 1 on device 1. */
+/* Observed QP: side 0 on device 0, side 1 on device 1. */
 struct quiet {
     struct rnic_qp *qp[2], *target[2];
     struct rnic_srq *srq[2];
@@ -53,7 +55,8 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* By direction: the order of packets sent at the same instant by two devices is undefined. */
+/* One list for each direction, because the order of packets sent by two devices at one time is
+ * undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
 
@@ -238,7 +241,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
             quiet_send(type, s, i);
         }
         simnet_run(&fabric.net, 7000 * (i + 1));
-        fabric.net.now = 7000 * (i + 1); /* also where it came to rest before */
+        fabric.net.now = 7000 * (i + 1); /* set the time, even if the network became idle earlier */
     }
     simnet_run(&fabric.net, fabric.net.now + 40 * MS);
     for (unsigned s = 0; s < 2; s++) {
@@ -250,7 +253,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
     CU_ASSERT(done >= 4 * MESSAGES - 8);
 }
 
-/* The storm was one. */
+/* Asserts that the storm had its effect. */
 static void check_storm(enum storm storm)
 {
     struct rnic_counters c = fabric_counters(&fabric, 0);

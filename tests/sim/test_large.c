@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The largest messages there are, byte for byte, and how little an idle QP takes: R058, R081, R202.
- * A short file is mapped again and again, so that 2 GiB of addresses are a few MiB of memory.
+ * Messages of the maximum length, compared byte by byte, and the memory of an idle QP (R058, R081,
+ * R202). A short file is mapped repeatedly, so that 2 GiB of addresses need a few MiB of memory.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,10 +15,11 @@
 #include "wire/pkt.h"
 
 #define FILE_LEN (UINT64_C(16) << 20)
-#define SPAN     ((UINT64_C(1) << 32) + (UINT64_C(1) << 31) + FILE_LEN) /* over 6 GiB */
-#define KEY      0x77u
-#define IOVA     UINT64_C(0xFFFFFFFE00000000) /* ends short of 2^64 */
-#define MTU      4096u
+/* Length of the mapped range: more than 6 GiB. */
+#define SPAN ((UINT64_C(1) << 32) + (UINT64_C(1) << 31) + FILE_LEN)
+#define KEY  0x77u
+#define IOVA UINT64_C(0xFFFFFFFE00000000) /* IOVA of the region, which ends below 2^64 */
+#define MTU  4096u
 
 struct side {
     struct rnic *rnic;
@@ -32,7 +33,7 @@ struct side {
 static struct side side[2];
 static rnic_time now;
 
-/* SPAN bytes of addresses, all of them the same FILE_LEN bytes of memory. */
+/* Maps SPAN bytes of addresses to the same FILE_LEN bytes of memory. */
 static uint8_t *map_memory(void)
 {
     int fd = memfd_create("large", 0);
@@ -114,7 +115,7 @@ static void end(void)
     }
 }
 
-/* Carries what both have to say until neither has. */
+/* Passes frames between both devices until neither has a frame to send. */
 static void talk(void)
 {
     static uint8_t buf[ROCE_FRAME_MAX];
@@ -166,8 +167,8 @@ static struct rnic_counters counters(unsigned s)
     return c;
 }
 
-/* 2 GiB each way (R058, R081, R202), from and to addresses beyond 4 GiB; one byte more is refused.
- */
+/* Messages of 2 GiB in each direction, at addresses beyond 4 GiB, are executed. One byte more is
+ * refused (R058, R081, R202). */
 static void two_gib(void)
 {
     const uint64_t far = (UINT64_C(1) << 32) + 4096 + 123;
@@ -196,8 +197,8 @@ static void two_gib(void)
     end();
 }
 
-/* A WRITE and a READ across 4 GiB and up to the last byte of the region; one byte further is not
- * of it (R083, R084). */
+/* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, are executed.
+ * One byte further is outside of the region (R083, R084). */
 static void beyond_4_gib(void)
 {
     const uint64_t edge = (UINT64_C(1) << 32) - 5000;
@@ -228,8 +229,8 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The design's limit for an idle QP is 4 KiB, with queues as tests/bench makes them. A sanitizer's
- * own memory comes on top. */
+/* An idle QP needs at most 4 KiB, the limit of the design, with queues as in tests/bench. The
+ * limit excludes the memory of a sanitizer. */
 static void idle_qp(void)
 {
     const unsigned cnt = 20000;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The scenarios against devices that break one rule each (transport/faults.def): every one of them
- * is noticed, or stands here with the reason. ROCEDRILL_RUNS=<n> is how many seeds a
- * device may survive; ROCEDRILL_FAULT=<name> tries that one alone.
+ * Runs the scenarios with devices that break one rule each (transport/faults.def). The scenarios
+ * must detect each fault, or the table `unseen` has the reason. ROCEDRILL_RUNS=<n> is the number of
+ * seeds that a fault may survive; ROCEDRILL_FAULT=<name> selects one fault.
  */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static const char *const names[] = {
 #undef FAULT
 };
 
-/* What no scenario does, and which suite does instead. */
+/* Faults that no scenario can detect, with the reason and the suite that detects each. */
 static const struct {
     enum rnic_fault fault;
     const char *why;
@@ -40,8 +40,8 @@ static const char *excuse(enum rnic_fault fault)
     return NULL;
 }
 
-/* Whether a device with this fault fails one of the first seeds; a child, for it may also crash or
- * hang. */
+/* Returns whether a device with this fault fails one of the first seeds. Uses a child process,
+ * because the device may crash or hang. */
 static bool noticed(enum rnic_fault fault, uint64_t runs)
 {
     int status = 0;

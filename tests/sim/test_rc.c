@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RC and XRC, with and without SRQ and credits, between two devices over a network that does
- * everything a network may do: R057-R060, R062, R105-R107, R134-R135, R179, R181,
- * R091-R123, R125, R127-R161, R189, R191, R198, R247-R249, R251 of rnic/rules.md.
+ * RC and XRC, with and without SRQ and credits, between two devices over a faulty network:
+ * R057-R060, R062, R105-R107, R134-R135, R179, R181, R091-R123, R125, R127-R161, R189, R191, R198,
+ * R247-R249, R251 of rnic/rules.md.
  *
- * The seeds are fixed, so that a run is the same everywhere. ROCEDRILL_SEED=<n> runs that one
- * alone, ROCEDRILL_RUNS=<n> so many of them (a soak); what fails prints the command that repeats
- * it.
+ * The seeds are fixed, so that every run is equal. ROCEDRILL_SEED=<n> runs only that seed,
+ * ROCEDRILL_RUNS=<n> runs n seeds (a soak). A failure prints the command that repeats it.
  */
 #include <stdlib.h>
 #include "traffic.h"
@@ -16,7 +15,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct qp_pair pair; /* for the tests that do not use traffic.h */
+static struct qp_pair pair; /* for tests without traffic.h */
 
 /* ---- random traffic -------------------------------------------------------------------------- */
 
@@ -38,7 +37,7 @@ static void one_random_run(uint64_t seed)
     };
     struct simnet_path path = {.delay_ns = rng_below(&rng, 5000)};
 
-    /* Few enough faults that eight losses of the same packet in a row do not come. */
+    /* The faults are so rare that a packet is never lost eight times in a row. */
     if (rng_below(&rng, 4))
         path.loss_ppm = rng_below(&rng, 30000);
     if (rng_below(&rng, 2))
@@ -81,8 +80,8 @@ static void random_traffic(void)
 
 /* ---- each packet struck once ----------------------------------------------------------------- */
 
-/* The n-th packet of each class, from either side: lost, repeated at once and late, held back,
- * corrupted in each place. None of it may show (R249 aside). */
+/* The n-th packet of each class from either side is lost, duplicated early and late, delayed, or
+ * corrupted. No fault may have an effect, except on counters (R249). */
 static void every_packet_struck_once(void)
 {
     static const struct {
@@ -135,7 +134,7 @@ static void every_packet_struck_once(void)
     }
 }
 
-/* A slow wire whose queue overflows: losses in bursts, as in a switch. */
+/* The queue of a slow wire overflows, which causes bursts of losses as in a switch. */
 static void queue_overflow(void)
 {
     const struct traffic_limits limits = {
@@ -150,7 +149,7 @@ static void queue_overflow(void)
     traffic_end();
 }
 
-/* The network is gone for three timeouts: retried, not failed (R152, R160). */
+/* The network is down for three timeouts. The requests are retried and complete (R152, R160). */
 static void partition_survived(void)
 {
     const struct traffic_limits limits = {
@@ -176,8 +175,8 @@ static void begin(unsigned qp_cnt)
     simnet_paths(&pair.net, &path);
 }
 
-/* R154, R198, R189: 1 + retry_cnt times, after T the first time and 2T each other (R150); 7 is
- * seven. */
+/* A request without response is sent 1 + retry_cnt times (R154, R198, R189): the first retry
+ * after T, each further one after 2T (R150). The value 7 means seven retries. */
 static void retry_exhausted(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -204,7 +203,8 @@ static void retry_exhausted(void)
     }
 }
 
-/* R157: 1 + rnr_retry times, the receiver's time apart; and 7 goes on until there is a WQE. */
+/* A request without receive WQE is sent 1 + rnr_retry times, with the responder's RNR timer
+ * between (R157). The value 7 means retries until there is a WQE. */
 static void rnr_exhausted(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -225,15 +225,16 @@ static void rnr_exhausted(void)
             qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RNR_RETRY_EXC_ERR);
             EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_BIT(NAK_RNR), SIMNET_SENT), 1 + cnt);
             EXPECT_EQ(pair.net.now, 2000 + cnt * (2000 + roce_rnr_ns(8)));
-            EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 0); /* R158 */
+            EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 0); /* no ACK timeout during
+                                                                             * RNR waits (R158) */
         }
         qp_pair_check_tally(&pair);
         qp_pair_free(&pair);
     }
 }
 
-/* R082, R083, R090, R146: what the responder refuses is the status of that request, and both ends
- * are in ERR with the rest flushed. */
+/* A refused request completes with the status of the refusal. Both ends are then in the error
+ * state, and all other requests are flushed (R082, R083, R090, R146). */
 static void remote_errors(void)
 {
     static const struct {
@@ -263,7 +264,8 @@ static void remote_errors(void)
         qp_pair_connect(&pair);
         EXPECT_EQ(rnic_post_recv(pair.side[1].qp[0], &rwr), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
-        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* unsignaled: tells anyway */
+        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* a failed unsignaled request
+                                                                      * has a completion too */
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
         CU_ASSERT(qp_pair_run(&pair, SECOND));
@@ -280,8 +282,8 @@ static void remote_errors(void)
     }
 }
 
-/* R189: once its own request has failed a QP answers nobody any more, not even a READ half done;
- * the other end gives up in its own time (R154). */
+/* A QP whose own request has failed sends no more responses, not even the rest of a READ (R189).
+ * The other end gives up after its own retries (R154). */
 static void silent_after_failure(void)
 {
     const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};
@@ -304,7 +306,8 @@ static void silent_after_failure(void)
     qp_pair_free(&pair);
 }
 
-/* R191: SQD lets the message begun finish, tells once, and RTS goes on where it stopped. */
+/* SQD completes the current message and raises one event; RTS continues with the next message
+ * (R191). */
 static void drained(void)
 {
     struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
@@ -314,7 +317,7 @@ static void drained(void)
     qp_pair_connect(&pair);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
-    qp_pair_run(&pair, 10); /* both are sent, none is answered */
+    qp_pair_run(&pair, 10); /* both WRITEs are sent, and neither is acknowledged */
     EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_READ, 0, 5000, 0), RNIC_OK);
     CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
@@ -325,7 +328,7 @@ static void drained(void)
     CU_ASSERT(rnic_event_get(pair.side[0].rnic, &event));
     EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
     CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
-    /* The responder half goes on. */
+    /* The responder of the QP continues to work in SQD. */
     EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_READ, 0, 100, 0), RNIC_OK);
     CU_ASSERT(qp_pair_run(&pair, SECOND));
     qp_pair_expect_wc(pair.side[1].send_cq[0], 4, RNIC_WC_SUCCESS);
@@ -337,7 +340,8 @@ static void drained(void)
     qp_pair_free(&pair);
 }
 
-/* R190: RESET and a new connection with other PSNs; nothing of the old one is left. */
+/* After RESET, a QP connects again with other PSNs and has no state of the old connection
+ * (R190). */
 static void reset_and_again(void)
 {
     begin(1);
@@ -361,7 +365,8 @@ static void reset_and_again(void)
     qp_pair_free(&pair);
 }
 
-/* 1 MiB, the whole region, both ways, at each path MTU; 2 GiB are in test_large.c. */
+/* Messages of 1 MiB, the length of the region, in both directions at each path MTU. test_large.c
+ * tests 2 GiB. */
 static void long_messages(void)
 {
     for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -387,7 +392,7 @@ static void long_messages(void)
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* What the wire of one QP looked like: everything, in order, with its time. */
+/* Digest of all packets of one QP, in order and with their times. */
 static struct {
     uint32_t crc;
     unsigned cnt;
@@ -404,8 +409,8 @@ static void hear(void *ctx, const struct simnet_event *event)
 }
 
 /*
- * R251: while QP 0 works, its neighbours, on the same devices, are quiet, lose every second packet,
- * have no receive WQEs, or send to keys that do not exist. Nothing of QP 0's wire changes.
+ * QP 0 works while its neighbours on the same devices are idle, lose every second packet, lack
+ * receive WQEs, or use invalid R_Keys. The packets of QP 0 must not change (R251).
  */
 static void neighbour_isolation(void)
 {

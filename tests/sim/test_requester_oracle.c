@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Witness: what it tells from packets whose cause is known, and what the wire hides, so that the
- * equality of tests/sim/test_scenario.c means something (R137, R139, R144, R149, R152, R156, R161).
+ * Requester oracle: counts that packets with a known cause determine, and counts that they leave
+ * open. These tests show that the oracle's equality check in test_scenario.c is meaningful (R137,
+ * R139, R144, R149, R152, R156, R161).
  */
 #include "support/pktgen.h"
 #include "support/suite.h"
 #include "support/requester_oracle.h"
 #include "wire/codes.h"
 
-#define FIRST 0xFFFFFEu /* short of the wrap (R062) */
+#define FIRST 0xFFFFFEu /* first PSN, just below the wrap (R062) */
 #define MTU   256u
 #define T     UINT64_C(1000)
 
@@ -61,7 +62,7 @@ static void expect(enum oracle_count what, uint64_t least, uint64_t most)
     EXPECT_EQ(range.most, most);
 }
 
-#define ACK     (ROCE_SYNDROME_ACK | 31u) /* without credits */
+#define ACK     (ROCE_SYNDROME_ACK | 31u) /* ACK syndrome without credits */
 #define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define RNR     (ROCE_SYNDROME_RNR | 1u)
 
@@ -72,15 +73,15 @@ static void each_cause(void)
     begin();
     for (uint32_t i = 0; i < 2; i++)
         writes(i, now);
-    acks(1, NAK_SEQ, now += 10, false); /* 0 is answered by it */
-    acks(1, NAK_SEQ, now += 10, false); /* R161 */
+    acks(1, NAK_SEQ, now += 10, false); /* the sequence NAK acknowledges request 0 */
+    acks(1, NAK_SEQ, now += 10, false); /* duplicate NAK, not counted (R161) */
     expect(ORACLE_packet_seq_err, 1, 1);
     writes(1, now);
     acks(1, NAK_SEQ, now += 10, false);
     expect(ORACLE_packet_seq_err, 1, 1);
     acks(0, ACK, now += 10, false);
     expect(ORACLE_duplicate_response, 1, 1);
-    writes(1, now += T); /* nothing came: R149 */
+    writes(1, now += T); /* retransmission after a timeout: R149 */
     expect(ORACLE_local_ack_timeout_err, 1, 1);
     acks(1, RNR, now += 10, false);
     acks(1, RNR, now += 10, false);
@@ -90,16 +91,17 @@ static void each_cause(void)
     reads(2, 3, now);
     writes(5, now);
     answers(2, now += 10);
-    acks(5, ACK, now += 10, false); /* over 3 and 4 */
+    acks(5, ACK, now += 10, false); /* implied NAK for READ responses 3 and 4 */
     expect(ORACLE_implied_nak_seq_err, 1, 1);
     reads(3, 2, now);
-    answers(4, now += 10); /* R161 */
+    answers(4, now += 10); /* READ responses again, not counted (R161) */
     expect(ORACLE_implied_nak_seq_err, 1, 1);
     expect(ORACLE_local_ack_timeout_err, 1, 1);
     expect(ORACLE_packet_seq_err, 1, 1);
 }
 
-/* A timer may have fired before the NAK came: either counts, and nothing that follows tells. */
+/* The NAK arrives at time T, so the timer may have fired first. Later packets do not show
+ * whether the NAK or the timeout counts. */
 static void nak_or_timer(void)
 {
     begin();
@@ -113,7 +115,7 @@ static void nak_or_timer(void)
     expect(ORACLE_local_ack_timeout_err, 0, 1);
 }
 
-/* Before T, or with a free wire, it cannot have. */
+/* Before time T, or with an idle wire, the timer cannot have fired before the NAK. */
 static void nak_and_no_timer(void)
 {
     begin();
@@ -126,7 +128,7 @@ static void nak_and_no_timer(void)
     expect(ORACLE_local_ack_timeout_err, 1, 1);
 }
 
-/* What is sent next tells whether it fired. */
+/* The next request shows whether the timer fired. */
 static void told_by_what_follows(void)
 {
     for (uint32_t next = 1; next <= 2; next++) {

@@ -5,16 +5,18 @@
  * R138, R151-R153, R163-R166, R172-R174, R189, R198, R202, R203, R214, R215, R247-R249 of
  * rnic/rules.md.
  *
- * ROCEDRILL_SEED=<n> runs that seed alone, ROCEDRILL_RUNS=<n> the first so many, and
- * ROCEDRILL_SECONDS=<n> ever new ones for so long, from ROCEDRILL_FIRST=<n> on (tests/soak). What
- * fails prints the command that repeats it; ROCEDRILL_RECORD=<file> with it writes a pcap.
+ * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> the first n seeds.
+ * ROCEDRILL_SECONDS=<n> runs new seeds for n seconds, from ROCEDRILL_FIRST=<n> on (tests/soak). A
+ * failure prints the command that repeats it. With ROCEDRILL_RECORD=<file>, that command writes a
+ * pcap.
  */
 #include <stdlib.h>
 #include <time.h>
 #include "scenario.h"
 #include "support/suite.h"
 
-/* As many as tests/run takes; the last few cells of scenario_seen.c may take some more. */
+/* Number of seeds that tests/run uses. The last empty cells of scenario_seen.c may need up to
+ * RUNS_MOST. */
 #define RUNS      300u
 #define RUNS_MOST 1500u
 
@@ -30,9 +32,8 @@ static bool one(uint64_t seed)
     return false;
 }
 
-/* Nothing was left out by chance: each service with each of its operations, each of those at each
- * path MTU, in each encapsulation, and each packet of it and each answer struck by each kind of
- * fault. */
+/* Asserts that the random scenarios covered all combinations: each operation of each service at
+ * each path MTU and encapsulation, and each fault of each packet and response. */
 static void check_coverage(void)
 {
     EXPECT_EQ(scenario_seen_check(false), 0);
@@ -41,7 +42,8 @@ static void check_coverage(void)
     for (unsigned i = 0; i < SIMNET_OTHER; i++)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.devs_max > 32);
-    /* The counters of every requester were equal to the tally: the wire hid none of them. */
+    /* Each requester counter equalled the oracle's count, because the packets always determine
+     * the count. */
     for (unsigned i = 0; i < ORACLE_COUNT_CNT; i++)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }
@@ -75,9 +77,9 @@ static void random_scenarios(void)
 
 #define STRUCK 3u
 
-/* The n-th packet of each class, from whoever sends it: lost, repeated, held back, corrupted,
- * marked, dropped by a full queue or cut off, with all the services and operations of a scenario
- * around it. */
+/* The n-th packet of each class, from any device, is lost, duplicated, delayed, corrupted,
+ * marked, dropped by a full queue or cut off. All services and operations of a scenario run at
+ * that time. */
 static void every_class_struck(void)
 {
     static const struct {
@@ -93,7 +95,7 @@ static void every_class_struck(void)
         for (unsigned cls = 0; cls < SIMNET_OTHER; cls++) {
             unsigned hits = 0;
 
-            /* Some scenarios have no packet of the class, or not so many. */
+            /* Some scenarios have fewer than `nth` packets of the class. */
             for (uint64_t seed = 1; seed <= 60 && hits < STRUCK; seed++) {
                 unsigned nth = cls == SIMNET_NAK_FATAL ? 1 : 1 + hits % 3;
                 unsigned before = CU_get_number_of_failures();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The simulated network itself: each fault does what it says, the tally tells the truth, and a seed
- * gives the same run again. */
+/* The simulated network: each fault has its effect, the tally is right, and a seed repeats a run
+ * exactly. */
 #include "support/simnet.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 #define LOG 4096u
 
-/* A node that sends what it was given to send and notes what arrives. */
+/* Node that sends a given number of packets and records the packets that arrive. */
 struct talker {
     struct pktgen gen;
     uint32_t psn;
-    uint32_t left; /* packets still to be sent */
+    uint32_t left; /* number of packets still to be sent */
     uint8_t opcode;
     uint64_t alarm;
     unsigned alarms;
@@ -175,7 +175,7 @@ static void same_seed_same_run(void)
     }
 }
 
-/* By sender, QP, PSN, class and occurrence, as Lumina has it. */
+/* Rules select packets by sender, QP, PSN, class and occurrence, as in Lumina. */
 static void exact_rules(void)
 {
     struct simnet_rule *drop, *hold, *never, *corrupt;
@@ -210,18 +210,19 @@ static void exact_rules(void)
     EXPECT_EQ(never->seen, 0);
     EXPECT_EQ(corrupt->hits, 1);
     EXPECT_EQ(right.cnt, 9);
-    EXPECT_EQ(right.got[8].psn, 1); /* held, so the last */
+    EXPECT_EQ(right.got[8].psn, 1); /* the delayed packet is the last */
     EXPECT_EQ(right.got[8].at, 5000);
     EXPECT_EQ(right.got[7].psn, 9);
     EXPECT_EQ(right.got[7].ecn, 3);
-    CU_ASSERT(right.got[7].good); /* the mark is not in the ICRC (R024) */
+    CU_ASSERT(right.got[7].good); /* packet arrives with a good ICRC, which does not cover the
+                                   * ECN mark (R024) */
     CU_ASSERT(!right.got[6].good);
     CU_ASSERT(!right.got[5].good);
-    EXPECT_EQ(left.cnt, 4); /* three ACKs, the third twice */
+    EXPECT_EQ(left.cnt, 4); /* three ACKs, the third one duplicated */
     EXPECT_EQ(left.got[3].at, 10);
 }
 
-/* A queue that is full for one packet, and a path that is down from another on. */
+/* A queue is full for one packet, and a path is down from another packet on. */
 static void exact_queue_and_cut(void)
 {
     struct simnet_rule *cut;
@@ -236,15 +237,15 @@ static void exact_queue_and_cut(void)
     EXPECT_EQ(simnet_count(&net, 0, SIMNET_ANY, SIMNET_OVERFLOWED), 1);
     EXPECT_EQ(cut->hits, 1);
     EXPECT_EQ(right.cnt + 1 + simnet_count(&net, 0, SIMNET_ANY, SIMNET_PARTED), 10);
-    EXPECT_EQ(right.cnt, 3);                /* 0, 1 and 3: all of them leave at once */
-    EXPECT_EQ(net.path[0][1].down_to, 100); /* then it is up again */
+    EXPECT_EQ(right.cnt, 3);                /* packets 0, 1 and 3: all leave at time 0 */
+    EXPECT_EQ(net.path[0][1].down_to, 100); /* time at which the path is up again */
 }
 
 static void partition_and_timers(void)
 {
     begin(6, 0);
     left.alarm = 7000;
-    CU_ASSERT(!simnet_run(&net, 1000)); /* the timer is still to come */
+    CU_ASSERT(!simnet_run(&net, 1000)); /* the timer has not fired yet */
     EXPECT_EQ(net.now, 1000);
     simnet_part(&net, 0, 1, 100);
     left.left = 2;
@@ -258,7 +259,7 @@ static void partition_and_timers(void)
     EXPECT_EQ(net.now, 7000);
 }
 
-/* 338 bytes at 1 Gbit/s are 2704 ns. */
+/* A packet of 338 bytes needs 2704 ns at 1 Gbit/s. */
 static void bandwidth_and_queue(void)
 {
     struct simnet_path path = {.bps = 1000000000};
@@ -281,7 +282,8 @@ static void bandwidth_and_queue(void)
 
 static void recording(void)
 {
-    static const char path[] = "test_simnet_recording.pcap"; /* in ctest's folder of the build */
+    static const char path[] = "test_simnet_recording.pcap"; /* file in the working directory of
+                                                              * ctest */
     FILE *f;
 
     begin(9, 3);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * UC between two devices over a network that loses, repeats, reorders and corrupts: R042, R057,
- * R065, R127-R129, R162-R167, R192, R249 of rnic/rules.md. A model of the responder, written from
- * those rules alone, looks at each good packet that arrives and says what the device does with it
- * at once: which message is delivered, or none.
+ * UC between two devices over a network that loses, duplicates, reorders and corrupts packets:
+ * R042, R057, R065, R127-R129, R162-R167, R192, R249 of rnic/rules.md.
  *
- * ROCEDRILL_SEED=<n> runs that seed alone, ROCEDRILL_RUNS=<n> so many.
+ * A model of the responder, written from these rules alone, reads each good packet that arrives. It
+ * predicts whether the packet is executed, and whether its message is delivered.
+ *
+ * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,9 @@
 #define WRS    60u
 #define SLOT   8192u
 #define WQES   16u
-#define WQE_AT (WRS * SLOT)        /* receive WQEs lie behind the slots that WRITEs go to, ... */
-#define SRC_AT (WQE_AT + 2 * SLOT) /* and behind those two lengths what is sent */
+/* Offset of the receive buffer, behind the destinations of WRITEs. */
+#define WQE_AT (WRS * SLOT)
+#define SRC_AT (WQE_AT + 2 * SLOT) /* offset of the bytes to send, behind the receive buffer */
 
 static struct qp_pair pair;
 static struct rng rng;
@@ -26,9 +28,9 @@ static struct rng rng;
 static struct plan {
     enum rnic_wr_opcode opcode;
     uint32_t len;
-    uint32_t off;  /* at the sender */
-    uint32_t roff; /* WRITE */
-    uint32_t pos;  /* of its first PSN */
+    uint32_t off;  /* offset in the sender's memory */
+    uint32_t roff; /* WRITE: offset in the receiver's memory */
+    uint32_t pos;  /* position of the first PSN */
     uint32_t cnt;
     uint32_t imm;
 } plan[WRS];
@@ -39,11 +41,11 @@ static struct {
     unsigned posted;
     unsigned done;
     uint32_t psns;
-    /* the model */
+    /* Model of the responder. */
     bool open;
     uint32_t epsn;
-    unsigned wqes; /* posted and not used */
-    bool held;     /* a SEND that broke or is arriving holds one of those */
+    unsigned wqes; /* number of WQEs posted and not used */
+    bool held;     /* a SEND, incomplete or current, holds one of the receive WQEs */
     uint64_t next_wqe;
     uint64_t posted_wqe;
     unsigned delivered;
@@ -51,7 +53,7 @@ static struct {
     unsigned dropped;
     unsigned gaps;
     unsigned hungry;
-    /* what a capture at the receiver lacks, has late, and has again */
+    /* Packets that a capture at the receiver lacks, has late, or has again. */
     bool seen[WRS * (SLOT / 256 + 1)];
     uint32_t next;
     uint32_t missing;
@@ -74,7 +76,8 @@ static bool wants_wqe(const struct plan *p)
     return p->opcode != RNIC_WR_WRITE;
 }
 
-/* All receive WQEs name the same bytes: what is in them is looked at before the next one comes. */
+/* Posts receive WQEs. All use the same buffer, whose contents are compared before the next
+ * message arrives. */
 static void post_wqes(void)
 {
     while (run.wqes < WQES && rng_below(&rng, 8)) {
@@ -83,8 +86,8 @@ static void post_wqes(void)
     }
 }
 
-/* R065, R163-R166: what shall become of a good packet: 1 executed, 2 and the message with it, 0
- * dropped. */
+/* Returns the predicted result of a good packet (R065, R163-R166): 0 dropped, 1 executed, 2
+ * executed with the end of its message. */
 static int model(const struct roce_pkt *pkt, const struct plan *p)
 {
     bool in_order = pkt->bth.psn == run.epsn;
@@ -138,7 +141,7 @@ static void count(uint32_t psn)
     uint32_t at = (psn - pair.side[0].attr[0].sq_psn) & ROCE_PSN_MASK;
 
     if (run.again + run.late + run.next == 0)
-        run.next = at; /* where the capture begins */
+        run.next = at; /* the capture begins at this packet */
     if (at >= run.next) {
         run.missing += at - run.next;
         run.next = at + 1;
@@ -150,7 +153,7 @@ static void count(uint32_t psn)
     run.seen[at] = true;
 }
 
-/* No loss is missed and none is invented. */
+/* Checks that rnic/flow counted each missing packet, and no others. */
 static bool compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;
@@ -159,9 +162,10 @@ static bool compare(void *user, const struct roce_conn_summary *conn)
 
     for (enum roce_cause c = 0; c < ROCE_CAUSE_CNT; c++)
         again += side->retx[c].packets;
-    EXPECT_EQ(again, 0); /* UC sends nothing again */
+    EXPECT_EQ(again, 0); /* UC never retransmits */
     EXPECT_EQ(side->missing_psns, *received ? run.missing : 0);
-    /* A copy that comes more than 63 packets later, where others are missing, may count as late. */
+    /* A copy that arrives more than 63 packets later, among missing packets, may count as out of
+     * order. */
     EXPECT_EQ(side->out_of_order + side->copies, *received ? run.late + run.again : 0);
     CU_ASSERT(side->copies <= (*received ? run.again : 0));
     return true;
@@ -191,7 +195,7 @@ static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
     post_wqes();
 }
 
-/* R042, R057, R127-R129: each packet once, in order. */
+/* Checks each sent packet: each PSN is sent once, in order (R042, R057, R127-R129). */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     const struct roce_pkt *pkt = event->pkt;
@@ -200,7 +204,7 @@ static void observe(void *ctx, const struct simnet_event *event)
 
     (void)ctx;
     flow_oracle_sent(event);
-    EXPECT_EQ(event->from, pair.node[0]); /* R162 */
+    EXPECT_EQ(event->from, pair.node[0]); /* UC responders send no packets (R162) */
     EXPECT_EQ(pkt->op->svc, ROCE_SVC_UC);
     EXPECT_EQ(pkt->bth.ackreq, 0);
     EXPECT_EQ(at, run.psns++);
@@ -214,7 +218,8 @@ static void tick(void *ctx, uint64_t now)
 
     (void)ctx;
     (void)now;
-    while (rnic_cq_poll(pair.side[0].send_cq[0], &wc, 1) == 1) { /* R167 */
+    while (rnic_cq_poll(pair.side[0].send_cq[0], &wc, 1) == 1) { /* a sent request completes with
+                                                                  * success (R167) */
         EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
         EXPECT_EQ(wc.wr_id, run.done++);
         CU_ASSERT(run.psns >= plan[wc.wr_id].pos + plan[wc.wr_id].cnt);
@@ -335,8 +340,8 @@ static void random_traffic(void)
     CU_ASSERT(only || delivered > 10 * runs);
 }
 
-/* R192: what may not be read ends the request, flushes those behind it, and the QP is in SQE: it
- * receives, and sends again in RTS, with no PSN left out. */
+/* A SEND with an unreadable buffer fails, later requests are flushed, and the QP is in SQE
+ * (R192). In SQE it receives. After RTS it sends again, without a gap in the PSNs. */
 static void send_queue_error(void)
 {
     const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
@@ -374,7 +379,7 @@ static void send_queue_error(void)
     qp_pair_free(&pair);
 }
 
-/* R162: what UC has not is refused when it is posted; a local invalidate is not of the wire. */
+/* Operations that UC does not support are refused when posted; LOCAL_INV is accepted (R162). */
 static void operations(void)
 {
     static const enum rnic_wr_opcode none[] = {RNIC_WR_READ, RNIC_WR_CMP_SWAP, RNIC_WR_FETCH_ADD,

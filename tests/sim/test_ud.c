@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagrams, to one and to groups, between 3 to 8 devices over a network that loses, repeats,
- * delays, reorders and corrupts: R168-R176, R178, R198, R249 of rnic/rules.md.
+ * Datagrams to one receiver and to multicast groups, between 3 to 8 devices over a faulty network:
+ * R168-R176, R178, R198, R249 of rnic/rules.md.
  *
- * A model of all receive queues is fed with the frames that the network delivers. What a device
- * completes must be what the model says: each receive once, in order, with the right bytes; and
- * every counter of a drop must be the model's. What is sent is compared with what was posted, and
- * rnic/flow, which knows neither, must find no error in it.
+ * A model of all receive queues reads the frames that the network delivers. The completions of a
+ * device must equal those of the model: each receive once, in order, with the right bytes. Every
+ * drop counter must equal the model's. Sent packets are compared with the posted requests, and
+ * rnic/flow must find no error in them.
  *
- * ROCEDRILL_SEED=<n> runs one seed alone, ROCEDRILL_RUNS=<n> so many of them.
+ * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
 #include <stdlib.h>
 #include "flow/flow.h"
@@ -17,33 +17,33 @@
 #include "support/suite.h"
 
 #define DEVS    8u
-#define QPS     3u /* of each device */
+#define QPS     3u /* number of QPs of each device */
 #define GROUPS  3u
 #define DEPTH   16u
-#define SENDS   60u /* of each QP */
+#define SENDS   60u /* number of sends of each QP */
 #define AREA    40u
 #define SLOT    (AREA + 4096u)
-#define SOURCE  65536u /* bytes at the start of each memory that datagrams are made of */
+#define SOURCE  65536u /* bytes at the start of each memory from which datagrams are sent */
 #define MEM_LEN (SOURCE + QPS * DEPTH * SLOT)
 #define QKEY    0x00C0FFEEu
 #define OTHER   0x00BADBADu
 
-/* A receive WQE, or a completion that the model expects. */
+/* Receive WQE, or a completion that the model expects. */
 struct recv {
     uint64_t wr_id;
-    uint32_t off; /* in the memory */
+    uint32_t off; /* offset of the buffer in the memory */
     uint32_t room;
-    uint32_t len; /* of the payload expected */
+    uint32_t len; /* length of the expected payload in bytes */
     uint32_t src_qp;
-    uint8_t bytes[SLOT]; /* as the buffer shall be */
+    uint8_t bytes[SLOT]; /* expected contents of the buffer */
 };
 
-/* A send as posted. */
+/* Send request as it was posted. */
 struct plan {
     uint64_t wr_id;
     uint32_t off, len;
     uint32_t dest_qpn;
-    uint32_t qkey; /* as it shall be on the wire */
+    uint32_t qkey; /* expected Q_Key on the wire */
     uint8_t dst[16];
     bool imm;
 };
@@ -55,12 +55,12 @@ struct side {
     bool joined[GROUPS];
     struct plan plan[SENDS];
     unsigned posted, sent, done;
-    /* The model: receive WQEs that wait, then completions that are due, in order. */
+    /* Model of a receive queue: WQEs that wait, then due completions, in order. */
     struct recv wait[DEPTH];
     unsigned wait_cnt;
     struct recv due[DEPTH];
     unsigned due_cnt;
-    unsigned slot_busy; /* bit per slot of its memory */
+    unsigned slot_busy; /* one bit for each slot of the memory in use */
     uint64_t recv_posted;
 };
 
@@ -71,14 +71,14 @@ struct model {
 static struct fabric fabric;
 static struct side side[DEVS][QPS];
 static struct model model[DEVS];
-static struct model total; /* of all runs: what was put to the test */
+static struct model total; /* sums of all runs, to check that all cases occurred */
 static uint8_t gid[DEVS][16];
 static uint8_t group[GROUPS][16];
 static struct rng rng;
 static struct roce_flow *judge;
 static uint32_t frame_no;
 static unsigned findings;
-static bool busy; /* new work is posted */
+static bool busy; /* new requests are posted */
 
 /* ---- the model --------------------------------------------------------------------------------
  */
@@ -134,7 +134,7 @@ static bool model_group(unsigned dev, const struct roce_pkt *pkt)
     return any;
 }
 
-/* A frame reached a device. */
+/* Updates the model with a frame that reached a device. */
 static void arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now)
 {
     struct roce_pkt pkt;
@@ -155,7 +155,8 @@ static void arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, u
             model_recv(node, &side[node][q], &pkt);
 }
 
-/* A frame left a device: as it was posted, in that order, and into its own groups. */
+/* Compares a sent frame with the posted request, in order. Multicast frames must go to the
+ * groups of the device. */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     const struct roce_pkt *pkt = event->pkt;
@@ -248,7 +249,8 @@ static void post_send(unsigned d, unsigned q)
     wr.remote_qkey = rng_below(&rng, 8) ? QKEY : OTHER;
     p->qkey = wr.remote_qkey;
     if (rng_below(&rng, 4) == 0) {
-        wr.remote_qkey = 0x80000000u | OTHER; /* R169 */
+        wr.remote_qkey = 0x80000000u | OTHER; /* a Q_Key with bit 31 selects the QP's own Q_Key
+                                               * (R169) */
         p->qkey = s->qkey;
     }
     if (rng_below(&rng, 2)) {
@@ -270,7 +272,7 @@ static void post_send(unsigned d, unsigned q)
     sge[0] = (struct rnic_sge){p->off, cut, FABRIC_KEY};
     sge[1] = (struct rnic_sge){p->off + cut, p->len - cut, FABRIC_KEY};
     EXPECT_EQ(rnic_post_send(s->qp, &wr), RNIC_OK);
-    EXPECT_EQ(rnic_ah_del(ah), RNIC_OK); /* at once: the request has its own copy */
+    EXPECT_EQ(rnic_ah_del(ah), RNIC_OK); /* the posted request keeps a copy of the address handle */
     s->posted++;
 }
 
@@ -292,7 +294,7 @@ static void check_recv(unsigned d, struct side *s, const struct rnic_wc *wc)
     memmove(&s->due[0], &s->due[1], s->due_cnt * sizeof(s->due[0]));
 }
 
-/* Takes the completions of a device and compares each. */
+/* Polls the completions of a device and compares each with the model. */
 static void reap(unsigned d)
 {
     struct rnic_wc wc;
@@ -303,7 +305,7 @@ static void reap(unsigned d)
         while (s->qpn != wc.qpn)
             s++;
         if (wc.wr_id >> 32) {
-            EXPECT_EQ(wc.wr_id, s->plan[s->done].wr_id); /* R198 */
+            EXPECT_EQ(wc.wr_id, s->plan[s->done].wr_id); /* sends complete in order (R198) */
             EXPECT_EQ(wc.status, RNIC_WC_SUCCESS);
             s->done++;
         } else {
@@ -382,7 +384,8 @@ static void check(void)
             EXPECT_EQ(side[d][q].due_cnt, 0);
         }
         EXPECT_EQ(c.tx_packets, QPS * SENDS);
-        EXPECT_EQ(c.rx_packets, fabric.net.arrived[node]); /* R249 */
+        EXPECT_EQ(c.rx_packets, fabric.net.arrived[node]); /* counters agree with the network
+                                                            * (R249) */
         EXPECT_EQ(c.rx_icrc_encapsulated + c.rx_malformed, fabric.net.arrived_bad[node]);
         EXPECT_EQ(c.rx_datagrams, model[d].datagrams);
         EXPECT_EQ(c.out_of_buffer, model[d].no_wqe);
@@ -404,7 +407,8 @@ static void check(void)
 static void one_run(uint64_t seed)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
-    const struct fabric_wire wire = {.delay_ns = 1000}; /* no switch: paths are as below */
+    const struct fabric_wire wire = {.delay_ns = 1000}; /* no switch: the random paths below
+                                                         * apply */
     const struct roce_flow_opts opts = {.on_finding = on_finding};
     struct simnet_path path = {.delay_ns = 1000};
     enum roce_encap encap;
@@ -449,7 +453,7 @@ static void one_run(uint64_t seed)
     for (unsigned i = 0; i < 100000; i++) {
         bool done = true;
 
-        tick(NULL, fabric.net.now); /* with everything at rest nothing else would post */
+        tick(NULL, fabric.net.now); /* an idle network posts no requests */
         simnet_run(&fabric.net, SIMNET_NEVER);
         for (unsigned d = 0; d < fabric.dev_cnt; d++)
             for (unsigned q = 0; q < QPS; q++)
@@ -479,7 +483,7 @@ static void random_datagrams(void)
             return;
         }
     }
-    if (runs >= 60 && !only) /* nothing was left out by chance */
+    if (runs >= 60 && !only) /* all cases occurred */
         CU_ASSERT(total.datagrams > 10000 && total.no_wqe && total.too_long && total.bad_qkey &&
                   total.multicast && total.no_group);
 }

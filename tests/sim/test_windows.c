@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Windows over a network that loses, repeats, delays and reorders: side 1 opens a window of random
- * range, side 0 fills it, flushes it and gives the key back with SEND with Invalidate (or reads it
- * and side 1 closes it), as storage targets do. When the key is gone side 1 writes over the range
- * at once: whatever the network still holds must not change it (R078, R208, R210, R211).
+ * Memory windows over a network that loses, duplicates, delays and reorders packets (R078, R208,
+ * R210, R211).
+ *
+ * Side 1 binds a window over a random range. Side 0 writes and flushes the range, and invalidates
+ * the R_Key with SEND with Invalidate, or side 1 invalidates the window itself, as storage targets
+ * do. Then side 1 immediately writes to the range. Delayed packets must not change the range any
+ * more.
  */
 #include <string.h>
 #include "support/qp_pair.h"
@@ -12,9 +15,10 @@
 
 #define ROUNDS 60u
 #define RUNS   6u
-#define RANGE  20000u            /* of a window, at most */
-#define SRC    (QP_PAIR_MEM / 2) /* side 0: what is sent; side 1: receive buffers */
-#define SOON   (4000 * QP_PAIR_T)
+#define RANGE  20000u /* limit of the bytes of a window */
+/* Offset of the data to send on side 0, of the receive buffers on side 1. */
+#define SRC  (QP_PAIR_MEM / 2)
+#define SOON (4000 * QP_PAIR_T)
 
 static struct qp_pair pair;
 static struct rng rng;
@@ -44,7 +48,7 @@ static struct rnic_send_wr request(enum rnic_wr_opcode opcode, const struct rnic
                                  .rkey = rkey};
 }
 
-/* Fills the window in pieces, the last of 8 bytes by ATOMIC WRITE; the model too. */
+/* Writes random bytes to the window in pieces, the last 8 with ATOMIC WRITE. Updates the model. */
 static void fill(uint32_t off, uint32_t len, uint64_t va, uint32_t rkey)
 {
     uint32_t done = 0;
@@ -106,7 +110,7 @@ static void one_round(struct rnic_mw *mw, unsigned round)
         wr.invalidate_key = rkey;
         post(1, &wr, RNIC_WC_SUCCESS);
     }
-    /* The range is its owner's again. */
+    /* Only side 1 may now write to the range. */
     rng_fill(&rng, pair.side[1].mem + off, len);
     memcpy(model + off, pair.side[1].mem + off, len);
 }
@@ -135,8 +139,9 @@ static void run(uint64_t seed)
     CU_ASSERT(qp_pair_run(&pair, SOON));
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     qp_pair_check_tally(&pair);
-    simnet_paths(&pair.net, &good); /* a fatal NAK is sent once, and could be lost */
-    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* the last key is gone */
+    simnet_paths(&pair.net, &good); /* no losses: a fatal NAK is sent only once */
+    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* the R_Key of the last window is
+                                                             * invalid */
     post(0, &wr, RNIC_WC_REM_ACCESS_ERR);
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);

@@ -10,50 +10,54 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-#define DEPTH     16u
-#define SOURCES   0u                    /* a third of the memory each: what is sent or read, ... */
-#define FETCHED   (QP_PAIR_MEM / 3)     /* where READs and atomics put what they bring, ... */
-#define WRITTEN   (2 * FETCHED)         /* where the other side puts its SENDs and WRITEs */
-#define WORDS     64u                   /* bytes at the start of each: atomic words */
-#define PSNS      16384u                /* PSNs of one direction that are remembered */
-#define LONG_TIME UINT64_C(60000000000) /* ns: nothing that still works takes that long */
+#define DEPTH 16u
+/* First third of the memory: bytes to send, and bytes that the other side reads. */
+#define SOURCES 0u
+#define FETCHED (QP_PAIR_MEM / 3) /* second third: results of READs and atomics */
+/* Last third: destination of the other side's SENDs and WRITEs. */
+#define WRITTEN (2 * FETCHED)
+#define WORDS   64u /* bytes at the start of each third for atomic words */
+/* Number of PSNs of one direction whose packets are compared. */
+#define PSNS 16384u
+/* Virtual time in ns after which no request is still pending. */
+#define LONG_TIME UINT64_C(60000000000)
 
-/* One request as planned, and where its bytes come from and go to. */
+/* Request as planned, with source and destination of its bytes. */
 struct plan {
     enum rnic_wr_opcode opcode;
     uint32_t len;
-    uint32_t off;  /* in the memory of the poster */
-    uint32_t roff; /* in the memory of the other side, or of the receive WQE there */
+    uint32_t off;  /* offset in the requester's memory */
+    uint32_t roff; /* offset in the responder's memory, or in the receive buffer */
     unsigned flags;
     uint32_t imm;
-    struct rnic_mr *mr; /* LOCAL_INV, SEND_INV: what it takes away */
-    uint64_t orig;      /* CMP_SWAP: what was there */
+    struct rnic_mr *mr; /* LOCAL_INV, SEND_INV: region to invalidate */
+    uint64_t orig;      /* CMP_SWAP: value before the operation */
 };
 
-/* One direction of a QP. */
+/* One direction of a QP: its requests and their progress. */
 struct stream {
     struct plan plan[TRAFFIC_WRS];
     unsigned posted;
-    unsigned done;     /* of the completions expected */
-    unsigned recv_cnt; /* receive WQEs that the stream uses */
+    unsigned done;     /* number of requests whose completion was checked */
+    unsigned recv_cnt; /* number of receive WQEs that the stream uses */
     unsigned recv_posted;
     unsigned recv_done;
-    unsigned recv_plan[TRAFFIC_WRS]; /* which request uses the n-th receive WQE */
-    uint32_t sent;                   /* PSNs sent so far: what comes next is new (R057) */
-    uint32_t seen[PSNS];             /* hash of the packet at each, 0 if none (R153) */
-    struct requester_oracle witness; /* of its requester */
+    unsigned recv_plan[TRAFFIC_WRS]; /* index of the request that uses the n-th receive WQE */
+    uint32_t sent;                   /* number of PSNs sent so far; the next one is new (R057) */
+    uint32_t seen[PSNS];             /* hash of the packet at each PSN, 0 if none was sent (R153) */
+    struct requester_oracle witness; /* oracle of the requester's counters */
 };
 
 static struct qp_pair pair;
 static struct traffic_limits limits;
 static struct stream stream[2][QP_PAIR_QPS];
-static uint8_t *expected[2]; /* the memory of each side as it shall be */
+static uint8_t *expected[2]; /* expected contents of each side's memory */
 static struct rng rng;
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* Where the slot of request `i` in the half of the memory of a side lies; streams do not overlap.
- */
+/* Returns the offset of the slot of request `i` in the third `area` of the memory. Slots of
+ * different streams do not overlap. */
 static uint32_t slot_of(unsigned qp, unsigned i, uint32_t area)
 {
     return area + WORDS + (qp * limits.wr_cnt + i) * limits.max_len;
@@ -115,7 +119,8 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
     if (rnic_wr_uses_rq(p->opcode))
         st->recv_plan[st->recv_cnt++] = i;
     switch (p->opcode) {
-    case RNIC_WR_CMP_SWAP: { /* a chain of values, each of which must be found once */
+    case RNIC_WR_CMP_SWAP: { /* a chain of values: each CMP_SWAP must find the value of the
+                              * previous one */
         uint64_t next = rng_u64(&rng);
 
         p->roff = 8 * (qp + 1);
@@ -124,14 +129,14 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
         memcpy(mine + p->off, &p->orig, 8);
         break;
     }
-    case RNIC_WR_FETCH_ADD: { /* one word for all QPs of the side (R123) */
+    case RNIC_WR_FETCH_ADD: { /* all QPs of a side use one word (R123) */
         uint64_t sum;
 
         p->roff = 0;
         memcpy(&sum, theirs, 8);
         sum += p->imm;
         memcpy(theirs, &sum, 8);
-        break; /* what it finds depends on the others: looked at by itself */
+        break; /* the value found depends on the other QPs; check_adds() checks it */
     }
     case RNIC_WR_LOCAL_INV:
         p->len = 0;
@@ -148,7 +153,8 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
 
 /* ---- the load -------------------------------------------------------------------------------- */
 
-/* Cuts the bytes of a request into one to four SGEs, empty ones among them. */
+/* Divides the bytes of a request among one to four SGEs, some of them empty. Returns their
+ * number. */
 static uint32_t cut(struct rnic_sge sge[4], uint64_t addr, uint32_t len, uint32_t key)
 {
     uint32_t cnt = 1 + rng_below(&rng, 4);
@@ -201,7 +207,7 @@ static bool post_one(unsigned side, unsigned qp)
     return true;
 }
 
-/* The receive WQEs of a stream stand at its receiver. */
+/* Posts the next receive WQE of a stream at its receiver. */
 static bool post_recv(unsigned side, unsigned qp)
 {
     struct stream *st = &stream[side][qp];
@@ -221,7 +227,8 @@ static bool post_recv(unsigned side, unsigned qp)
     return true;
 }
 
-/* R138, R198: each signaled one once, in order; none before its own and all earlier are done. */
+/* Checks that each signaled request completes once, in order, after all earlier ones (R138,
+ * R198). */
 static void take_send(unsigned side, unsigned qp)
 {
     struct stream *st = &stream[side][qp];
@@ -241,7 +248,7 @@ static void take_send(unsigned side, unsigned qp)
     }
 }
 
-/* R087, R202, R203. */
+/* Checks the receive completions of a stream (R087, R202, R203). */
 static void take_recv(unsigned side, unsigned qp)
 {
     struct stream *st = &stream[side][qp];
@@ -285,7 +292,8 @@ static void go_to(unsigned side, unsigned qp, enum rnic_qp_state state)
     EXPECT_EQ(rnic_qp_modify(pair.side[side].qp[qp], &attr, pair.net.now), RNIC_OK);
 }
 
-/* Back sooner than away, so that little time is spent with all of them in SQD. */
+/* Moves a QP from RTS to SQD, or back with greater probability, so that rarely all QPs are in
+ * SQD. */
 static void drain_or_go_on(unsigned side, unsigned qp)
 {
     bool drains = state_of(side, qp) == RNIC_QPS_SQD;
@@ -320,9 +328,9 @@ static void tick(void *ctx, uint64_t now)
 /* ---- the judge on the wire ------------------------------------------------------------------- */
 
 /*
- * Looks at each request as it is sent: new ones continue where the last ended, with as many PSNs as
- * they take (R057-R059), and one sent again is the same packet (R153), only that a READ may ask for
- * its tail (R112).
+ * Checks each request packet when it is sent. A new request continues the PSNs of the previous one
+ * (R057-R059). A retransmission equals the first transmission (R153), except that a READ may
+ * request its tail (R112).
  */
 static void observe(void *ctx, const struct simnet_event *event)
 {
@@ -354,7 +362,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     }
     if (at >= st->sent) {
         EXPECT_EQ(at, st->sent);
-        if (limits.drains && roce_opcode_starts(pkt->op)) /* R191: no new message */
+        if (limits.drains && roce_opcode_starts(pkt->op)) /* no message begins in SQD (R191) */
             EXPECT_EQ(state_of(side, qp), RNIC_QPS_RTS);
         st->sent = at + cnt;
         st->seen[at] = hash;
@@ -364,7 +372,8 @@ static void observe(void *ctx, const struct simnet_event *event)
     oracle_sent(&st->witness, pkt, event->now);
 }
 
-/* What is given to a side: the responses among it are for the requester of that side. */
+/* Passes a frame that arrived at a side to the oracles. A response belongs to the oracle of that
+ * side's requester. */
 static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
 {
     unsigned side = to == pair.node[1];
@@ -384,7 +393,7 @@ struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
 {
     limits = *lim;
     if (limits.max_len < 8)
-        limits.max_len = 8; /* an atomic's */
+        limits.max_len = 8; /* length of an atomic */
     if (limits.qp_cnt * limits.wr_cnt * limits.max_len + WORDS > FETCHED)
         limits.max_len = (FETCHED - WORDS) / (limits.qp_cnt * limits.wr_cnt);
     rng = rng_of(seed ^ 0x7261666669630000u);
@@ -433,8 +442,8 @@ static bool all_done(void)
 
 void traffic_run(void)
 {
-    /* A slow receiver may come to rest with WQEs still to be posted, a QP in SQD: the next tick
-     * posts some, and goes on. */
+    /* The network may become idle while a slow receiver has WQEs left to post or a QP is in SQD.
+     * The next tick continues. */
     for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
         qp_pair_run(&pair, LONG_TIME);
     limits.drains = false;
@@ -444,8 +453,9 @@ void traffic_run(void)
                 go_to(s, q, RNIC_QPS_RTS);
 }
 
-/* R122, R123: each fetch-and-add of a stream found at least what the one before had added, which is
- * less than 2^32; then what it found is taken as right for the comparison of the memories. */
+/* Checks that each FETCH_ADD of a stream found at least the sum of the stream's earlier
+ * operands, which is below 2^32 (R122, R123). Then accepts the found values as the expected
+ * memory. */
 static void check_adds(unsigned side, unsigned qp)
 {
     const struct plan *before = NULL;
@@ -481,16 +491,17 @@ static void check_stream(unsigned side, unsigned qp)
         messages += st->plan[i].opcode != RNIC_WR_LOCAL_INV;
     EXPECT_EQ(mine.state, RNIC_QPS_RTS);
     EXPECT_EQ(st->posted, limits.wr_cnt);
-    EXPECT_EQ(st->done, limits.wr_cnt); /* R247 */
+    EXPECT_EQ(st->done, limits.wr_cnt); /* all requests completed (R247) */
     EXPECT_EQ(st->recv_done, st->recv_cnt);
     EXPECT_EQ(mine.send_wr, 0);
-    EXPECT_EQ(mine.una_psn, mine.sq_psn); /* R248: received = sent = acknowledged */
+    EXPECT_EQ(mine.una_psn, mine.sq_psn); /* received, sent and acknowledged PSNs are equal
+                                           * (R248) */
     EXPECT_EQ(theirs.epsn, mine.sq_psn);
     EXPECT_EQ(theirs.msn, messages); /* R102, R104 */
     EXPECT_EQ((st->sent + pair.side[side].attr[qp].sq_psn) & ROCE_PSN_MASK, mine.sq_psn);
 }
 
-/* R249: what the requesters of a side counted is what the wire showed. */
+/* Compares the requester counters of a side with those that the packets determine (R249). */
 static void check_requesters(unsigned side, const struct rnic_counters *c)
 {
     const uint64_t counted[] = {
@@ -504,7 +515,7 @@ static void check_requesters(unsigned side, const struct rnic_counters *c)
         oracle_add(sum, &stream[side][q].witness);
     oracle_check(sum, counted, side);
     for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
-        EXPECT_EQ(sum[k].least, sum[k].most); /* the wire hides none of them here */
+        EXPECT_EQ(sum[k].least, sum[k].most); /* the packets determine every count */
 }
 
 void traffic_check(void)
@@ -525,7 +536,7 @@ void traffic_check(void)
                 break;
             }
         }
-        EXPECT_EQ(rnic_deadline(pair.side[s].rnic), RNIC_NEVER); /* R151 */
+        EXPECT_EQ(rnic_deadline(pair.side[s].rnic), RNIC_NEVER); /* no timer is left (R151) */
         while (rnic_event_get(pair.side[s].rnic, &event))
             EXPECT_EQ(event.type, RNIC_EVENT_SQ_DRAINED);
         EXPECT_EQ(c.retry_exceeded_err + c.rnr_retry_exceeded_err + c.bad_resp_err, 0);

@@ -21,7 +21,8 @@ static void remove_folder(void)
         perror(folder);
 }
 
-/* Creates the folder $T at the first call and sets the environment variables that commands use. */
+/* Creates the folder $T at the first call, and sets the environment variables that test commands
+ * use. */
 static void prepare(void)
 {
     const char *dir = getenv("TMPDIR");

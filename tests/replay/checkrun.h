@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checkrun: runs the program as a user does, in a folder of its own, and reads its output.
+ * Checkrun: runs the program as a user does, in a temporary folder, and reads its output.
  * ROCEDRILL_PROGRAM is the program under test. TRACES_DIR is the folder with the captures.
  */
 #ifndef TEST_CHECKRUN_H
@@ -15,19 +15,19 @@
 struct checkrun {
     int status;
     char *out, *err; /* text of standard output and standard error; never NULL */
-    long max_rss_kb; /* peak resident memory in KiB of the largest program run so far */
+    long max_rss_kb; /* peak resident memory of any program run so far, KiB */
 };
 
-/* Prefix of each command: the shell splits words at line ends only, so a path may contain a space.
- */
+/* Prefix of each command. The shell then splits words at line ends only, so a path may contain a
+ * space. */
 #define CHECKRUN_SHELL "IFS='\n'; "
 
 /* Runs `rocedrill ARGUMENTS` in a shell. In the arguments, $C is the folder of captures and $T a
  * folder for files of the test. Call checkrun_free() on the result. */
 struct checkrun checkrun(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Runs any shell command, with $C and $T as for checkrun(); $R is the program. Call checkrun_free()
- * on the result. */
+/* Runs any shell command. $C is the folder of captures, $T a folder for files, $R the program.
+ * Call checkrun_free() on the result. */
 struct checkrun checkrun_shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 void checkrun_free(struct checkrun *run);
@@ -43,7 +43,7 @@ void checkrun_expect(const char *file, unsigned line, const char *command, int s
 /* Returns the path of a file in $T, in a static buffer. */
 const char *checkrun_path(const char *name);
 
-/* Checks whether standard error has exactly one line and that line contains `text`. */
+/* Returns whether standard error has exactly one line and the line contains `text`. */
 bool checkrun_complains(const struct checkrun *run, const char *text);
 
 /* Parses JSON lines. Returns the objects as an array. A line that is not a JSON object fails the

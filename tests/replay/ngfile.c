@@ -6,7 +6,7 @@
 #include <string.h>
 #include "wire/bytes.h"
 
-/* The body of the block under construction. */
+/* Body of the block under construction. */
 struct body {
     uint8_t p[270000]; /* larger than the longest block */
     size_t len;

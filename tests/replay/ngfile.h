@@ -14,7 +14,7 @@
 struct ngfile {
     uint8_t *p;
     size_t len, cap;
-    bool big; /* whether the current section is big-endian */
+    bool big; /* byte order of the current section is big-endian */
 };
 
 /* Appends a block of any type with a body of `len` bytes, a multiple of 4. */

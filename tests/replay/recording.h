@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Recording: a random conversation between two simulated devices of ours, as a capture.
- */
+/* Recording: captures a random conversation between two simulated devices. */
 #ifndef TEST_RECORDING_H
 #define TEST_RECORDING_H
 
@@ -9,9 +7,8 @@
 #include "capture.h"
 #include "support/qp_pair.h"
 
-/* Simulates two devices with two QPs each, of the type in `opts`, that both post random work
- * requests, and records their frames. If that fails, the test fails and the function returns false.
- */
+/* Simulates two devices with two QPs each, of the type in `opts`. Both post random work
+ * requests. Records their frames. Fails the test and returns false if the recording fails. */
 bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opts *opts,
                     uint32_t loss_ppm);
 

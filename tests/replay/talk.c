@@ -19,7 +19,7 @@ void talk_free(struct talk *t)
     capture_free(&t->capture);
 }
 
-/* Returns the UDP source port that Linux makes of the two QPNs (rdma_calc_flow_label). */
+/* Returns the UDP source port that Linux computes from the two QPNs (rdma_calc_flow_label). */
 static uint16_t udp_sport(uint32_t requester_qp, uint32_t responder_qp)
 {
     uint64_t v = (uint64_t)requester_qp * responder_qp;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "capture.h"
 
-/* The R_Key in the IETH of a SEND with Invalidate. */
+/* R_Key in the IETH of a SEND with Invalidate. */
 #define TALK_RKEY 0x1234u
 
 struct talk {
@@ -40,18 +40,18 @@ uint32_t talk_read(struct talk *talk, uint32_t psn, uint64_t va, uint32_t rkey, 
 uint32_t talk_atomic(struct talk *talk, uint8_t opcode, uint32_t psn, uint64_t va, uint32_t rkey,
                      uint64_t swap_add, uint64_t compare);
 
-/* Append an answer of the responder. */
+/* Append a response of the responder. */
 uint32_t talk_ack(struct talk *talk, uint32_t psn, uint8_t syndrome, uint32_t msn);
 uint32_t talk_read_resp(struct talk *talk, uint8_t opcode, uint32_t psn, uint32_t msn, uint32_t len,
                         uint8_t seed);
 uint32_t talk_atomic_ack(struct talk *talk, uint32_t psn, uint32_t msn, uint64_t orig);
 
-/* Replays the conversation with the quirks of `peer` (as for --quirks), or none if NULL. Returns 0.
- * If the replay cannot run, fails the test and returns non-zero. Call replay_free() on *replay in
- * both cases. */
+/* Replays the conversation with the known deviations of profile `peer`, or none if NULL. Returns
+ * 0. If the replay cannot run, fails the test and returns another value. Call replay_free() on
+ * *replay in both cases. */
 int talk_replay(const struct talk *talk, struct replay *replay, const char *peer);
 
-/* Expects that the replay fails with a difference in this frame and field. */
+/* Asserts that the replay fails with a difference in this frame and field. */
 void talk_expect_diff(const struct talk *talk, const char *peer, uint32_t frame, const char *field);
 
 #endif

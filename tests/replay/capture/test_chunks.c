@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The read buffer delivers the same bytes in order for any request sizes: when reading on
- * demand, reading ahead, from a mapped file, and from a file that grows.
+ * The read buffer returns all bytes of a file in order, for any request sizes. It does so when it
+ * reads on demand, reads ahead, maps the file, and when the file grows.
  */
 #include "capture/read_buffer.h"
 
@@ -13,10 +13,10 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Several pieces and a part of one. */
+/* Length of the file: several pieces of the read buffer and a part of one. */
 #define FILE_LEN (9 * READ_CHUNK_LEN + 12345)
 
-/* Largest request in bytes: longer than one piece. */
+/* Length of the largest request in bytes: longer than one piece of the read buffer. */
 #define ASK_MAX (2 * READ_CHUNK_LEN)
 
 /* Ways of reading a file. */
@@ -24,7 +24,7 @@ enum way { IN_ORDER, AHEAD, MAPPED, WAY_CNT };
 
 static const char *const way_names[] = {"in order", "ahead", "mapped"};
 
-static uint8_t *bytes; /* content of the file */
+static uint8_t *bytes; /* contents of the file */
 
 static FILE *open_file(const char *path, size_t len)
 {
@@ -44,8 +44,8 @@ static FILE *open_file(const char *path, size_t len)
     return file;
 }
 
-/* Opens the read buffer as a reader does, which first looks at the file header. Returns the mapped
- * file, to be closed after the buffer, or NULL if the way is not MAPPED. */
+/* Opens a read buffer as a capture reader does, which reads the file header first. Returns the
+ * mapped file if the way is MAPPED, else NULL. Close the mapped file after the buffer. */
 static struct mmap_file *begin(struct read_buffer *c, FILE *file, enum way way, size_t len)
 {
     struct mmap_file *mapped;
@@ -73,9 +73,9 @@ static size_t ask(struct rng *rng)
     }
 }
 
-/* Reads to the end of the file and returns the number of bytes. Compares kept bytes again for as
- * long as they must stay valid. Two read-ahead threads are simulated at random, and sometimes
- * neither reads. */
+/* Reads to the end of the file and returns the number of bytes. Compares kept bytes again as
+ * long as they must stay valid. Simulates two read-ahead threads, of which at random one, both
+ * or none reads. */
 static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;
@@ -88,7 +88,7 @@ static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
                        kept_at);
             break;
         }
-        if (rng_below(rng, 8)) { /* sometimes no bytes are kept */
+        if (rng_below(rng, 8)) { /* at other times keep no bytes */
             read_buffer_keep(c);
             kept = p;
             kept_at = at;
@@ -129,7 +129,7 @@ static void the_same_bytes_every_way(void)
         }
 }
 
-/* All bytes appended to the file while it is read are delivered. */
+/* Bytes that are appended while the file is read are returned too. */
 static void a_file_that_grows(void)
 {
     struct rng rng = rng_seed();

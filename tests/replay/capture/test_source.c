@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The capture reader, compared with libpcap reading the same file. Also files that libpcap does
- * not read.
+ * The capture reader returns what libpcap returns for the same file. It also reads files that
+ * libpcap cannot read.
  */
 #include <glob.h>
 #include <pcap/pcap.h>
@@ -21,7 +21,7 @@
 
 #define S UINT64_C(1000000000)
 
-static struct capture sample; /* an Ethernet capture, loaded once */
+static struct capture sample; /* Ethernet capture that all tests use, loaded once */
 
 static void load(void)
 {
@@ -29,8 +29,9 @@ static void load(void)
         CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
 }
 
-/* Compares timestamps. The reader gives 0 for times before 1970 or beyond 64 bits of nanoseconds,
- * and for Simple Packet Blocks, where libpcap gives the interface's offset. */
+/* Compares timestamps. The reader returns 0 for a time before 1970 or beyond 64 bits of
+ * nanoseconds. For a Simple Packet Block it returns 0, where libpcap returns the offset of the
+ * interface. */
 static bool same_time(const struct captured_frame *frame, const struct pcap_pkthdr *hdr)
 {
     bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
@@ -40,8 +41,8 @@ static bool same_time(const struct captured_frame *frame, const struct pcap_pkth
     return frame->time == (uint64_t)hdr->ts.tv_sec * S + (uint64_t)hdr->ts.tv_usec;
 }
 
-/* Expects that the reader returns every frame that libpcap returns, with the same content. With
- * `ends`, the result after the last frame must agree too. Returns the number of frames. */
+/* Asserts that the reader returns every frame that libpcap returns, with equal contents. With
+ * `ends`, the result after the last frame must be equal too. Returns the number of frames. */
 static unsigned expect_as_libpcap(const char *path, bool ends)
 {
     char errbuf[PCAP_ERRBUF_SIZE];
@@ -62,7 +63,8 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
                     same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
 
         cnt++;
-        if (strstr(error.text, "does not carry RoCE")) /* libpcap has no such check */
+        if (strstr(error.text, "does not carry RoCE")) /* the reader alone refuses link types
+                                                        * without RoCE */
             break;
         if (!same) {
             suite_fail(__FILE__, __LINE__,
@@ -145,13 +147,13 @@ static void pcap_of_every_kind(void)
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B2C3D4, big, 65535, SIZE_MAX), true),
                   sample.cnt);
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 0, SIZE_MAX), true), sample.cnt);
-        /* Records longer than the snaplen are truncated to the snaplen. */
+        /* Records longer than the snaplen are cut at the snaplen. */
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
     }
-    /* A format of old libpcap patches with 24-byte record headers, which the reader reads by way of
-     * libpcap. */
+    /* A format of old libpcap patches with record headers of 24 bytes. The reader uses libpcap
+     * to read it. */
     expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
-    /* Files truncated at any byte. */
+    /* Files cut at various bytes. */
     for (size_t len = 24; len < 3000; len += 7)
         expect_as_libpcap(write_pcap(0xA1B2C3D4, len & 1, 65535, len), true);
 }
@@ -197,8 +199,8 @@ static void pcapng_of_every_kind(void)
     }
 }
 
-/* Files with bytes changed, duplicated and removed: the reader returns the same frames as libpcap,
- * as far as libpcap reads. */
+/* In files with changed, duplicated and removed bytes, the reader returns the frames that
+ * libpcap returns, up to the first error of libpcap. */
 static void spoilt_files_as_libpcap_reads_them(void)
 {
     struct rng rng = rng_seed();
@@ -224,8 +226,8 @@ static void spoilt_files_as_libpcap_reads_them(void)
     }
 }
 
-/* Two sections whose interfaces differ in link type, byte order and timestamp resolution. libpcap
- * refuses such a file. */
+/* A file has two sections, whose interfaces differ in link type, byte order and timestamp
+ * resolution. libpcap refuses the file. */
 static void interfaces_of_different_links(void)
 {
     const char *path = checkrun_path("mixed.pcapng");
@@ -239,10 +241,10 @@ static void interfaces_of_different_links(void)
     load();
     for (int section = 0; section < 2; section++) {
         ng_section(&f, section, UINT64_MAX);
-        ng_interface(&f, 50, 0, 0, 0);    /* PPP, which never carries RoCE */
-        ng_interface(&f, 101, 0, 9, 0);   /* raw IP */
-        ng_interface(&f, 1, 65535, 0, 0); /* Ethernet */
-        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes, then the IP header */
+        ng_interface(&f, 50, 0, 0, 0);    /* PPP, a link type that cannot contain RoCE */
+        ng_interface(&f, 101, 0, 9, 0);   /* raw IP, without a link header */
+        ng_interface(&f, 1, 65535, 0, 0); /* Ethernet without a snaplen limit */
+        ng_interface(&f, 0, 65535, 0, 0); /* BSD loopback: four bytes before the IP header */
         for (size_t k = 0; k < 40; k++) {
             const struct capture_frame *fr = &sample.frame[k];
 
@@ -281,14 +283,14 @@ static void interfaces_of_different_links(void)
 
 #define FRAMES 3000u
 
-/* Checks the frame's bytes: each one must equal the frame number minus 1. */
+/* Returns whether each byte of the frame equals the frame number minus 1. */
 static bool is_whole(const struct captured_frame *frame)
 {
     return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
-/* A thread that reads ahead all the time, in place of both read-ahead threads. */
+/* Thread that reads ahead continuously, in place of both read-ahead threads. */
 struct ahead_thread {
     struct capture_reader *reader;
     atomic_bool stop;
@@ -306,9 +308,8 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-/* Expects that batches of frames stay valid for as long as reader_ready() promises, with and
- * without reading ahead. Returns the number of frames. Sets *rc to the result of the last
- * reader_next(). */
+/* Asserts that batches of frames stay valid as long as reader_ready() promises, with and without
+ * read-ahead. Returns the number of frames. Sets *rc to the result of the last reader_next(). */
 static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
     struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
@@ -332,7 +333,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         cnt++;
         if (reader_ready(reader))
             continue;
-        /* first[] and piece[] now begin with the oldest batch that must still be valid */
+        /* drop the oldest batch, which need not be valid any more */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
         first[READ_BUFFER_KEEP] = cnt;
         memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
@@ -359,7 +360,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
     return cnt;
 }
 
-/* Batches also stay valid across 2 MiB of blocks without a packet. */
+/* Frames of a batch stay valid while the reader skips 2 MiB of blocks without packets. */
 static void frames_stay_while_batches_wait(void)
 {
     static uint8_t filler[65536];
@@ -386,8 +387,8 @@ static void frames_stay_while_batches_wait(void)
     }
 }
 
-/* Long files give the same frames with and without reading ahead. They have records that end at a
- * piece boundary or exceed a piece or the bytes kept before a piece. They also have long stretches
+/* Long files yield equal frames with and without read-ahead. Some records end at the end of a
+ * piece, exceed a piece, or exceed the bytes kept before a piece. Some files have long stretches
  * without a packet, or end anywhere. */
 static void what_is_read_ahead_is_the_same(void)
 {
@@ -406,7 +407,7 @@ static void what_is_read_ahead_is_the_same(void)
         ng_interface(&f, 1, 0, 0, 0);
         for (unsigned i = 0; i < FRAMES; i++) {
             uint32_t len = i == odd   ? long_len
-                           : seed & 4 ? 4096 - 32 /* 64 blocks per piece */
+                           : seed & 4 ? 4096 - 32 /* multiple of 64 blocks in a piece */
                                       : 60 + rng_below(&rng, 9000);
 
             memset(bytes, (int)(i & 0xFF), len);
@@ -427,7 +428,7 @@ static void what_is_read_ahead_is_the_same(void)
     }
 }
 
-/* Reads a mapped file while it is truncated. Ends the process and never returns. */
+/* Opens a mapped file, truncates the file, and reads it. Ends the process and never returns. */
 static void read_cut_short(const char *path, int err)
 {
     struct error error;
@@ -439,11 +440,11 @@ static void read_cut_short(const char *path, int err)
         _exit(100);
     while (reader_next(reader, &frame, &error) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])
-            _exit(101); /* the file has only zero bytes here */
+            _exit(101); /* after truncation, the mapped page contains only zeros */
     _exit(0);
 }
 
-/* A mapped file that is truncated by another process is reported as unusable input (exit status 2),
+/* A mapped file that another process truncates is reported as unusable input (exit status 2),
  * without a crash. */
 static void a_mapped_file_is_cut_short(void)
 {

@@ -11,8 +11,7 @@
 #include "replay/ngfile.h"
 #include "support/suite.h"
 
-/* Three captures: one that holds, one that violates a rule, and one with a QP that fails but
- * violates no rule. */
+/* Captures without a violation, with a violation, and with a QP that fails without a violation. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
 #define VIOLATES "$C/rc-loss-atomic-write.pcap"
 #define VNI_OFF  48u /* last byte of the VXLAN VNI, after Ethernet, IPv4, UDP */
@@ -40,7 +39,7 @@ static void expect_complaint(const char *arguments, const char *text)
     checkrun_free(&r);
 }
 
-/* Expects exit status 2 and `text` in the report of a capture that has nothing to judge. */
+/* Asserts exit status 2 and `text` in the report of a capture without a packet to judge. */
 static void expect_no_verdict(const char *arguments, const char *text)
 {
     struct checkrun r = checkrun("%s", arguments);
@@ -78,7 +77,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("replay \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J");
 }
 
-/* Former option names are accepted for one release, with one line that names the new option. */
+/* Former option names are accepted for one release, with a message that names the new option. */
 static void former_option_names_are_accepted(void)
 {
     CHECKRUN_EXPECT("$R check -q --peer linux-rxe-6.12 " VIOLATES, 0, "",
@@ -150,7 +149,7 @@ static void does_not_overwrite_its_input(void)
     expect_status(0, "check -q $T/in.pcap");
 }
 
-/* Two outputs cannot share a file, even one that does not exist yet and has two names. */
+/* Two outputs cannot have the same file, even if the file does not exist yet and has two names. */
 static void does_not_mix_its_outputs(void)
 {
     struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
@@ -181,7 +180,7 @@ static void lists_and_explains_rules(void)
     for (; *line; line = strchr(line, '\n') + 1)
         rules++;
     EXPECT_EQ(rules, ROCE_RULE_CNT);
-    /* Every rule that a capture can violate is explained. */
+    /* --explain knows every rule that a capture can violate. */
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
 
@@ -195,7 +194,7 @@ static void lists_and_explains_rules(void)
         checkrun_free(&one);
     }
     checkrun_free(&all);
-    one = checkrun("check --explain rc-rsp-112"); /* lowercase, as people type it */
+    one = checkrun("check --explain rc-rsp-112"); /* rule ids in lowercase are accepted too */
     EXPECT_EQ(one.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "RC-RSP-112"));
     checkrun_free(&one);
@@ -239,8 +238,8 @@ static void explains_by_number(void)
 /* ---- inputs ------------------------------------------------------------------------------------
  */
 
-/* Returns the findings of an input without the parts that depend on its name. They must equal those
- * of VIOLATES. */
+/* Returns the findings of an input without the members that depend on the input's name. The
+ * caller compares them with those of VIOLATES. */
 static char *findings_of(const char *input)
 {
     struct checkrun r = checkrun("check --json - %s", input);
@@ -265,7 +264,7 @@ static char *findings_of(const char *input)
     return text;
 }
 
-/* Returns the counters of each connection side that do not depend on the network layer. */
+/* Returns those counters of each connection side that are independent of the network layer. */
 static char *counts_of(const char *input)
 {
     static const char *const kept[] = {
@@ -337,7 +336,7 @@ static void reads_compressed_captures(void)
         return;
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "$T/z.pcap.gz");
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "- <$T/z.pcap.gz");
-    /* Several gzip members one after another, and trailing zeros as on a tape block. */
+    /* Several gzip members in sequence, and trailing zeros as on a tape block. */
     expect_same("{ head -c 5000 " VIOLATES " | gzip -c; tail -c +5001 " VIOLATES
                 " | gzip -c; head -c 512 /dev/zero; } >$T/parts.gz",
                 "$T/parts.gz");
@@ -357,7 +356,7 @@ static void reads_compressed_captures(void)
     }
 }
 
-/* Replaces the Ethernet header of every frame by `head`. */
+/* Writes the frames of VIOLATES with `head` in place of their Ethernet header. */
 static void rewrap(const char *name, uint32_t linktype, const uint8_t *head, size_t head_len)
 {
     struct capture capture;
@@ -392,11 +391,12 @@ static void reads_every_link_layer(void)
     expect_same("true", "$T/raw.pcap");
     rewrap("ip4.pcap", 228, NULL, 0);
     expect_same("true", "$T/ip4.pcap");
-    rewrap("serial.pcap", 50, sll, sizeof(sll)); /* serial PPP: never carries RoCE */
+    rewrap("serial.pcap", 50, sll, sizeof(sll)); /* serial PPP, a link type that cannot contain
+                                                  * RoCE */
     expect_complaint("check $T/serial.pcap", "does not carry RoCE");
 }
 
-/* Puts each frame into an ERF record with `ext` extension headers. */
+/* Writes each frame of a capture in an ERF record with `ext` extension headers. */
 static void wrap_erf(const char *name, unsigned ext)
 {
     struct capture capture;
@@ -446,8 +446,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     pkt.present &=
         ~(ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP));
     pkt.present |= ROCE_HDR_BIT(ROCE_HDR_LRH) | ROCE_HDR_BIT(ROCE_HDR_GRH);
-    /* Raises the PSNs: small PSNs do not show early which flows belong together if there are no
-     * source ports. */
+    /* Raise the PSNs: without source ports, small PSNs do not show early which flows form a
+     * connection. */
     pkt.bth.psn += 0x400000;
     pkt.lrh.lnh = 3;
     pkt.lrh.slid = src[15];
@@ -462,8 +462,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     return (size_t)len;
 }
 
-/* Writes the frames as InfiniBand packets or, with `as_ip`, as IP packets. Each one is in an ERF
- * record of this type, or in none if the type is 0. */
+/* Writes the frames of a capture as InfiniBand packets or, with `as_ip`, as IP packets. Each is
+ * in an ERF record of type `erf_type`, or without a record if the type is 0. */
 static void write_native(const char *name, uint32_t linktype, uint8_t erf_type, bool as_ip)
 {
     static uint8_t data[ROCE_FRAME_MAX + 16];
@@ -502,8 +502,8 @@ static void reads_infiniband_links(void)
     write_native("erf-ib.pcap", 197, 21, false);
     write_native("erf-ip.pcap", 197, 22, true);
     expect_same("true", "$T/erf-ip.pcap");
-    /* InfiniBand has no IP identification and no UDP port, so findings may differ. The counters
-     * must be equal. */
+    /* InfiniBand has no IP identification and no UDP port, so the findings may differ. The
+     * counters must be equal. */
     expected = counts_of(VIOLATES);
     actual = counts_of("$T/ib.pcap");
     CU_ASSERT_STRING_EQUAL(actual, expected);
@@ -514,7 +514,8 @@ static void reads_infiniband_links(void)
     free(expected);
 }
 
-/* Half of the packets come from an Ethernet interface, half from a Linux cooked capture. */
+/* A capture is read whose packets come from an Ethernet interface and from a Linux cooked
+ * capture. */
 static void reads_interfaces_of_different_links(void)
 {
     static const uint8_t sll[16] = {0, 0, 0, 1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1, 0, 0, 8, 0};
@@ -545,8 +546,8 @@ static void reads_interfaces_of_different_links(void)
         expect_same("gzip -c $T/mixed.pcapng >$T/mixed.gz", "$T/mixed.gz");
 }
 
-/* Reads terminal output up to an erased line or until `wait_ms` pass without output. Returns the
- * number of bytes. */
+/* Reads terminal output until a line is erased, or until `wait_ms` pass without output. Returns
+ * the number of bytes. */
 static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
 {
     struct pollfd poller = {.fd = master, .events = POLLIN};
@@ -566,8 +567,8 @@ static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
     return len;
 }
 
-/* A slow input shows a progress line on a terminal and erases it at the end. With -q, or without a
- * terminal, there is no such line. */
+/* A slow input causes a progress line on a terminal, which is erased at the end. There is no
+ * progress line with -q or without a terminal. */
 static void shows_progress_on_a_terminal(void)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK), slave;
@@ -575,7 +576,8 @@ static void shows_progress_on_a_terminal(void)
     size_t len;
 
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
-        /* A bare chroot has no /dev/pts. Only this test needs a terminal. */
+        /* A bare chroot has no /dev/pts, and then this test cannot run. No other test needs a
+         * terminal. */
         printf("no pseudo-terminal here, so nothing was tested ... ");
         CU_PASS("no pseudo-terminal");
         if (master >= 0)
@@ -583,7 +585,8 @@ static void shows_progress_on_a_terminal(void)
         return;
     }
     setenv("TTY", ptsname(master), 1);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* an open slave keeps the output readable */
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* an open slave end keeps the output
+                                                       * readable */
     CU_ASSERT_TRUE_FATAL(slave >= 0);
     for (int quiet = 0; quiet < 2; quiet++) {
         struct checkrun r = checkrun_shell(
@@ -606,8 +609,8 @@ static void shows_progress_on_a_terminal(void)
     close(master);
 }
 
-/* Puts `head`, which begins with the tunnel's Ethernet and IPv4 headers, before every frame. Writes
- * `networks` copies of each frame, with the VNI of `head` plus 0, 1, 2... */
+/* Writes the frames of a capture in a tunnel: `head` contains the tunnel headers, from Ethernet
+ * and IPv4 on. Writes `networks` copies of each frame, with the VNI of `head` plus 0, 1, 2... */
 static void put_in_tunnel(const char *name, const uint8_t *head, size_t head_len, uint8_t networks)
 {
     struct capture capture, out = {0};
@@ -619,7 +622,7 @@ static void put_in_tunnel(const char *name, const uint8_t *head, size_t head_len
         uint8_t *data = malloc(len);
 
         memcpy(data, head, head_len);
-        data[16] = (uint8_t)((len - 14) >> 8); /* IPv4 total length */
+        data[16] = (uint8_t)((len - 14) >> 8); /* total length of the IPv4 header */
         data[17] = (uint8_t)(len - 14);
         data[VNI_OFF] += (uint8_t)(i % networks);
         memcpy(data + head_len, f->data, f->len);
@@ -651,7 +654,8 @@ static void looks_into_tunnels(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, " VXLAN\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", VNI 42,"));
     checkrun_free(&r);
-    r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs in three networks */
+    r = checkrun("check $T/overlays.pcap"); /* addresses and QPNs that are equal in three
+                                             * networks form three connections */
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", 3 connections\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the previous packet"));
     checkrun_free(&r);
@@ -659,7 +663,7 @@ static void looks_into_tunnels(void)
     expect_no_verdict("check --json - $T/ipsec.pcap", "\"tunnels_closed\":{\"IPsec\":");
 }
 
-/* Each of several captures is reported, even an unusable one, and a last line counts them all. */
+/* With several captures, each is reported, even an unusable one. The last line counts them all. */
 static void sums_up_several_captures(void)
 {
     struct checkrun r = checkrun("check " HOLDS " $T/none.pcap " VIOLATES);
@@ -681,7 +685,7 @@ static void refuses_what_is_no_capture(void)
     struct checkrun r = checkrun_shell(
         ": >$T/empty; printf 'hello, this is no capture at all' >$T/text; "
         "head -c 24 " HOLDS " >$T/head; "
-        /* a file header and one frame of zeros */
+        /* pcap header and one frame of zeros */
         "{ cat $T/head; printf '\\1\\0\\0\\0\\0\\0\\0\\0\\74\\0\\0\\0\\74\\0\\0\\0'; "
         "head -c 60 /dev/zero; } >$T/foreign");
 
@@ -695,7 +699,7 @@ static void refuses_what_is_no_capture(void)
     r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
     checkrun_free(&r);
     expect_complaint("check -q $T/joined", "another capture begins here");
-    /* An existing output file is kept if the input is unusable. */
+    /* An existing output file stays unchanged if the input is unusable. */
     expect_complaint("check --annotate $T/old - <$T/text", "standard input: not a capture file");
     expect_complaint("check --annotate $T/old $T/text", "text: not a capture file");
     expect_complaint("check --annotate $T/old $T/none", "none: No such file");
@@ -724,8 +728,8 @@ static void refuses_what_is_no_capture(void)
     }
 }
 
-/* Half of a capture comes through a pipe. The rest follows only after the first finding is
- * reported: waiting for 256 KiB or the end would be too late. */
+/* A finding is reported before the end of the input. Half of a capture is written to a pipe. The
+ * rest follows only after the first finding was reported. */
 static void tells_while_a_capture_is_under_way(void)
 {
     static const char *const packings[] = {"cat", "gzip -c"};
@@ -745,9 +749,9 @@ static void tells_while_a_capture_is_under_way(void)
     }
 }
 
-/* Ctrl-C ends reading from a pipe, and everything received is reported. That holds if the last
- * frame is incomplete, and if the writing program continues. For a plain file, Ctrl-C means that
- * the file was not read to its end. */
+/* Ctrl-C ends the read from a pipe, and everything received is reported. This holds with an
+ * incomplete last frame, and if the writer continues. For a plain file, Ctrl-C means that the
+ * file was not read to its end. */
 static void reports_what_came_before_an_interrupt(void)
 {
     static const char *const signals[] = {"INT", "TERM"};
@@ -765,7 +769,7 @@ static void reports_what_came_before_an_interrupt(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds ("));
         checkrun_free(&r);
     }
-    /* The annotated copy has all frames received before the interrupt. */
+    /* The annotated copy contains all frames received before the interrupt. */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { cat " FAILS "; exec sleep 20; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check -q --annotate $T/a.pcapng - "
                        "<$T/on; s=$?; kill $!; $R check --fail-on failed -q $T/a.pcapng; "
@@ -773,8 +777,8 @@ static void reports_what_came_before_an_interrupt(void)
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_STRING_EQUAL(r.out, "then 1\n");
     checkrun_free(&r);
-    /* The same Ctrl-C ends the writing program too, a moment later; its last output is still read.
-     */
+    /* The terminal sends Ctrl-C to the writer too. Its last output, a moment later, is still
+     * read. */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { sleep 1.3; cat " FAILS "; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check - <$T/on");
     EXPECT_EQ(r.status, 0);
@@ -782,7 +786,7 @@ static void reports_what_came_before_an_interrupt(void)
     checkrun_free(&r);
 }
 
-/* If a capture breaks off, the frames before are reported, and the exit status is 2. */
+/* If a capture breaks off, the frames before that are reported, and the exit status is 2. */
 static void reports_a_capture_that_breaks_off(void)
 {
     struct checkrun r = checkrun_shell("head -c 40000 $C/rc-loss-both.pcap >$T/broken.pcap; "
@@ -801,7 +805,7 @@ static void reports_a_capture_that_breaks_off(void)
     checkrun_free(&r);
 }
 
-/* Any input bytes give a valid exit status, and one error line if it is 2. */
+/* Any input bytes cause a valid exit status, and one error line if the status is 2. */
 static void survives_any_bytes(void)
 {
     struct checkrun r = checkrun_shell("cp " VIOLATES " $T/any.pcap");
@@ -818,7 +822,7 @@ static void survives_any_bytes(void)
     }
 }
 
-/* Ten times as many packets need no more memory. */
+/* A capture with ten times as many packets needs no more memory. */
 static void memory_does_not_grow_with_the_capture(void)
 {
     const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";

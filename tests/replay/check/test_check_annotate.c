@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill check --annotate: the copy of a capture that has the findings as comments. */
+/* rocedrill check --annotate: writes a copy of a capture that has the findings as packet
+ * comments. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -52,7 +53,8 @@ static uint32_t get32(const uint8_t *p)
     return v;
 }
 
-/* Expects that every finding is a comment at its frame, and that there are no other comments. */
+/* In the annotated copy, every finding is a comment at its frame, and there are no other new
+ * comments. */
 static void annotated_copy_has_the_findings(void)
 {
     struct checkrun r = checkrun("check --json - --annotate $T/notes.pcapng " LOSS);
@@ -98,8 +100,8 @@ static void annotated_copy_has_the_findings(void)
     checkrun_free(&r);
 }
 
-/* Findings wait in a temporary file. If the disk is full, the copy must not lack findings without
- * an error. */
+/* If the disk is full, the program reports an error instead of a copy without findings. Findings
+ * are first written to a temporary file. */
 static void annotated_copy_lacks_nothing_silently(void)
 {
     struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 1; $R check -q --annotate - "
@@ -120,8 +122,8 @@ static uint32_t get32_of(bool big, const uint8_t *p)
     return big ? __builtin_bswap32(v) : v;
 }
 
-/* Writes a pcapng file with blocks besides packets. It has two sections, interfaces with options,
- * names, a block of unknown type, statistics and comments. */
+/* Writes a pcapng file with blocks other than packets. The file has two sections, interfaces
+ * with options, names, a block of unknown type, statistics and comments. */
 static void make_rich(const char *path, bool big)
 {
     static const uint8_t addr[4] = {10, 0, 0, 1}, stats[12] = {0};
@@ -157,8 +159,9 @@ static void make_rich(const char *path, bool big)
     capture_free(&c);
 }
 
-/* Compares both files block by block. Blocks without a new comment are equal byte for byte; the
- * others keep all their data and options. Returns the number of blocks with new comments. */
+/* Compares a file with its annotated copy, block by block. A block without a new comment must be
+ * equal. Other blocks must keep all their data and options. Returns the number of blocks with
+ * new comments. */
 static unsigned expect_copy(const char *path, const char *copy)
 {
     static uint8_t a[1 << 20], b[1 << 20];
@@ -185,7 +188,8 @@ static unsigned expect_copy(const char *path, const char *copy)
         EXPECT_EQ(get32_of(big, b + ob + nb - 4), nb);
         if (na == nb && type == get32_of(big, b + ob)) {
             EXPECT_EQ(memcmp(a + oa, b + ob, na), 0);
-        } else if (type == 3) { /* a Simple Packet Block became an Enhanced Packet Block */
+        } else if (type == 3) { /* the copy has an Enhanced Packet Block instead of the Simple
+                                 * Packet Block */
             uint32_t len = get32_of(big, a + oa + 8);
 
             EXPECT_EQ(get32_of(big, b + ob), 6);
@@ -226,15 +230,15 @@ static void annotated_pcapng_keeps_what_it_had(void)
             snprintf(path, sizeof(path), "%s", checkrun_path("rich.pcapng"));
             CU_ASSERT_TRUE(expect_copy(path, checkrun_path("rich-out.pcapng")) > 10);
         }
-        /* Checking the copy gives the same findings as checking the original, so the copy is read
-         * back unchanged. */
+        /* A check of the copy yields the findings of the original, so the copy is read without
+         * changes. */
         r = checkrun_shell(
             "$R check --json - $T/rich.pcapng | grep -v summary | sed 's/rich//' >$T/a; "
             "$R check --json - $T/rich-out.pcapng | grep -v summary | "
             "sed 's/rich-out//' >$T/b; cmp $T/a $T/b");
         EXPECT_EQ(r.status, 0);
         checkrun_free(&r);
-        /* Wireshark's tools, if installed, read old and new comments in the copy. */
+        /* Wireshark's tools, if installed, show old and new comments of the copy. */
         r = checkrun_shell("command -v tshark >/dev/null || exit 0; test $(tshark -n -r "
                            "$T/rich-out.pcapng -Y 'frame.comment contains \"was there before\"' "
                            "2>/dev/null | wc -l) -gt 60 && test $(tshark -n -r $T/rich-out.pcapng "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill check: its output as text, JSON and JUnit, parsed by the test. */
+/* rocedrill check: tests of its output as text, JSON and JUnit. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -47,7 +47,7 @@ static unsigned lines_of(const char *text)
     return cnt;
 }
 
-/* Control bytes in file names never reach the terminal. */
+/* Control bytes of file names never reach the terminal. */
 static void control_bytes_are_escaped(void)
 {
     static const struct {
@@ -104,7 +104,8 @@ static json_int_t get(const json_t *o, const char *key)
     return json_integer_value(v);
 }
 
-/* The JSON lines are consistent: the summary's totals match the findings and connections. */
+/* The JSON lines are consistent: the totals of the summary equal the numbers of findings and
+ * connections. */
 static void json_lines_add_up(void)
 {
     struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");
@@ -192,7 +193,7 @@ static void json_marks_what_is_known(void)
 /* ---- congestion --------------------------------------------------------------------------------
  */
 
-/* Sends 1024-byte packets for `us` microseconds, one every `step` microseconds. */
+/* Adds packets of 1024 bytes for `us` microseconds, one every `step` microseconds. */
 static void stream(struct flowgen *g, unsigned us, unsigned step)
 {
     for (unsigned t = 0; t < us; t += step) {
@@ -216,8 +217,8 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
-/* Checks a capture with `cnt` transmissions of a request. Each one is answered with this syndrome,
- * or not at all if it is 0. */
+/* Checks a capture with `cnt` transmissions of one request. The responder answers each with
+ * `syndrome`, or not at all if `syndrome` is 0. */
 static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
@@ -241,8 +242,8 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
 }
 
-/* RNR NAKs for requests that need no receive WQE come from page faults. More receive WQEs do not
- * help. */
+/* An RNR NAK of a request that needs no receive WQE results from a page fault. The report must
+ * not recommend more receive WQEs. */
 static void text_tells_of_page_faults(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
@@ -263,13 +264,13 @@ static void text_tells_of_page_faults(void)
         }
 }
 
-/* Checks the report on how a requester ends whose first SEND was answered, but whose next request
- * fails. */
+/* The report describes how a requester gave up, whose first SEND was acknowledged and whose next
+ * request fails. */
 static void text_tells_how_it_ends(void)
 {
     static const struct {
-        unsigned before, after; /* transmissions up to the last answer, and later ones */
-        uint8_t syndrome;       /* syndrome of these answers; 0 if there are none */
+        unsigned before, after; /* number of transmissions up to the last response, and after it */
+        uint8_t syndrome;       /* AETH syndrome of the responses, or 0 for no response */
         bool damaged;
         const char *words[3], *absent;
     } rows[] = {
@@ -334,7 +335,7 @@ static void text_tells_how_it_ends(void)
     }
 }
 
-/* A problem that may not be a failure is reported as stuck, not as failed. */
+/* A request without response that may still succeed is reported as stuck, not as failed. */
 static void text_tells_what_got_stuck(void)
 {
     struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
@@ -365,7 +366,7 @@ static void text_tells_what_got_stuck(void)
     checkrun_free(&r);
 }
 
-/* Reports why a flow was slow that did not fail, and on which side to look. */
+/* For a slow flow that did not fail, the report states the cause and the side to investigate. */
 static void text_tells_what_slowed_it(void)
 {
     static const struct {
@@ -456,8 +457,8 @@ static unsigned occurrences(const char *text, const char *word)
     return cnt;
 }
 
-/* Checks well-formedness as far as JUnit uses XML: nested tags, paired quotes, no bare '<' or '&'.
- */
+/* Returns whether an XML text is well formed, as far as JUnit reports need: nested tags, paired
+ * quotes, no bare '<' or '&'. */
 static bool well_formed(const char *xml)
 {
     char stack[16][32];
@@ -517,11 +518,11 @@ static void junit_is_well_formed(void)
     checkrun_free(&r);
 }
 
-/* An unanswered CM REQ is reported, although the connection has no other packets. */
+/* A CM REQ without answer is reported, although the connection has no other packets. */
 static void text_tells_what_nobody_answered(void)
 {
-    /* Captures: two REQs sent 6 s apart without an answer, the REQs with the answers after them,
-     * and a copy of the first REQ. */
+    /* Commands that make captures: two REQs 6 s apart without an answer, the REQs with later
+     * answers, and a copy of the first REQ. */
     static const struct {
         const char *make;
         unsigned vain;
@@ -552,7 +553,7 @@ static void text_tells_what_nobody_answered(void)
     }
 }
 
-/* A REP that is retransmitted without an RTU or any other packet from the active side. */
+/* A REP is reported that is retransmitted without an RTU or other packet from the active side. */
 static void text_tells_of_no_rtu(void)
 {
     enum { NOTHING, RTU, REQUESTS, HOWS };
@@ -591,8 +592,8 @@ static void text_tells_of_no_rtu(void)
     }
 }
 
-/* All packets of a requester have a wrong ICRC. Up to three packets make no connection. More do,
- * because the capture may have caused the wrong ICRCs. */
+/* All packets of a requester have a wrong ICRC. Up to three such packets form no connection.
+ * More do, because the capture may have caused the wrong ICRCs. */
 static void text_tells_of_wrong_icrcs_only(void)
 {
     for (unsigned cnt = 1; cnt < 10; cnt += 2) {
@@ -619,7 +620,7 @@ static void text_tells_of_wrong_icrcs_only(void)
     }
 }
 
-/* A finding that many connections share, because the capture causes it, is printed once. */
+/* A finding of many connections that the capture causes is printed only once. */
 static void text_says_once_what_all_have(void)
 {
     struct flowgen g;

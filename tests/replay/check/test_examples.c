@@ -14,11 +14,11 @@
 #include "capture/packet_text.h"
 #include "support/suite.h"
 
-#define BEFORE     3u /* frames shown before the frame of the finding */
+#define BEFORE     3u /* number of frames shown before the frame of the finding */
 #define TEXT_MAX   4096u
 #define LINE_WORDS 400u
 
-/* The first finding of a rule. */
+/* First finding of a rule. */
 struct first {
     enum roce_rule rule;
     struct roce_finding finding;
@@ -70,8 +70,8 @@ static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t numbe
                 (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
 }
 
-/* Checks whether the example shows a frame: the first one, the frame of the finding, up to BEFORE
- * frames before that, and the other frame that the finding names. */
+/* Returns whether the example shows a frame: the first frame, the frame of the finding, up to
+ * BEFORE frames before that, or the second frame of the finding. */
 static bool is_shown(const struct roce_finding *f, uint32_t number)
 {
     return number == 1 || number == f->other_frame ||

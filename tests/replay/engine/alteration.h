@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Alteration: changes one packet of a capture in one obligation, so that its sender violates the
- * protocol. Altered packets are a responder's answers and a requester's retransmissions.
+ * Alteration: changes one obligation of one packet in a capture, so that its sender violates the
+ * protocol. The packets are responses and retransmitted requests.
  */
 #ifndef TESTS_REPLAY_ENGINE_ALTERATION_H
 #define TESTS_REPLAY_ENGINE_ALTERATION_H
@@ -39,13 +39,14 @@ enum alteration {
     ALTERATIONS(ALTERATION)
 #undef ALTERATION
         ALTER_CNT,
-    ALTER_AGAIN = ALTER_AGAIN_PSN_UP /* from here on: alterations of retransmitted requests */
+    ALTER_AGAIN = ALTER_AGAIN_PSN_UP /* first alteration of a retransmitted request */
 };
 
 const char *alteration_name(enum alteration kind);
 
-/* Builds the altered copy of a frame (1 is the first) in `buf` of ROCE_FRAME_MAX bytes. Returns its
- * length, 0 if this kind of packet has no such obligation, or -1 if the frame cannot be built. */
+/* Builds the altered copy of frame number `frame`, counted from 1, in `buf` of ROCE_FRAME_MAX
+ * bytes. Returns its length, 0 if packets of this kind do not have the obligation, or -1 if the
+ * frame cannot be built. */
 int alteration_make(enum alteration kind, const struct capture *capture, uint32_t frame,
                     uint8_t *buf);
 

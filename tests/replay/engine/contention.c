@@ -6,11 +6,12 @@
 #define DEPTH     16u
 #define SOURCES   (QP_PAIR_MEM / 4)     /* local source of WRITEs */
 #define FETCHED   (QP_PAIR_MEM / 2)     /* local destination of READ data and atomic results */
-#define LONG_TIME UINT64_C(60000000000) /* in ns; longer than any operation takes */
+#define LONG_TIME UINT64_C(60000000000) /* virtual time in ns after which no operation is pending  \
+                                         */
 
 static struct qp_pair pair;
 static struct rng rng;
-static uint32_t window; /* bytes at the start of memory that all connections share */
+static uint32_t window; /* number of bytes at the start of the memory that all connections access */
 static uint32_t longest;
 static unsigned ops;
 static unsigned posted[2][QP_PAIR_QPS], done[2][QP_PAIR_QPS];

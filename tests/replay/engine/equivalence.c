@@ -10,7 +10,7 @@
 #include "infer/setup_override.h"
 #include "report/verdict.h"
 
-/* Largest distance in PSNs between an answer and the request that the capture may lack. */
+/* Largest distance in PSNs between a response and the request that the capture may lack. */
 #define NEAR 16
 
 const char *equivalence_name(enum equivalence equivalence)
@@ -21,8 +21,8 @@ const char *equivalence_name(enum equivalence equivalence)
     return names[equivalence];
 }
 
-/* Finds the recorded answer in this frame. Sets its direction and event. Returns false if no
- * direction has an answer in this frame. */
+/* Finds the recorded response in a frame. Sets its direction and event. Returns false if the
+ * frame has no response of a direction. */
 static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *event)
 {
     for (*run = 0; *run < replay->session.dir_cnt; ++*run) {
@@ -35,7 +35,7 @@ static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run
     return false;
 }
 
-/* Checks whether the answer is an ACK that our RNIC may have sent as well, given the requests
+/* Returns whether the response is an ACK that our RNIC could have sent too, after the requests
  * executed by then. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
@@ -50,7 +50,7 @@ static bool is_free_ack(const struct replay *replay, uint32_t frame)
            event_is_syndrome(s, event, ROCE_SYN_ACK) && request_table_msn_fits(s, event);
 }
 
-/* Checks whether the answer was judged and found right. */
+/* Returns whether the response in a frame was compared and matched. */
 static bool is_right(const struct replay *replay, uint32_t frame)
 {
     uint32_t event;
@@ -61,7 +61,7 @@ static bool is_right(const struct replay *replay, uint32_t frame)
             replay->session.dir[run].setup.event[event].before_first);
 }
 
-/* Checks whether the replay finds a difference in this frame when it uses the setup file of the
+/* Returns whether the replay finds a difference in a frame if it uses the setup file of the
  * original capture. */
 static bool is_seen_with(const char *setup, const struct capture *capture, const char *quirks,
                          uint32_t frame)
@@ -102,7 +102,7 @@ static enum verdict replay_without(const struct capture *capture, const char *qu
     return verdict;
 }
 
-/* Checks whether the original capture still passes without the frame, so that the frame may have
+/* Returns whether the original capture still passes without the frame. If so, the frame may have
  * been lost. */
 static bool holds_without(const struct subject *subject, uint32_t frame)
 {
@@ -119,7 +119,8 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
     return holds;
 }
 
-/* Checks whether the request is the first complete one of its PSN, and so shows what was posted. */
+/* Returns whether the request is the first complete one with its PSN. Such a request determines
+ * the posted work request. */
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
@@ -132,7 +133,7 @@ static bool is_first(const struct replay *replay, uint32_t frame)
     return false;
 }
 
-/* Marks the frames of answers that the recorded requesters cannot have received. Returns their
+/* Marks the frames of responses that the recorded requesters cannot have received. Returns their
  * number. */
 static size_t mark_lost(const struct replay *replay, bool *lost)
 {
@@ -198,8 +199,9 @@ static bool is_nak_of_other(const struct subject *subject, const struct replay *
     return other;
 }
 
-/* Checks whether the capture passes, without inconclusive answers, when a copy of frame `copy` is
- * inserted at index `at`. `frame` is the frame number of the answer before the insertion. */
+/* Returns whether the capture passes, without inconclusive responses, when a copy of frame
+ * `copy` is inserted at index `at`. `frame` is the frame number of the response before the
+ * insertion. */
 static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t copy, size_t at)
 {
     const struct capture *c = &subject->capture;
@@ -222,8 +224,8 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
     return holds;
 }
 
-/* Inserts a copy of each request near the answer's PSN, just before the answer and just after it.
- * Returns whether one of these captures passes. */
+/* Inserts a copy of each request near the PSN of the response, just before and just after the
+ * response. Returns whether one of these captures passes. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;

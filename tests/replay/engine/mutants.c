@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mutants: replays a folder of captures against a device that breaks one rule on purpose, once
- * per fault of transport/faults.def. Prints the captures that notice each fault. Faults that no
- * recorded answer shows are looked for in closed loops with losses and duplicates.
+ * Mutants: replays a folder of captures against devices that each break one rule of
+ * transport/faults.def. Prints the captures that detect each fault. For faults that no recorded
+ * response shows, closed loops with losses and duplicates are played.
  *
- * Exit status 0: the device without a fault gives the expected results, and every fault without
- * a documented excuse is noticed. Exit status 1 otherwise.
+ * Exit status 0: the device without a fault yields the expected results, and every fault without a
+ * documented excuse is detected. Exit status 1 otherwise.
  *
- * Usage: `rocedrill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and
- * every capture that notices one is named.
+ * Usage: `rocedrill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and all
+ * captures that detect one are named.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #include "suite/worker_pool.h"
 #include "transport/fault.h"
 
-/* Time limit in seconds: a fault may make a replay run forever. Running into the limit counts as
- * noticed. */
+/* Time limit in seconds, because a fault may make a replay run forever. A fault that reaches the
+ * limit counts as detected. */
 #define SECONDS_MAX 100
 
 #define NAMED_MAX 3u
@@ -35,8 +35,8 @@ static const struct {
 #undef FAULT
 };
 
-/* Replays all captures. Prints those with an unexpected result, and returns how many there are.
- * Runs in a child process. */
+/* Replays all captures in a child process. Prints those with an unexpected result and returns
+ * their number. */
 static unsigned play(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct job_options options = {.closed = closed};
@@ -63,8 +63,8 @@ static unsigned play(const struct capture_set *corpus, const struct loop_options
     return cnt;
 }
 
-/* Replays all captures in a child process. Returns whether the fault is noticed: by an unexpected
- * result or by a signal. */
+/* Replays all captures in a child process. Returns whether the fault is detected by an
+ * unexpected result or a signal. */
 static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     pid_t pid;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sensitivity: alters packets of every recorded capture that replays, and expects each replay to
- * fail. Altered are answers and retransmitted requests, one packet and one obligation at a time.
+ * fail. Each altered capture has one changed obligation in one response or retransmitted request.
  *
- * Some altered captures are correct, because a conformant device may have sent exactly that.
- * Further replays find these cases; there is no list made by hand (see equivalence.h). Any other
- * altered capture that passes counts as missed. Captures with loss, RNR NAKs or damage are
- * counted apart from the others.
+ * Some altered captures are correct, because a conformant device may have sent these packets.
+ * Further replays find these cases (equivalence.h). Any other altered capture that passes counts as
+ * missed. Captures with loss, RNR NAKs or damage are counted separately.
  *
- * Removing a frame is no alteration: captures lack frames, and no replay may fail for that
- * (test_incomplete.c). A missing NAK is tried here by an ACK in its place. Devices that do not
- * send the NAK are among the faults of mutants.c.
+ * A removed frame is no alteration: real captures lack frames, and no replay may fail for that
+ * (test_incomplete.c). Here, an ACK replaces a NAK instead. mutants.c has devices that do not send
+ * the NAK.
  *
- * ALTER_ONLY=words uses only captures with these words in their name. ALTER_VERBOSE=1 prints
- * each alteration that was not found in its own frame. ALTER_KEEP=FOLDER stores the captures of
- * missed alterations.
+ * ALTER_ONLY=words uses only captures with these words in their name. ALTER_VERBOSE=1 prints each
+ * alteration that was not found in its own frame. ALTER_KEEP=FOLDER stores the captures of missed
+ * alterations.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,16 +31,16 @@ struct tally {
     unsigned equal[EQUIVALENCE_CNT];
 };
 
-/* Number of wrong captures of one kind from which on the share of caught ones is asserted. */
+/* Least number of wrong captures of one kind for which the share of detected ones is asserted. */
 #define OFTEN 20u
 
-/* Classes of captures: without, and with, loss, RNR NAKs or damage. */
+/* Classes of captures: without loss, RNR NAKs and damage, or with them. */
 enum { CLEAN, LOSSY, CLASSES };
 
 /* ---- one alteration -----------------------------------------------------------------------------
  */
 
-/* Checks whether a difference of the requester or of the responder is in this frame. */
+/* Returns whether a difference of the requester or of the responder is in frame number `frame`. */
 static bool is_named(const struct replay *replay, uint32_t frame)
 {
     const struct request_comparison *all = &replay->requests;
@@ -127,8 +126,8 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
 /* ---- one capture --------------------------------------------------------------------------------
  */
 
-/* Checks that nothing was lost, repeated or damaged, and that every direction has at least three
- * compared answers. */
+/* Returns whether no packet was lost, retransmitted or damaged, and every direction has at least
+ * three compared responses. */
 static bool is_clean(const struct replay *replay)
 {
     for (size_t r = 0; r < replay->session.dir_cnt; r++) {
@@ -141,7 +140,7 @@ static bool is_clean(const struct replay *replay)
     return true;
 }
 
-/* Returns the frames of answers that were judged and found right. The caller frees the array.
+/* Returns the frames of responses that were compared and matched. The caller frees the array.
  * Returns NULL if out of memory. */
 static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
 {
@@ -158,9 +157,9 @@ static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
     return frame;
 }
 
-/* Returns the frames of requests that the requester (not the wire) retransmitted and that were
- * found right. With `begins`, only frames where going back begins. The caller frees the array.
- * Returns NULL if out of memory. */
+/* Returns the frames of matching requests that the requester retransmitted. Duplicates made by
+ * the network do not count. With `begins`, returns only the first request of each go-back-N. The
+ * caller frees the array. Returns NULL if out of memory. */
 static uint32_t *right_requests(const struct replay *replay, bool begins, size_t *cnt)
 {
     uint32_t *frame = calloc(replay->trace.cnt + 1, sizeof(*frame));
@@ -179,7 +178,7 @@ static uint32_t *right_requests(const struct replay *replay, bool begins, size_t
     return frame;
 }
 
-/* Alters at most 40 packets, spread over the whole capture: long captures repeat the same
+/* Alters at most 40 packets, spread over the capture, because long captures repeat similar
  * situations. */
 static void alter_frames(struct subject *subject, uint32_t *frame, size_t cnt, unsigned from,
                          unsigned to, struct tally *tally)
@@ -245,7 +244,7 @@ static unsigned equals(const struct tally *t)
     return cnt;
 }
 
-/* Returns the percentage of wrong captures that are caught. */
+/* Returns the percentage of wrong captures that are detected. */
 static double share(const struct tally *t)
 {
     unsigned wrong = t->tried - equals(t);
@@ -282,8 +281,8 @@ static struct tally sum_up(const char *title, const struct tally *tally)
     return all;
 }
 
-/* Expects that at least 99 % of all wrong captures are caught, and at least `each` percent of each
- * kind with OFTEN or more wrong captures. */
+/* Asserts that at least 99 % of all wrong captures are detected, and at least `each` percent of
+ * each kind with OFTEN or more wrong captures. */
 static void expect_caught(const char *title, const struct tally *tally, double each)
 {
     struct tally all = sum_up(title, tally);

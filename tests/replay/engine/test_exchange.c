@@ -32,7 +32,7 @@ static bool run(const struct capture *c, struct replay *r)
     return false;
 }
 
-/* Replaces the CM message in a frame (1 is the first) by one that `change` altered. */
+/* Replaces the CM message in frame number `frame`, counted from 1, by one that `change` altered. */
 static void alter(struct capture *c, uint32_t frame, void (*change)(struct roce_cm_msg *))
 {
     struct capture_frame *f = &c->frame[frame - 1];
@@ -135,7 +135,7 @@ static void altered_messages_are_seen(void)
     expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
-/* Replays every recorded exchange, complete and without any one or two of its frames. */
+/* Recorded exchanges pass, complete and without any one or two of their frames. */
 static void missing_messages_never_differ(void)
 {
     static const char *const names[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hostile captures: recorded captures with bytes changed and frames dropped, repeated, swapped
- * or cut at random. Half of the changed packets have a recomputed ICRC. The replay must end with
- * a verdict or an error. The sanitizer builds detect memory errors.
+ * Hostile captures: recorded captures with bytes changed and frames dropped, duplicated, swapped or
+ * cut at random. Half of the changed packets have a recomputed ICRC. The replay must end with a
+ * verdict or an error. The sanitizer builds detect memory errors.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "wire/bytes.h"
 #include "report/verdict.h"
 
-#define ROUNDS 12 /* altered copies of each capture */
+#define ROUNDS 12 /* number of altered copies of each capture */
 
 static void fix_icrc(struct capture_frame *f)
 {
@@ -97,7 +97,8 @@ static void spoilt_captures_end_in_a_verdict(void)
     CU_ASSERT(cnt[VERDICT_PASS] + cnt[VERDICT_FAIL] > 0);
 }
 
-/* Changes bytes anywhere in the capture file, including its headers. */
+/* A capture file with bytes changed anywhere, including its headers, ends in a verdict or an
+ * error. */
 static void spoilt_files_end_in_a_verdict(void)
 {
     struct rng rng = rng_seed();

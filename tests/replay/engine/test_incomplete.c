@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Incomplete captures: degrades every recorded capture that replays and passes, as a bad capture
- * point would. The capture begins late or ends early, lacks a frame or a direction, or has
- * truncated frames. The recorded responder did nothing wrong, so no such replay may fail.
+ * Incomplete captures: degrades every recorded capture that passes, as a bad capture point would.
+ * The capture begins late or ends early, lacks a frame or a direction, or has cut frames. The
+ * recorded responder was right, so no replay may fail.
  *
  * If several frames of one exchange are missing at random, such as a NAK and its cause, the rest
- * can look exactly like a wrong responder. Such cases are rare, and this test limits their
- * share.
+ * can look like a wrong responder. Such cases are rare, and this test limits their share.
  *
- * INCOMPLETE_ALL=1 tries every position and ten times as many random losses.
- * INCOMPLETE_ONLY=words uses only captures with these words in their name. INCOMPLETE_VERBOSE=1
- * names inconclusive captures.
+ * INCOMPLETE_ALL=1 tries every position and ten times as many random losses. INCOMPLETE_ONLY=words
+ * uses only captures with these words in their name. INCOMPLETE_VERBOSE=1 names inconclusive
+ * captures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,8 @@
 #define POSITIONS 40u
 #define ROUNDS    10u
 
-/* With random losses, at most one failure per RARE passes. Measured is one in a thousand. */
+/* With random losses, at most one of RARE replays may fail. About one in a thousand fails
+ * (measured). */
 #define RARE 150u
 
 enum kind { HEAD, TAIL, DROP, RANDOM, SNAP_96, SNAP_128, ONE_WAY, KIND_CNT };
@@ -37,7 +37,7 @@ static const char *const names[KIND_CNT] = {
 
 struct tally {
     unsigned verdict[3];
-    unsigned inconclusive; /* passed captures that have answers which were not judged */
+    unsigned inconclusive; /* number of captures that pass with inconclusive responses */
     unsigned refused;
 };
 
@@ -47,7 +47,8 @@ struct original {
     struct capture capture;
 };
 
-/* Copies the frames of the original for which has() returns true. The copy shares their bytes. */
+/* Returns a capture of the original's frames for which has() returns true. The copy shares the
+ * bytes of the frames. */
 static struct capture pick(const struct original *o, bool (*has)(const void *arg, size_t at),
                            const void *arg)
 {
@@ -103,7 +104,7 @@ static void try_one(const struct original *o, struct capture *variant, enum kind
             printf("%s: %s, %s: %u inconclusive\n", o->name, names[kind], what, inconclusive);
     }
     replay_free(&replay);
-    free(variant->frame); /* the frame bytes belong to the original */
+    free(variant->frame); /* the original owns the bytes of the frames */
 }
 
 static bool is_from(const void *arg, size_t at)
@@ -178,8 +179,8 @@ static void try_snaplen(const struct original *o, uint32_t snaplen, enum kind ki
     try_one(o, &c, kind, "all frames", &tally[kind]);
 }
 
-/* Tries the capture without the frames sent to one of the first two hosts, for each of these hosts.
- */
+/* Replays the capture without the frames sent to the first host, then without those sent to the
+ * second host. */
 static void try_one_way(const struct original *o, struct tally *tally)
 {
     bool *has = calloc(o->capture.cnt + 1, sizeof(*has));
@@ -262,7 +263,7 @@ static void no_incomplete_capture_fails(void)
                t->verdict[VERDICT_SKIPPED], t->verdict[VERDICT_FAIL], t->refused);
         CU_ASSERT(t->refused == 0);
     }
-    /* Most captures that lack one frame are still judged, and pass. */
+    /* Most captures that lack one frame are compared, and pass. */
     CU_ASSERT(only ||
               tally[DROP].verdict[VERDICT_PASS] > 10 * tally[DROP].verdict[VERDICT_SKIPPED]);
     CU_ASSERT(tally[RANDOM].verdict[VERDICT_FAIL] * RARE <= tally[RANDOM].verdict[VERDICT_PASS]);

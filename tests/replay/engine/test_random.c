@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random recordings: two simulated devices exchange random work requests, on a perfect network
- * and on bad ones. The frames are recorded at one device or between both, and replayed for both
+ * Random recordings: two simulated devices exchange random work requests, on a perfect network and
+ * on faulty ones. The frames are recorded at one device or between both, and replayed for both
  * roles. Our own devices are correct, so each difference is an error of the harness.
  *
  * ROCEDRILL_RUNS is the number of recordings (40), ROCEDRILL_FIRST the first seed (1),
@@ -20,16 +20,17 @@
 
 #define REASONS_MAX 64u
 
-/* Capture point: frames that a node sends and receives, or all frames that both nodes send. */
+/* Capture point: at one node, with the frames that it sends and receives, or between the nodes,
+ * with all frames that both send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
 
-/* A kind of recording. */
+/* Kind of recording. */
 struct sort {
     const char *what;
-    const char *file; /* file name prefix of recordings that fail */
+    const char *file; /* prefix of the file names of recordings that fail */
     void (*record)(uint64_t seed, struct rng *rng, unsigned qp_max, const struct simnet_path *path);
     unsigned qp_max;
-    bool bad; /* whether the network is bad */
+    bool bad; /* true if the network is faulty */
     unsigned percent;
 };
 
@@ -87,7 +88,8 @@ static void note(enum verdict verdict, const char *text)
     reasons[i].cnt++;
 }
 
-/* Counts why the recording did not pass, without details that differ between recordings. */
+/* Counts the reason why the recording did not pass, without details that differ between
+ * recordings. */
 static void note_reasons(const struct replay *replay, enum verdict verdict)
 {
     char text[256];
@@ -115,7 +117,7 @@ static void keep(uint64_t seed, const struct sort *sort)
     capture_keep(&tap.capture, path);
 }
 
-/* Inserts the tap between the devices and their network. */
+/* Records the frames of both devices before they enter the simulated network. */
 static void tap_in(struct qp_pair *pair)
 {
     tap.observe = pair->net.observe;
@@ -130,7 +132,7 @@ static void record_traffic(uint64_t seed, struct rng *rng, unsigned qp_max,
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
     struct traffic_limits limits = {
         .qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1,
-        .wr_cnt = 3 + rng_below(rng, 22), /* not local ones only */
+        .wr_cnt = 3 + rng_below(rng, 22), /* enough requests to contain remote ones */
         .max_len = 1 + rng_below(rng, 6000),
         .path_mtu = mtus[rng_below(rng, 5)],
         .encap = rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
@@ -212,8 +214,9 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
     }
 }
 
-/* Expects that at least sort->percent percent pass and none is skipped. One failure is allowed if
- * the percentage is below 100. The known failures are limits of the harness; see replay.md. */
+/* Asserts that at least sort->percent percent of the recordings pass, and that none is skipped.
+ * One failure is allowed if the percentage is below 100. The known failures are limits of the
+ * harness (replay.md). */
 static void expect_passes(const struct sort *sort)
 {
     unsigned cnt[3] = {0};
@@ -228,8 +231,8 @@ static void expect_passes(const struct sort *sort)
 
 enum { ONE, ONE_BAD, SEVERAL, SEVERAL_BAD, SAME, SAME_BAD, SORT_CNT };
 
-/* Several connections change the same words of memory, in an order that a recording does not always
- * show. In the last two kinds all connections use the same few bytes. */
+/* Kinds of recordings. Several connections change the same words of memory, in an order that a
+ * recording does not always show. In the last two kinds, all connections use the same few bytes. */
 static const struct sort sorts[SORT_CNT] = {
     [ONE] = {.what = "one connection, perfect network",
              .file = "one-perfect",
@@ -284,7 +287,8 @@ static void recordings_of_contention_pass(void)
     expect_passes(&sorts[SAME_BAD]);
 }
 
-/* Recordings that the harness once judged wrong by mistake, one for each reason. */
+/* Recordings that an earlier version of the harness failed wrongly now pass. Each had another
+ * reason. */
 static void recordings_taken_for_wrong_pass(void)
 {
     static const struct {

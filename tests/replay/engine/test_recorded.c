@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Recordings of our own simulated devices, with random work requests and losses. The recorded
- * behavior was correct, so the replay must hold at both ends. */
+/* Recordings of our own simulated devices, with random work requests and losses, pass at both
+ * ends, because the recorded devices were right. */
 #include "replay/recording.h"
 #include "support/suite.h"
 #include "report/verdict.h"
 
 #define ROUNDS 80u
 
-/* Number of lossy recordings that may differ. The harness mistakes a request that was recorded and
- * then lost for one that arrived, if only its retransmission shows the loss (measured: 1 of 800).
- */
+/* Number of lossy recordings that may differ. If only a retransmission shows that a request was
+ * lost after its capture, the harness assumes that the request arrived (measured: 1 of 800). */
 #define LOSSY_MAX 3u
 
 static void replay_rounds(const char *what, const struct qp_pair_opts *opts, uint32_t loss_ppm)

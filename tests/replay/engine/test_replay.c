@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of conversations made by hand: conversations that must hold, differences that must be
- * found in a given frame, and conversations that are skipped. */
+/* Replay of conversations made by hand: some pass, some differ in a given frame, and some are
+ * skipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void expect_skip(struct talk *t, const char *words)
     talk_free(t);
 }
 
-/* Builds a conversation that shows every operation. The comments are frame numbers. */
+/* Builds a conversation with every operation. The comments are frame numbers. */
 static void whole(struct talk *t, uint32_t psn)
 {
     talk_init(t);
@@ -92,8 +92,8 @@ static void a_clean_conversation_holds(void)
         }
 }
 
-/* Rebuilds a frame of the capture after `change`. With `keep_icrc`, the old ICRC stays and is
- * wrong. */
+/* Rebuilds a frame of the capture after a change. With `keep_icrc`, the old ICRC stays in the
+ * frame and is wrong. */
 static void alter(struct talk *t, uint32_t frame, void (*change)(struct roce_pkt *), bool keep_icrc)
 {
     struct capture_frame *f = &t->capture.frame[frame - 1];
@@ -212,13 +212,13 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception: an
-         * ACK covered by later ACKs may have been dropped by its requester, so nothing differs. */
+        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception:
+         * a requester may drop a damaged ACK that later ACKs cover, so nothing differs. */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
         if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18) {
             expect_verdict(&t, VERDICT_PASS, 1);
-            continue; /* expect_verdict() freed the talk */
+            continue; /* expect_verdict() has freed the talk */
         }
         if (cases[i].change != qp_off) {
             talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
@@ -283,8 +283,8 @@ static void loss_and_repetition_hold(void)
 {
     struct talk t;
 
-    /* An ACK is lost before the capture point: the SEND is retransmitted, and the duplicate is
-     * acknowledged. */
+    /* An ACK is lost before the capture point. The requester retransmits the SEND, and the
+     * responder acknowledges the duplicate. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
@@ -293,7 +293,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 8, ACK, 2);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A request is lost before the capture point: sequence error NAK, go-back-N. */
+    /* A request is lost before the capture point: sequence NAK, then go-back-N. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -304,7 +304,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 9, ACK, 3);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A request is captured and lost after the capture point: sequence error NAK, go-back-N. */
+    /* A request is captured and lost behind the capture point: sequence NAK, then go-back-N. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -325,8 +325,8 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 8, ACK, 2);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A READ response is lost: the requester reads the rest again, and the response begins with
-     * First. */
+    /* A READ response is lost. The requester requests the remaining bytes again, and the new
+     * response begins with a First. */
     talk_init(&t);
     talk_read(&t, 20, VA, RKEY, 3000);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 20, 1, 1024, 1);
@@ -358,8 +358,8 @@ static void naks_hold(void)
 {
     struct talk t;
 
-    /* The responder has no receive WQE twice (RNR NAK), then has one. It discards later packets in
-     * flight. */
+    /* The responder has no receive WQE for two tries (RNR NAK), then one for the third. It drops
+     * later requests in flight. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
@@ -386,7 +386,7 @@ static void naks_hold(void)
         talk_ack(&t, 8, 0x62, 1);
         expect_verdict(&t, VERDICT_PASS, 1);
     }
-    /* An R_Key that was valid before is no longer valid. */
+    /* An R_Key becomes invalid after it was valid. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -437,8 +437,8 @@ static void a_capture_may_begin_in_the_middle(void)
     struct talk t;
 
     talk_init(&t);
-    talk_ack(&t, 98, ACK, 499); /* acknowledges requests before the capture */
-    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* capture begins in this message */
+    talk_ack(&t, 98, ACK, 499); /* acknowledges requests sent before the capture */
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* the capture begins inside this message */
     talk_send(&t, ROCE_OP_RC_SEND_LAST, 100, 30, 1);
     talk_ack(&t, 100, ACK, 500);
     for (unsigned i = 1; i <= 4; i++) {
@@ -487,7 +487,7 @@ static void connections_are_told_apart(void)
     }
     expect_verdict(&t, VERDICT_PASS, 3);
 
-    /* QP reuse: the responder QPN is used again with another starting PSN. */
+    /* QP reuse: a new connection uses the responder's QPN with another first PSN. */
     talk_init(&t);
     for (unsigned c = 0; c < 3; c++) {
         t.requester_qp = 0x11 + c;
@@ -533,7 +533,8 @@ static void a_gap_costs_what_it_hides(void)
     struct replay r;
     struct talk t;
 
-    /* PSN 8 was acknowledged but not captured: the packets before and after it are judged. */
+    /* PSN 8 was acknowledged but not captured. The packets before and after the gap are
+     * compared. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -558,7 +559,7 @@ static void a_write_that_was_missed_is_no_difference(void)
 {
     struct talk t;
 
-    /* The WRITE with PSN 8 was not captured. The READ returns the data that it wrote. */
+    /* The WRITE with PSN 8 was not captured. The READ returns the bytes of that WRITE. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -574,7 +575,8 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     struct replay r;
     struct talk t;
 
-    /* The first copy of PSN 8 was not captured; its ACK was lost after the capture point. */
+    /* The first copy of PSN 8 was not captured, and the ACK for that copy was lost behind the
+     * capture point. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
@@ -593,8 +595,8 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
     talk_free(&t);
 }
 
-/* The capture of a busy link lacks most frames. An answer to requests in a gap, before the next
- * captured request, is no difference if its PSN and MSN agree. */
+/* A capture of a busy link lacks most frames. A response to a request in a gap is no difference
+ * if its PSN and MSN agree. */
 static void an_answer_to_a_hole_is_no_difference(void)
 {
     static const struct {
@@ -611,7 +613,8 @@ static void an_answer_to_a_hole_is_no_difference(void)
             talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSN is 1 after PSN 7 */
         }
         talk_ack(&t, 9, ACK, rows[i].msn);
-        t.time -= 90000; /* too early for the order of answer and request to count */
+        t.time -= 90000; /* so soon after the response that the capture point may have swapped
+                          * the two */
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
         expect_verdict(&t, rows[i].verdict, 1);
@@ -706,8 +709,8 @@ static void broken_files_are_refused(void)
     expect_fault(file, 300, "frame 2");
 }
 
-/* Mirror ports may rewrite headers: every frame has another source MAC address, and a UDP source
- * port for which its ICRC was not computed. */
+/* A mirror port may rewrite headers. Every frame has another source MAC address, and a UDP
+ * source port for which its ICRC is wrong. */
 static void a_mirror_port_is_looked_through(void)
 {
     struct replay r;
@@ -740,7 +743,8 @@ static void a_checksum_of_0_is_ignored(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* Two routers: answers come from another MAC address than the one that requests are sent to. */
+/* With two routers, responses come from another MAC address than the one to which requests are
+ * sent. */
 static void two_routers_are_one_host(void)
 {
     struct talk t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of recorded requesters by our RNIC, in conversations made by hand: requesters that hold,
- * requesters that break rules and differ from ours, and permitted deviations. */
+/* Replay of recorded requesters by our RNIC, with conversations made by hand: requesters that
+ * pass, that violate rules, and that differ in permitted ways. */
 #include <stdlib.h>
 #include <string.h>
 #include "support/suite.h"
@@ -21,8 +21,8 @@
 
 static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
 
-/* Replays the talk into *r and frees the talk. Fails the test and returns false unless the replay
- * has this verdict and exactly one requester. */
+/* Replays the talk into *r and frees the talk. Fails the test and returns false unless the
+ * replay has this verdict and exactly one requester. */
 static bool play(struct talk *t, struct replay *r, enum verdict verdict)
 {
     struct error error = {""};
@@ -39,8 +39,8 @@ static bool play(struct talk *t, struct replay *r, enum verdict verdict)
     return ok;
 }
 
-/* Expects a pass with these numbers of completions, completions in error, and restarts
- * by go-back-N. */
+/* Asserts that the talk passes, with these numbers of completions, of completions with an error,
+ * and of go-back-N restarts. */
 static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
 {
     struct replay r;
@@ -53,7 +53,7 @@ static void expect_holds(struct talk *t, unsigned completed, unsigned failed, un
     replay_free(&r);
 }
 
-/* Expects that the replay fails and that the first difference is in this frame and field. */
+/* Asserts that the replay fails and that the first difference is in this frame and field. */
 static void expect_differs(struct talk *t, uint32_t frame, const char *field)
 {
     struct replay r;
@@ -76,7 +76,7 @@ static void expect_skip(struct talk *t, const char *words)
     replay_free(&r);
 }
 
-/* Appends a WRITE of three packets. */
+/* Appends a WRITE of three packets, from PSN `psn` on. */
 static void write3(struct talk *t, uint32_t psn)
 {
     talk_write(t, FIRST, psn, VA, RKEY, 2500, 1024, 1);
@@ -143,7 +143,7 @@ static void it_waits_out_an_rnr_nak_and_a_timeout(void)
     expect_holds(&t, 1, 0, 2);
 }
 
-/* R142: the requester reads only the missing part of a READ again. */
+/* The requester requests only the missing part of a READ again (R142). */
 static void it_asks_again_for_the_missing_part_of_a_read(void)
 {
     struct talk t;
@@ -158,8 +158,8 @@ static void it_asks_again_for_the_missing_part_of_a_read(void)
     expect_holds(&t, 1, 0, 1);
 }
 
-/* An ACK was captured, but the requester retransmits the acknowledged requests, so the ACK was lost
- * after the capture point. */
+/* The requester retransmits requests whose ACK was captured, so the ACK was lost behind the
+ * capture point. */
 static void an_answer_lost_behind_the_capture_point_is_not_given(void)
 {
     struct talk t;
@@ -201,7 +201,8 @@ static void a_fatal_nak_fails_the_rest(void)
     expect_holds(&t, 3, 2, 0);
 }
 
-/* A packet duplicated on the wire was sent once. A packet delayed on the wire was sent in order. */
+/* The network duplicated one packet and delayed another. The requester sent each once and in
+ * order. */
 static void duplicates_and_late_packets_are_the_wires(void)
 {
     struct talk t;
@@ -352,7 +353,7 @@ static void going_on_after_a_fatal_nak_differs(void)
     expect_differs(&t, 3, "request");
 }
 
-/* R153: a retransmission carries the same packet at the same PSN. */
+/* A retransmission of another length differs: both packets of a PSN must be equal (R153). */
 static void sending_another_length_again_differs(void)
 {
     struct talk t;
@@ -393,7 +394,7 @@ static void what_no_requester_sends_is_skipped(void)
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
-/* Hardware may have more packets in flight than the default of our requester. */
+/* A hardware requester may have more packets in flight than our requester by default. */
 static void a_wide_window_holds(void)
 {
     struct talk t;

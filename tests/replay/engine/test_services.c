@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of the operations of RC other than SEND, WRITE, READ and atomics: conversations that must
- * hold, and differences that must be found in a given frame. */
+/* Replay of RC operations other than SEND, WRITE, READ and atomics: conversations that pass, and
+ * differences that are found in a given frame. */
 #include <string.h>
 #include "support/suite.h"
 #include "replay/talk.h"
@@ -190,8 +190,8 @@ static void deviations_of_linux_hold_with_its_profile(void)
     whole(&t);
     seal_as_linux(&t, 2);
     seal_as_linux(&t, 4);
-    /* Move far from the first PSN, where a retransmission that differs is not taken for QP reuse.
-     */
+    /* Advance the PSN. Near the first PSN, a retransmission that differs would look like QP
+     * reuse. */
     for (uint32_t psn = 4; psn < 70; psn++) {
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, 1);
         talk_ack(&t, psn, ACK, psn + 1);
@@ -202,13 +202,14 @@ static void deviations_of_linux_hold_with_its_profile(void)
     atomic_write(&t, 70, 0, bytes); /* D17: retransmitted with virtual address 0 */
     done(&t, 70, 71);
     if (talk_replay(&t, &r, NULL) == 0)
-        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 is a difference without a profile */
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 is a difference if no profile is
+                                                      * chosen */
     replay_free(&r);
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
         EXPECT_EQ(r.responses.result[0].compared, 4 + 66 + 2);
     replay_free(&r);
     expect_holds(&t, "linux-rxe-6.12", 1);
-    /* Any other wrong ICRC is not a known deviation, and the packet is dropped. */
+    /* A FLUSH with another wrong ICRC than that of D15 is dropped. */
     whole(&t);
     t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)

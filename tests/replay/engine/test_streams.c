@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of the services without answers, UC and UD: messages delivered, packets sent, and
- * differences that the comparison must find. */
+/* Replay of UC and UD, the services without responses: messages that are delivered, packets that
+ * are sent, and differences that are found. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 #define RKEY TALK_RKEY
 #define QKEY 0x11111111u
 
-/* Finds the datagram stream of a role by QPN: the source QPN of a UD sender, the destination QPN of
- * all others. Fails the test and returns NULL if there is none. */
+/* Returns the datagram stream of a role with QPN `qpn`: the source QPN of a UD sender, the
+ * destination QPN of all others. Fails the test and returns NULL if there is none. */
 static const struct dgram_stream *find(const struct replay *r, enum dgram_role role, uint32_t qpn)
 {
     for (size_t i = 0; i < r->dgrams.cnt; i++)
@@ -73,7 +73,7 @@ static void uc_messages_hold(void)
     talk_free(&t);
 }
 
-/* R163, R164: a lost UC packet costs the message that it belongs to. */
+/* A lost UC packet makes the receiver drop its message (R163, R164). */
 static void a_lost_uc_packet_costs_its_message(void)
 {
     const struct dgram_stream *s;
@@ -97,15 +97,15 @@ static void a_lost_uc_packet_costs_its_message(void)
         s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->messages, 5);
         EXPECT_EQ(s->compared, 7);
-        EXPECT_EQ(s->not_captured, 2); /* PSNs 2 and 6 */
-        EXPECT_EQ(s->not_posted, 1);   /* PSN 20: the start of its message is missing */
+        EXPECT_EQ(s->not_captured, 2); /* the packets with PSNs 2 and 6 */
+        EXPECT_EQ(s->not_posted, 1);   /* the packet with PSN 20, whose message lacks its start */
         EXPECT_EQ(s->resumed, 1);      /* at PSN 21 */
     }
     replay_free(&r);
     talk_free(&t);
 }
 
-/* R165: packets of wrong length are dropped, and later messages are not affected. */
+/* UC packets of wrong length are dropped, and later messages are received (R165). */
 static void uc_packets_of_wrong_length_are_dropped(void)
 {
     const struct dgram_stream *s;
@@ -186,7 +186,7 @@ static void datagrams_hold(void)
     }
 }
 
-/* Management datagrams that pass do not make up for data that was not replayed. */
+/* Management datagrams that pass do not hide that the data was not replayed. */
 static void datagrams_of_qp_1_are_aside(void)
 {
     struct talk t;
@@ -209,7 +209,7 @@ static void datagrams_of_qp_1_are_aside(void)
 /* ---- the comparison sees -----------------------------------------------------------------------
  */
 
-/* Checks that the difference names the rule that it violates. */
+/* Asserts that the difference names the rule that it violates. */
 static void expect_rule(const struct dgram_streams *streams, const struct diff *d)
 {
     bool uc = streams->stream[d->dir].svc == ROCE_SVC_UC;
@@ -225,9 +225,9 @@ static void expect_rule(const struct dgram_streams *streams, const struct diff *
         suite_fail(__FILE__, __LINE__, "%s: rule %s, not %s", d->field, rule ? rule : "none", want);
 }
 
-/* Replays the capture, changes the parsed packet `at` but not its frame, and compares again.
- * Expects a difference in the field `received` of the receiver and `sent` of the sender, if not
- * NULL. */
+/* Replays the capture, changes parsed packet `at` but not its frame, and compares again. Asserts
+ * a difference in field `received` of the receiver and in field `sent` of the sender. NULL means
+ * no difference. */
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
 {
@@ -276,7 +276,7 @@ static void shift(struct trace_packet *p)
     p->payload_off -= 4;
 }
 
-/* Marks the packet as damaged, so that the receiver expects no effect of it. */
+/* Marks the packet as damaged, so that the receiver is expected to drop it. */
 static void damage(struct trace_packet *p)
 {
     p->dropped = true;
@@ -327,7 +327,8 @@ static void a_delivery_too_many_is_seen(void)
 
     expect_seen(&t, 1, damage, "completion", NULL);
     t = of_uc();
-    expect_seen(&t, 3, damage, "data", NULL); /* its WRITE overwrites the previous one */
+    expect_seen(&t, 3, damage, "data", NULL); /* the damaged WRITE would overwrite the previous
+                                               * one */
     t = of_ud();
     expect_seen(&t, 1, damage, "completion", NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A capture of our own devices passes a strict replay. The capture fails if one packet is missing,
- * added or changed. */
+/* A capture of our own devices passes a strict replay. The replay fails if one packet is
+ * missing, added or changed. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 
 static struct qp_pair pair;
 
-/* Records a conversation of our own simulated devices. Returns false, and the test fails, if that
- * cannot be done. */
+/* Records a conversation of our own simulated devices. Fails the test and returns false if the
+ * recording fails. */
 static bool record(struct capture *out, uint64_t seed)
 {
     char *path = capture_temp("", 0);
@@ -93,7 +93,7 @@ static void flip_ackreq(struct capture *c, size_t at)
     capture_put(c, at, buf, (size_t)len);
 }
 
-/* Deviations that are otherwise permitted fail with --strict. */
+/* With --strict, differences fail that the specification permits. */
 static void free_differences_fail(void)
 {
     struct capture all, c;

@@ -28,7 +28,7 @@ static const json_t *connection_of(const json_t *lines, uint32_t conn_index)
     return NULL;
 }
 
-/* Checks whether this side of the connection in check's JSON has this QPN. */
+/* Returns whether a side of the connection in check's JSON has QPN `qpn`. */
 static bool has_qpn(const json_t *conn, unsigned side, uint32_t qpn)
 {
     const json_t *s = json_object_get(conn, side ? "b" : "a");
@@ -50,8 +50,8 @@ static bool has_direction(const struct connections *connections, json_int_t conn
     return false;
 }
 
-/* Expects a direction for each side of a paired RC or XRC connection that sent requests and
- * received responses, as check counts them. */
+/* Asserts that there is a direction for each side of a paired RC or XRC connection that sent
+ * requests and received responses, by the counts of check. */
 static void expect_all(const char *path, const json_t *lines, const struct connections *connections)
 {
     const json_t *conn;
@@ -74,7 +74,7 @@ static void expect_all(const char *path, const json_t *lines, const struct conne
     }
 }
 
-/* Expects that each direction has the connection number and the QPNs that check prints. */
+/* Asserts that each direction has the connection number and the QPNs that check prints. */
 static void expect_same(const char *path_arg)
 {
     char *path = strdup(path_arg); /* copied, because checkrun_path() returns a static buffer */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Setups that replay dumps, that the test edits, and that replay reads again. */
+/* A setup that replay wrote and the test edited can be read again by replay. */
 #include <stdio.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
@@ -19,7 +19,8 @@ struct change {
     const char *capture;
     const char *python;
     int status;
-    const char *says; /* text on standard output, or on standard error if the status is 2 */
+    const char *says; /* expected text on standard output, or on standard error if the status is
+                       * 2 */
 };
 
 static void expect_changes(const struct change *row, size_t cnt)
@@ -37,8 +38,8 @@ static void expect_changes(const struct change *row, size_t cnt)
 
 #define EXPECT_CHANGES(rows) expect_changes(rows, sizeof(rows) / sizeof(rows[0]))
 
-/* A replay with the dumped setup gives the same report as one that infers the setup, except for the
- * lines about memory. */
+/* A replay with a dumped setup prints the report of a replay that infers the setup, except for
+ * the lines about memory. */
 static void what_was_dumped_gives_the_same_report(void)
 {
     CHECKRUN_EXPECT(
@@ -122,8 +123,8 @@ static void a_changed_value_takes_effect(void)
     EXPECT_CHANGES(changes);
 }
 
-/* The requester's timers come from the CM exchange, from observed retransmissions, or from the
- * usual defaults of programs. */
+/* The requester's timers are inferred from the CM exchange, from retransmissions, or else set to
+ * the usual defaults of programs. */
 static void timers_are_derived(void)
 {
     static const struct change changes[] = {
@@ -140,7 +141,7 @@ static void timers_are_derived(void)
          "and "
          "e[\"retries\"]==3 and not e[\"retries_exhausted\"] and q[\"timeout\"]==14",
          0, "verdict: PASS"},
-        /* REQ and REP of this capture have RNR retry count 0. */
+        /* The REQ and REP of this capture have RNR retry count 0. */
         {"ucmatose.pcap", "assert c[\"requester\"][\"rnr_retry\"]==0", 0, "verdict: PASS"},
         {"rc-rnr-then-success.pcap",
          "q=c[\"requester\"];assert q[\"seen\"][\"rnr_retries\"]==4 and q[\"rnr_retry\"]==7", 0,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * live_alter IN OUT: copies a capture and inverts one bit in the payload of its last READ
- * response. The ICRC is recomputed, as if the responder had sent this data.
+ * live_alter IN OUT: copies a capture and inverts one bit in the payload of its last READ response.
+ * Recomputes the ICRC, as if the responder had sent this data.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 static struct agent_device dev;
 
-/* Sends a request line to the agent and expects that the JSON text of the reply contains `has`. */
+/* Passes a request line to the agent. Asserts that the JSON text of the reply contains `has`. */
 static void say(const char *file, unsigned line, const char *request, const char *has)
 {
     json_t *out = agent_rpc_answer(&dev, request, strlen(request));
@@ -91,7 +91,7 @@ static void a_session_does_what_replay_needs(void)
     close_dev();
 }
 
-/* Every invalid request gets an error message of its own and changes nothing. */
+/* Each invalid request is refused with its own error message and changes nothing. */
 static void wrong_requests_are_refused(void)
 {
     static const struct {
@@ -138,7 +138,7 @@ static void wrong_requests_are_refused(void)
     close_dev();
 }
 
-/* An atomic always has 8 bytes; data that a client sends with the request is ignored. */
+/* An atomic always has 8 bytes, so the agent ignores data in the request. */
 static void an_atomic_takes_no_data(void)
 {
     char request[1024] = "{\"op\":\"send\",\"qp\":0,\"opcode\":\"fetch_add\",\"hex\":\"";
@@ -153,8 +153,8 @@ static void an_atomic_takes_no_data(void)
     close_dev();
 }
 
-/* An error message is returned even if the unknown operation's name is cut inside a UTF-8
- * character. */
+/* The agent returns an error message even if the name of an unknown operation is cut inside a
+ * UTF-8 character. */
 static void every_name_has_its_answer(void)
 {
     char request[256] = "{\"op\":\"";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tracking of a live requester that delivers all packets where the recorded requester's packets
- * were lost. The recorded answers wait until the live requester has gone back as well. */
+/* The request tracker follows a live requester whose packets all arrive, where packets of the
+ * recorded requester were lost. Each recorded response waits until the live requester has gone
+ * back too. */
 #include <stdlib.h>
 #include "live/request_tracker.h"
 #include "support/suite.h"
@@ -15,7 +16,7 @@
 #define MID   ROCE_OP_RC_WRITE_MIDDLE
 #define LAST  ROCE_OP_RC_WRITE_LAST
 
-/* The replay of a talk, and the request tracker of its only connection. Frame n is event n - 1. */
+/* Replay of a talk, and the request tracker of its only connection. Frame n is event n - 1. */
 struct heard {
     struct talk talk;
     struct replay replay;
@@ -39,8 +40,8 @@ static void heard_free(struct heard *h)
     talk_free(&h->talk);
 }
 
-/* Adds the packets in these frames (the list ends with 0) to the tracker, as sent by the live
- * target. */
+/* Adds the packets of some frames to the tracker, as requests of the live target. The list of
+ * frames ends with 0. */
 static void comes(struct heard *h, const uint32_t *frame)
 {
     for (; *frame; frame++) {
@@ -52,7 +53,7 @@ static void comes(struct heard *h, const uint32_t *frame)
 }
 #define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* Adds the frames from `from` to `to` to the tracker, as sent by the recorded requester. */
+/* Adds the frames from `from` to `to` to the tracker, as requests of the recorded requester. */
 static void recorded(struct heard *h, uint32_t from, uint32_t to)
 {
     for (uint32_t frame = from; frame <= to; frame++) {
@@ -72,7 +73,7 @@ static void answered(struct heard *h, uint32_t frame)
     request_tracker_add_response(&h->tracker, frame - 1);
 }
 
-/* Appends a WRITE of four packets. A PSN of 0 marks a packet that was lost on the way. */
+/* Appends a WRITE of four packets. PSN 0 marks a lost packet, which is not appended. */
 static void write4(struct talk *t, uint32_t first, uint32_t mid, uint32_t mid2, uint32_t last)
 {
     if (first)
@@ -99,7 +100,7 @@ static void what_was_refused_is_answered_when_it_came_again(void)
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 1, 5, 2);
     answered(&h, 4);
-    COMES(&h, 3); /* was in flight when the NAK was sent */
+    COMES(&h, 3); /* request in flight when the NAK was sent */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 8));
     COMES(&h, 5, 6);
@@ -123,7 +124,7 @@ static void a_timeout_is_waited_for_after_a_nak(void)
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
     answered(&h, 4);
-    COMES(&h, 5, 6, 3); /* all packets, as often as the recorded requester sent them */
+    COMES(&h, 5, 6, 3); /* every packet as often as the recorded requester sent it */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 7));
     COMES(&h, 5);
@@ -193,8 +194,8 @@ static void what_is_refused_twice_may_be_at_once(void)
     heard_free(&h);
 }
 
-/* The live target may retransmit requests that are already answered: answers continue, and so does
- * the recorded requester. */
+/* The live target may retransmit requests that are already acknowledged. Neither the responses
+ * nor the recorded requester wait for them. */
 static void what_was_acknowledged_is_not_waited_for(void)
 {
     struct heard h;
@@ -207,13 +208,13 @@ static void what_was_acknowledged_is_not_waited_for(void)
     talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_LAST, 12, 2, 1024, 2);  /* 5 */
     listen_to(&h);
     recorded(&h, 1, 2);
-    COMES(&h, 1, 2, 1); /* the requester no longer waits for the ACK */
+    COMES(&h, 1, 2, 1); /* a retransmission of request 1, before its ACK arrives */
     answered(&h, 3);
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 2);
     answered(&h, 4);
     COMES(&h, 1);
-    CU_ASSERT_TRUE(ready(&h, 3)); /* a copy of the ACK */
+    CU_ASSERT_TRUE(ready(&h, 3)); /* copy of an ACK */
     CU_ASSERT_FALSE(ready(&h, 5));
     COMES(&h, 2);
     answered(&h, 5);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Rewriting packets between the QPNs, PSNs, addresses and keys of a capture and those of a live
- * connection, in both directions. */
+/* Packets are rewritten between the QPNs, PSNs, addresses and R_Keys of a capture and those of a
+ * live connection, in both directions. */
 #include <string.h>
 #include "replay/capture.h"
 #include "live/rewrite.h"
 #include "support/suite.h"
 
-/* A replayed capture, and the live values that its packets are rewritten to at each end. */
+/* Replayed capture, and the live numbers of its packets at each end. */
 struct bound {
     struct replay replay;
     struct rewrite_path to_responder, to_requester;
@@ -72,7 +72,7 @@ static void expect_there_and_back(struct bound *b)
         trace_parse(p, &was);
         CU_ASSERT_EQUAL_FATAL(
             roce_pkt_parse(&is, ROCE_LINK_ETHERNET, frame, (size_t)len, (size_t)len), 0);
-        /* The ICRC is as valid or invalid as in the capture. */
+        /* The ICRC is right or wrong, as in the capture. */
         CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), roce_pkt_icrc_check(&was, NULL));
         CU_ASSERT_EQUAL(is.bth.dest_qp, s->event[i].response ? 0x123 : 0x456);
         CU_ASSERT_EQUAL(is.bth.psn,
@@ -89,7 +89,7 @@ static void expect_there_and_back(struct bound *b)
                 CU_ASSERT_EQUAL(is.reth.rkey, live->rkey);
                 CU_ASSERT_EQUAL(is.reth.va - live->addr, was.reth.va - r->low);
             } else {
-                /* An R_Key without a region is not rewritten to a valid one. */
+                /* An R_Key without a region never becomes a valid one. */
                 for (unsigned k = 0; k < 64; k++)
                     CU_ASSERT_NOT_EQUAL(is.reth.rkey, b->region[k].rkey);
             }
@@ -121,7 +121,7 @@ static void what_goes_out_comes_back(void)
         }
 }
 
-/* rewrite_addresses() replaces only the addresses. */
+/* rewrite_addresses() replaces only the addresses of a packet. */
 static void only_the_addresses_change_for_load(void)
 {
     struct bound b;
@@ -143,7 +143,7 @@ static void only_the_addresses_change_for_load(void)
     CU_ASSERT_EQUAL(is.bth.psn, was.bth.psn);
     CU_ASSERT_EQUAL(is.bth.dest_qp, was.bth.dest_qp);
     CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), ROCE_ICRC_GOOD);
-    /* The buffer is too small. */
+    /* A buffer that is too small is an error. */
     CU_ASSERT_EQUAL(rewrite_addresses(&b.to_responder, p, frame, 20), -1);
     replay_free(&b.replay);
 }

@@ -5,14 +5,15 @@
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-/* Records a closed loop in which an atomic's answer was altered on its way to our requester. */
+/* Command that records a closed loop in which an Atomic ACK was altered before our requester
+ * received it. */
 #define ALTER                                                                                      \
     "$R replay -q --side requester --impair set=atomicacketh.orig=9@psn=+10,dir=response "         \
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
-/* The report explains the first difference. It shows the frames of both directions with numbers and
- * relative PSNs, the field with expected and actual value, the rule, and the command that shows the
- * difference again. */
+/* The report explains the first difference. It shows the frames of both directions with numbers
+ * and relative PSNs. It shows the field with expected and actual value, the rule, and a command
+ * that shows the difference again. */
 static void a_difference_is_told_whole(void)
 {
     static const char *const parts[] = {
@@ -34,12 +35,12 @@ static void a_difference_is_told_whole(void)
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (!strstr(run.out, parts[i]))
             suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", parts[i], run.out);
-    /* Unrelated frames are not shown. */
+    /* Frames far from the difference are not shown. */
     CU_ASSERT_PTR_NULL(strstr(run.out, "        1  0.000000 ├─"));
     checkrun_free(&run);
 }
 
-/* The command from the report shows the difference with all frames of the conversation. */
+/* The command in the report prints the difference with all frames of the conversation. */
 static void the_command_shows_it_again(void)
 {
     CHECKRUN_EXPECT(ALTER
@@ -47,7 +48,7 @@ static void the_command_shows_it_again(void)
                     1, "        1  0.000000 ├─", "");
 }
 
-/* The JSON report has the same facts. */
+/* The JSON report contains the facts of the text report. */
 static void json_tells_the_same(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
@@ -57,14 +58,15 @@ static void json_tells_the_same(void)
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
-/* A file name with a line feed, an escape character, invalid UTF-8 and a quote. */
+/* Commands with a file name that has a line feed, an escape character, invalid UTF-8 and a
+ * quote. */
 #define ODD                                                                                        \
     "n=$(printf \"two\\nlines\\033[31m\\377it's.pcapng\") && cp $T/a.pcapng \"$T/$n\" && cd $T "   \
     "&& "
 #define ODD_SHOWN "two\\nlines\\x1b[31m\\xffit's.pcapng"
 
-/* No file name breaks a line or controls the terminal, and the printed command still finds the
- * file. */
+/* A file name cannot break a line or control the terminal. The command in the report still finds
+ * the file. */
 static void an_odd_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
@@ -78,14 +80,14 @@ static void an_odd_name_is_escaped(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(again.out, ODD_SHOWN));
     checkrun_free(&run);
     checkrun_free(&again);
-    /* A single quote works in any POSIX shell. */
+    /* The printed command works in any POSIX shell if the file name has a single quote. */
     CHECKRUN_EXPECT(ALTER "cp $T/a.pcapng \"$T/it's.pcapng\" && sh -c \"$($R replay "
                           "\"$T/it's.pcapng\" | sed -n 's|^to repeat: rocedrill|$R|p')\"",
                     1, "        1  0.000000 ├─", "");
 }
 
-/* Nor does the name stop a replay of several files, or one with JSON output, which must be UTF-8.
- */
+/* A replay works for a file name with odd bytes, also with several files and with JSON output,
+ * which must be UTF-8. */
 static void an_odd_name_is_replayed(void)
 {
     CHECKRUN_EXPECT(ALTER ODD "$R replay -q --json - \"$n\" \"$n\" | python3 -c 'import json,sys; "
@@ -100,7 +102,7 @@ static void an_odd_name_is_replayed(void)
                     0, "1", "");
 }
 
-/* The reason is printed completely after a path of any length. */
+/* The reason of an error is printed completely after a path of any length. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
     static const char *const programs[] = {"check", "replay", "decode"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops: our RNIC plays both ends of recorded connections, with impairments between them. */
+/* Closed loops: our RNIC plays both ends of recorded connections, with impairments of the link
+ * between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static void every_capture_passes_without_impairments(void)
     CHECKRUN_EXPECT("$R replay --closed-loop " TRACES_DIR, 0, "all as expected", "");
 }
 
-/* The transport recovers from any fault of a link, or gives up when it must. */
+/* Every capture passes on an impaired link: the transport recovers from each fault, or gives up
+ * when the specification demands. */
 static void every_capture_holds_on_bad_links(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
@@ -55,7 +57,8 @@ static void one_loss_is_one_repetition(void)
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(no frame matches)", "");
 }
 
-/* For UC and UD, the exact result at our receiver is known from the frames that arrive. */
+/* UC and UD streams are played. The expected result at our receiver is determined by the frames
+ * that arrive. */
 static void streams_are_played(void)
 {
     CHECKRUN_EXPECT(
@@ -82,7 +85,7 @@ static void streams_are_played(void)
                     "--strict cannot be used with --closed-loop");
 }
 
-/* If everything is lost, giving up is correct. */
+/* A requester that gives up passes if all its requests are lost. */
 static void giving_up_is_right_when_all_is_lost(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0,
@@ -114,8 +117,8 @@ static void equal_seeds_give_equal_plays(void)
 }
 
 /* A recording of a closed loop is a normal capture: check finds no ERROR, and the recording
- * replays. (Lost requests are not tried: without a NAK only MSNs show which copy was executed, and
- * some recordings have too few of them.) */
+ * replays. Lost requests are not tried. Without a NAK, only MSNs show which copy was executed,
+ * and some recordings have too few MSNs. */
 static void a_recording_replays(void)
 {
     static const char *const impairments[] = {
@@ -148,7 +151,7 @@ static void reports_name_the_seed(void)
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
-/* The dumped setup has the inferred values, for people and programs. */
+/* The dumped setup contains the inferred values, for people and programs. */
 static void the_setup_is_dumped(void)
 {
     CHECKRUN_EXPECT(
@@ -168,8 +171,7 @@ static void the_setup_is_dumped(void)
     CHECKRUN_EXPECT("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
 }
 
-/* One end is the recording. The behavior of our end is judged, whatever impairments occur on the
- * way. */
+/* A recorded peer plays one end. Our end is judged and passes with all impairments. */
 static void recorded_ends_pass_with_impairments(void)
 {
     static const char *const sides[] = {"responder", "requester"};
@@ -195,8 +197,8 @@ static void recorded_ends_pass_with_impairments(void)
         }
 }
 
-/* Our end answers the packets that arrive, not those that were recorded. The new recording shows
- * this. */
+/* Our end responds to the packets that arrive, not to those that were recorded, as the new
+ * recording shows. */
 static void a_recorded_end_reacts_to_nothing(void)
 {
     CHECKRUN_EXPECT(
@@ -208,7 +210,7 @@ static void a_recorded_end_reacts_to_nothing(void)
     CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
                     0, "our RNIC is the requester, responses are recorded", "");
-    /* One transmission and seven retransmissions. */
+    /* The file has one transmission and seven retransmissions. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
                     "");
     CHECKRUN_EXPECT(
@@ -218,8 +220,8 @@ static void a_recorded_end_reacts_to_nothing(void)
         0, "requester", "");
 }
 
-/* CM exchanges with impairments between the ends: the managers retry, or report that the peer did
- * not answer. */
+/* With impairments, the communication managers of a CM exchange retry, or report that the peer
+ * did not answer. */
 static void managers_survive_their_link(void)
 {
     static const char *const impairments[] = {
@@ -241,7 +243,7 @@ static void managers_survive_their_link(void)
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
                     "PASS, 5 messages", "");
-    /* psn= selects packets of connections, not CM messages. */
+    /* An impairment with psn= matches packets of connections, not CM messages. */
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
                     "impairment drop@psn=+0: 0 frames (no frame matches)", "");
 }

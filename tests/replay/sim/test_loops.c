@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops of every service, on random recordings of our own devices. Nothing is skipped, and
- * all conversations hold on every impaired link. */
+/* Closed loops of every service, on random recordings of our own devices. None is skipped, and
+ * all pass on every impaired link. */
 #include <stdio.h>
 #include <string.h>
 #include "replay/recording.h"
@@ -10,7 +10,7 @@
 
 #define ROUNDS 6u
 
-/* Impairments of the link; NULL is a perfect link. */
+/* Impairments of the link; NULL for a perfect link. */
 static const char *const links[] = {NULL,
                                     "drop@p=0.05",
                                     "dup=2@p=0.1",
@@ -104,7 +104,7 @@ static void uc_loops_hold(void)
     expect_loops_hold("UC", &(struct qp_pair_opts){.type = RNIC_QPT_UC});
 }
 
-/* Closed loops with FLUSH and ATOMIC WRITE (annex A19) hold. */
+/* Closed loops with FLUSH and ATOMIC WRITE (annex A19) pass. */
 static void a19_loops_hold(void)
 {
     static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};

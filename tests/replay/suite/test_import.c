@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Import of captures into a folder: captures are trimmed, made anonymous on request, and still
- * replay with the same result. */
+/* Import of captures into a folder: the copies are trimmed, made anonymous if requested, and
+ * replay with the result of the original. */
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
@@ -28,7 +28,7 @@ static void every_capture_is_the_same_test_in_its_folder(void)
                     0, "done", "");
 }
 
-/* Imports one of several connections, or a connection with its CM exchange. */
+/* --connection imports one of several connections, together with its CM exchange. */
 static void a_connection_is_cut_out(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
@@ -43,8 +43,8 @@ static void a_connection_is_cut_out(void)
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
 
-/* A capture with a difference is still imported, and still differs there, whether the payload is
- * masked or not. */
+/* A capture with a difference is imported, and replays with that difference, with and without a
+ * masked payload. */
 static void a_difference_stays_one(void)
 {
     CHECKRUN_EXPECT(
@@ -58,8 +58,7 @@ static void a_difference_stays_one(void)
                     "");
 }
 
-/* A READ that returns other bytes than were written still differs after masking, and nothing else
- * does. */
+/* After masking, a READ that returns wrong bytes still differs, and it is the only difference. */
 static void bytes_read_are_still_those_written(void)
 {
     static const char alter[] =
@@ -89,7 +88,8 @@ static void bytes_read_are_still_those_written(void)
                     "");
 }
 
-/* No old address or payload byte is left, and every ICRC and checksum is valid. */
+/* No old address or payload byte is left in an anonymous copy, and every ICRC and checksum is
+ * right. */
 static void nothing_of_whom_it_was_is_left(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R import "

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill replay: arguments, folders with a manifest, several captures in parallel, JSON and
- * JUnit reports. */
+/* rocedrill replay: arguments, folders with a manifest, several captures in parallel, and
+ * reports as JSON and JUnit. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
 #include "suite/capture_set.h"
 #include "support/suite.h"
 
-/* Three captures: one that holds, one that differs unless the peer is known, and one without
- * packets, so nothing can be replayed. */
+/* Captures that pass, that differ unless the profile of the peer is chosen, and that have no
+ * packets to replay. */
 #define HOLDS   "$C/rc-send-sizes.pcap"
 #define DIFFERS "$C/rc-loss-both.pcap"
 #define EMPTY   "head -c 24 " HOLDS
 
-/* Creates the folder $T/NAME with a capture that holds, one that differs, and one without packets.
- */
+/* Creates the folder $T/NAME with a capture that passes, one that differs, and one without
+ * packets. */
 static void make_folder(const char *name)
 {
     struct checkrun r = checkrun_shell("mkdir -p $T/%s/deep && cp " HOLDS " $T/%s/holds.pcap && "
@@ -43,7 +43,7 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "the folder contains no capture");
 }
 
-/* No command overwrites a capture that it reads, by any name for it, or writes two outputs to one
+/* Commands with an output that is also their input, under any name, or with two outputs in one
  * file. */
 #define INTO_ITSELF(command)                                                                       \
     "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
@@ -93,7 +93,7 @@ static void files_give_three_kinds_of_status(void)
     CHECKRUN_EXPECT("$R replay -q " HOLDS " " DIFFERS, 1, "", "");
 }
 
-/* Reports come in the order of the arguments, with any number of workers. */
+/* Captures are reported in the order of the arguments, with any number of workers. */
 static void files_are_reported_in_order(void)
 {
     struct checkrun one = checkrun("replay -J 1 $C/rc-*.pcap");
@@ -127,7 +127,7 @@ static void a_manifest_says_what_is_expected(void)
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
                     0, "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
-    /* A better result than expected is reported as unexpected. */
+    /* A result that is better than expected is reported as unexpected. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"
@@ -195,7 +195,8 @@ static void json_has_a_summary_and_each_report(void)
     checkrun_free(&r);
 }
 
-/* Python's XML parser accepts the report, and the totals at its top match its elements. */
+/* A JUnit report is well formed for Python's XML parser, and its totals equal the number of its
+ * elements. */
 static void junit_is_well_formed_and_counts_right(void)
 {
     make_folder("junit");

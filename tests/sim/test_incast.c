@@ -217,12 +217,12 @@ static void one_incast(unsigned cnt, enum roce_encap encap)
     EXPECT_EQ(off.cnps, 0);
 }
 
-static void eight_senders(void)
+static void congestion_management_shares_a_port_of_eight_senders(void)
 {
     one_incast(8, ROCE_ENCAP_V2_IP4);
 }
 
-static void thirty_two_senders(void)
+static void congestion_management_shares_a_port_of_32_senders(void)
 {
     one_incast(32, ROCE_ENCAP_V2_IP6);
 }
@@ -300,7 +300,7 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
 
 /* One device sends alone; then a second one sends for a while. The rates that rnic/flow reports
  * at the receiver's link must equal the rates that left the first device. */
-static void rates_are_those_of_the_wire(void)
+static void reported_rates_equal_rates_on_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
     const struct roce_flow_opts opts = {.on_cnp_episode = on_span};
@@ -422,7 +422,7 @@ static void one_mesh(uint64_t seed)
     fabric_free(&fabric);
 }
 
-static void mesh(void)
+static void mesh_with_congestion_management_delivers_everything(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t first = only ? only : 1;
@@ -439,5 +439,7 @@ static void mesh(void)
     }
 }
 
-SUITE("incast", TEST(eight_senders), TEST(thirty_two_senders), TEST(rates_are_those_of_the_wire),
-      TEST(mesh))
+SUITE("incast", TEST(congestion_management_shares_a_port_of_eight_senders),
+      TEST(congestion_management_shares_a_port_of_32_senders),
+      TEST(reported_rates_equal_rates_on_the_wire),
+      TEST(mesh_with_congestion_management_delivers_everything))

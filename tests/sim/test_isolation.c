@@ -295,7 +295,7 @@ static void compare(enum rnic_qp_type type, enum storm storm, unsigned from)
     }
 }
 
-static void r251_every_service_in_every_storm(void)
+static void r251_storms_on_other_qps_change_no_packet(void)
 {
     for (unsigned t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
         run(types[t], QUIET);
@@ -313,4 +313,4 @@ static void r251_every_service_in_every_storm(void)
     }
 }
 
-SUITE("sim.isolation", TEST(r251_every_service_in_every_storm))
+SUITE("sim.isolation", TEST(r251_storms_on_other_qps_change_no_packet))

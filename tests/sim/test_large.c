@@ -169,7 +169,7 @@ static struct rnic_counters counters(unsigned s)
 
 /* Messages of 2 GiB in each direction, at addresses beyond 4 GiB, are executed. One byte more is
  * refused (R058, R081, R202). */
-static void two_gib(void)
+static void message_of_2_gib_completes_and_longer_is_refused(void)
 {
     const uint64_t far = (UINT64_C(1) << 32) + 4096 + 123;
     const struct rnic_recv_wr recv = {.wr_id = 2};
@@ -199,7 +199,7 @@ static void two_gib(void)
 
 /* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, are executed.
  * One byte further is outside of the region (R083, R084). */
-static void beyond_4_gib(void)
+static void access_beyond_4_gib_completes_inside_the_region(void)
 {
     const uint64_t edge = (UINT64_C(1) << 32) - 5000;
 
@@ -231,7 +231,7 @@ static size_t resident(void)
 
 /* An idle QP needs at most 4 KiB, the limit of the design, with queues as in tests/bench. The
  * limit excludes the memory of a sanitizer. */
-static void idle_qp(void)
+static void idle_qp_needs_at_most_4_kib(void)
 {
     const unsigned cnt = 20000;
     struct rnic_attr attr = {.gid_cnt = 1, .gid = {{.gid = {1}}}};
@@ -266,4 +266,5 @@ static void idle_qp(void)
     rnic_del(rnic);
 }
 
-SUITE("sim.large", TEST(two_gib), TEST(beyond_4_gib), TEST(idle_qp))
+SUITE("sim.large", TEST(message_of_2_gib_completes_and_longer_is_refused),
+      TEST(access_beyond_4_gib_completes_inside_the_region), TEST(idle_qp_needs_at_most_4_kib))

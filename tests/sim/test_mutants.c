@@ -65,7 +65,7 @@ static bool noticed(enum rnic_fault fault, uint64_t runs)
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
-static void every_fault_is_noticed(void)
+static void every_transport_fault_is_detected(void)
 {
     const char *only = getenv("ROCEDRILL_FAULT");
     uint64_t runs = suite_env("ROCEDRILL_RUNS", 200);
@@ -83,4 +83,4 @@ static void every_fault_is_noticed(void)
     }
 }
 
-SUITE("sim.mutants", TEST(every_fault_is_noticed))
+SUITE("sim.mutants", TEST(every_transport_fault_is_detected))

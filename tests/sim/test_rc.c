@@ -61,7 +61,7 @@ static void one_random_run(uint64_t seed)
     traffic_end();
 }
 
-static void random_traffic(void)
+static void random_traffic_arrives_over_a_faulty_network(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t runs = suite_env("ROCEDRILL_RUNS", 400);
@@ -82,7 +82,7 @@ static void random_traffic(void)
 
 /* The n-th packet of each class from either side is lost, duplicated early and late, delayed, or
  * corrupted. No fault may have an effect, except on counters (R249). */
-static void every_packet_struck_once(void)
+static void fault_of_any_packet_class_has_no_effect(void)
 {
     static const struct {
         enum simnet_action action;
@@ -135,7 +135,7 @@ static void every_packet_struck_once(void)
 }
 
 /* The queue of a slow wire overflows, which causes bursts of losses as in a switch. */
-static void queue_overflow(void)
+static void losses_by_queue_overflow_are_recovered(void)
 {
     const struct traffic_limits limits = {
         .qp_cnt = 4, .wr_cnt = 40, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP4};
@@ -150,7 +150,7 @@ static void queue_overflow(void)
 }
 
 /* The network is down for three timeouts. The requests are retried and complete (R152, R160). */
-static void partition_survived(void)
+static void partition_of_three_timeouts_is_survived(void)
 {
     const struct traffic_limits limits = {
         .qp_cnt = 2, .wr_cnt = 30, .max_len = 3000, .path_mtu = 1024, .encap = ROCE_ENCAP_V2_IP6};
@@ -177,7 +177,7 @@ static void begin(unsigned qp_cnt)
 
 /* A request without response is sent 1 + retry_cnt times (R154, R198, R189): the first retry
  * after T, each further one after 2T (R150). The value 7 means seven retries. */
-static void retry_exhausted(void)
+static void request_without_response_fails_after_retry_cnt(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
         struct simnet_rule *rule;
@@ -205,7 +205,7 @@ static void retry_exhausted(void)
 
 /* A request without receive WQE is sent 1 + rnr_retry times, with the responder's RNR timer
  * between (R157). The value 7 means retries until there is a WQE. */
-static void rnr_exhausted(void)
+static void request_without_recv_wqe_fails_after_rnr_retry(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
         begin(1);
@@ -235,7 +235,7 @@ static void rnr_exhausted(void)
 
 /* A refused request completes with the status of the refusal. Both ends are then in the error
  * state, and all other requests are flushed (R082, R083, R090, R146). */
-static void remote_errors(void)
+static void refused_request_completes_with_its_error_status(void)
 {
     static const struct {
         enum rnic_wr_opcode opcode;
@@ -284,7 +284,7 @@ static void remote_errors(void)
 
 /* A QP whose own request has failed sends no more responses, not even the rest of a READ (R189).
  * The other end gives up after its own retries (R154). */
-static void silent_after_failure(void)
+static void failed_qp_sends_no_more_responses(void)
 {
     const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};
     uint64_t sent;
@@ -308,7 +308,7 @@ static void silent_after_failure(void)
 
 /* SQD completes the current message and raises one event; RTS continues with the next message
  * (R191). */
-static void drained(void)
+static void sqd_completes_the_message_and_rts_continues(void)
 {
     struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
     struct rnic_event event;
@@ -342,7 +342,7 @@ static void drained(void)
 
 /* After RESET, a QP connects again with other PSNs and has no state of the old connection
  * (R190). */
-static void reset_and_again(void)
+static void qp_connects_again_after_reset(void)
 {
     begin(1);
     qp_pair_connect(&pair);
@@ -367,7 +367,7 @@ static void reset_and_again(void)
 
 /* Messages of 1 MiB, the length of the region, in both directions at each path MTU. test_large.c
  * tests 2 GiB. */
-static void long_messages(void)
+static void messages_of_1_mib_arrive_at_each_mtu(void)
 {
     for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
         const struct simnet_path path = {.delay_ns = 1000, .loss_ppm = 500};
@@ -412,7 +412,7 @@ static void hear(void *ctx, const struct simnet_event *event)
  * QP 0 works while its neighbours on the same devices are idle, lose every second packet, lack
  * receive WQEs, or use invalid R_Keys. The packets of QP 0 must not change (R251).
  */
-static void neighbour_isolation(void)
+static void load_on_other_qps_changes_no_packet(void)
 {
     uint32_t quiet = 0;
     unsigned cnt = 0;
@@ -458,7 +458,12 @@ static void neighbour_isolation(void)
     CU_ASSERT(cnt > 40);
 }
 
-SUITE("sim.rc", TEST(random_traffic), TEST(every_packet_struck_once), TEST(queue_overflow),
-      TEST(partition_survived), TEST(retry_exhausted), TEST(rnr_exhausted), TEST(remote_errors),
-      TEST(silent_after_failure), TEST(drained), TEST(reset_and_again), TEST(long_messages),
-      TEST(neighbour_isolation))
+SUITE("sim.rc", TEST(random_traffic_arrives_over_a_faulty_network),
+      TEST(fault_of_any_packet_class_has_no_effect), TEST(losses_by_queue_overflow_are_recovered),
+      TEST(partition_of_three_timeouts_is_survived),
+      TEST(request_without_response_fails_after_retry_cnt),
+      TEST(request_without_recv_wqe_fails_after_rnr_retry),
+      TEST(refused_request_completes_with_its_error_status),
+      TEST(failed_qp_sends_no_more_responses), TEST(sqd_completes_the_message_and_rts_continues),
+      TEST(qp_connects_again_after_reset), TEST(messages_of_1_mib_arrive_at_each_mtu),
+      TEST(load_on_other_qps_changes_no_packet))

@@ -66,7 +66,7 @@ static void expect(enum oracle_count what, uint64_t least, uint64_t most)
 #define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define RNR     (ROCE_SYNDROME_RNR | 1u)
 
-static void each_cause(void)
+static void counters_equal_the_known_causes(void)
 {
     uint64_t now = 0;
 
@@ -102,7 +102,7 @@ static void each_cause(void)
 
 /* The NAK arrives at time T, so the timer may have fired first. Later packets do not show
  * whether the NAK or the timeout counts. */
-static void nak_or_timer(void)
+static void nak_at_the_timeout_leaves_the_cause_open(void)
 {
     begin();
     writes(0, 0);
@@ -116,7 +116,7 @@ static void nak_or_timer(void)
 }
 
 /* Before time T, or with an idle wire, the timer cannot have fired before the NAK. */
-static void nak_and_no_timer(void)
+static void nak_before_the_timeout_excludes_the_timer(void)
 {
     begin();
     writes(0, 0);
@@ -129,7 +129,7 @@ static void nak_and_no_timer(void)
 }
 
 /* The next request shows whether the timer fired. */
-static void told_by_what_follows(void)
+static void next_request_shows_whether_the_timer_fired(void)
 {
     for (uint32_t next = 1; next <= 2; next++) {
         begin();
@@ -142,7 +142,7 @@ static void told_by_what_follows(void)
     }
 }
 
-static void giving_up(void)
+static void exhausted_retries_count_the_last_cause(void)
 {
     begin();
     writes(0, 0);
@@ -157,5 +157,8 @@ static void giving_up(void)
     oracle_free(&w);
 }
 
-SUITE("sim.witness", TEST(each_cause), TEST(nak_or_timer), TEST(nak_and_no_timer),
-      TEST(told_by_what_follows), TEST(giving_up))
+SUITE("sim.witness", TEST(counters_equal_the_known_causes),
+      TEST(nak_at_the_timeout_leaves_the_cause_open),
+      TEST(nak_before_the_timeout_excludes_the_timer),
+      TEST(next_request_shows_whether_the_timer_fired),
+      TEST(exhausted_retries_count_the_last_cause))

@@ -48,7 +48,7 @@ static void check_coverage(void)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }
 
-static void random_scenarios(void)
+static void random_scenarios_match_the_model(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t runs = suite_env("ROCEDRILL_RUNS", RUNS);
@@ -80,7 +80,7 @@ static void random_scenarios(void)
 /* The n-th packet of each class, from any device, is lost, duplicated, delayed, corrupted,
  * marked, dropped by a full queue or cut off. All services and operations of a scenario run at
  * that time. */
-static void every_class_struck(void)
+static void scenarios_match_after_a_fault_of_any_packet_class(void)
 {
     static const struct {
         enum simnet_action action;
@@ -113,4 +113,5 @@ static void every_class_struck(void)
     }
 }
 
-SUITE("sim.scenario", TEST(random_scenarios), TEST(every_class_struck))
+SUITE("sim.scenario", TEST(random_scenarios_match_the_model),
+      TEST(scenarios_match_after_a_fault_of_any_packet_class))

@@ -104,7 +104,7 @@ static void begin(uint64_t seed, uint32_t cnt)
     add(&right, gen.dmac);
 }
 
-static void perfect_wire(void)
+static void perfect_network_delivers_everything(void)
 {
     begin(1, 100);
     CU_ASSERT(simnet_run(&net, SIMNET_NEVER - 1));
@@ -153,7 +153,7 @@ static void chance_faults_and_tally(void)
     CU_ASSERT(simnet_count(&net, 0, SIMNET_ANY, SIMNET_LOST) < 400);
 }
 
-static void same_seed_same_run(void)
+static void equal_seeds_repeat_a_run(void)
 {
     static struct talker first;
 
@@ -176,7 +176,7 @@ static void same_seed_same_run(void)
 }
 
 /* Rules select packets by sender, QP, PSN, class and occurrence, as in Lumina. */
-static void exact_rules(void)
+static void rules_select_single_packets(void)
 {
     struct simnet_rule *drop, *hold, *never, *corrupt;
 
@@ -223,7 +223,7 @@ static void exact_rules(void)
 }
 
 /* A queue is full for one packet, and a path is down from another packet on. */
-static void exact_queue_and_cut(void)
+static void rules_fill_a_queue_and_cut_a_path(void)
 {
     struct simnet_rule *cut;
 
@@ -298,6 +298,7 @@ static void recording(void)
     remove(path);
 }
 
-SUITE("sim.simnet", TEST(perfect_wire), TEST(chance_faults_and_tally), TEST(same_seed_same_run),
-      TEST(exact_rules), TEST(exact_queue_and_cut), TEST(partition_and_timers),
+SUITE("sim.simnet", TEST(perfect_network_delivers_everything), TEST(chance_faults_and_tally),
+      TEST(equal_seeds_repeat_a_run), TEST(rules_select_single_packets),
+      TEST(rules_fill_a_queue_and_cut_a_path), TEST(partition_and_timers),
       TEST(bandwidth_and_queue), TEST(recording))

@@ -321,7 +321,7 @@ static unsigned one_run(uint64_t seed)
     return run.delivered;
 }
 
-static void random_traffic(void)
+static void random_traffic_matches_the_model(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t runs = suite_env("ROCEDRILL_RUNS", 300);
@@ -342,7 +342,7 @@ static void random_traffic(void)
 
 /* A SEND with an unreadable buffer fails, later requests are flushed, and the QP is in SQE
  * (R192). In SQE it receives. After RTS it sends again, without a gap in the PSNs. */
-static void send_queue_error(void)
+static void unreadable_buffer_moves_the_qp_to_sqe(void)
 {
     const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
     const struct simnet_path path = {.delay_ns = 1000};
@@ -380,7 +380,7 @@ static void send_queue_error(void)
 }
 
 /* Operations that UC does not support are refused when posted; LOCAL_INV is accepted (R162). */
-static void operations(void)
+static void operations_that_uc_lacks_are_refused(void)
 {
     static const enum rnic_wr_opcode none[] = {RNIC_WR_READ, RNIC_WR_CMP_SWAP, RNIC_WR_FETCH_ADD,
                                                RNIC_WR_SEND_INV};
@@ -395,4 +395,5 @@ static void operations(void)
     qp_pair_free(&pair);
 }
 
-SUITE("sim.uc", TEST(random_traffic), TEST(send_queue_error), TEST(operations))
+SUITE("sim.uc", TEST(random_traffic_matches_the_model), TEST(unreadable_buffer_moves_the_qp_to_sqe),
+      TEST(operations_that_uc_lacks_are_refused))

@@ -468,7 +468,7 @@ static void one_run(uint64_t seed)
     fabric_free(&fabric);
 }
 
-static void random_datagrams(void)
+static void random_datagrams_match_the_model(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t runs = suite_env("ROCEDRILL_RUNS", 60);
@@ -488,4 +488,4 @@ static void random_datagrams(void)
                   total.multicast && total.no_group);
 }
 
-SUITE("sim.ud", TEST(random_datagrams))
+SUITE("sim.ud", TEST(random_datagrams_match_the_model))

@@ -148,11 +148,11 @@ static void run(uint64_t seed)
     qp_pair_free(&pair);
 }
 
-static void windows_over_a_bad_network(void)
+static void invalidated_window_is_not_written_again(void)
 {
     rng = rng_seed();
     for (unsigned i = 0; i < RUNS; i++)
         run(rng_u64(&rng) >> 1);
 }
 
-SUITE("sim.windows", TEST(windows_over_a_bad_network))
+SUITE("sim.windows", TEST(invalidated_window_is_not_written_again))

@@ -105,7 +105,7 @@ static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
     return at;
 }
 
-static void the_same_bytes_every_way(void)
+static void every_way_returns_equal_bytes(void)
 {
     static const size_t lens[] = {FILE_LEN,
                                   READ_CHUNK_LEN,
@@ -130,7 +130,7 @@ static void the_same_bytes_every_way(void)
 }
 
 /* Bytes that are appended while the file is read are returned too. */
-static void a_file_that_grows(void)
+static void bytes_appended_during_a_read_are_returned(void)
 {
     struct rng rng = rng_seed();
 
@@ -150,7 +150,7 @@ static void a_file_that_grows(void)
     }
 }
 
-static void what_cannot_be_mapped(void)
+static void pipe_and_invalid_descriptor_are_not_mapped(void)
 {
     int ends[2];
 
@@ -161,5 +161,6 @@ static void what_cannot_be_mapped(void)
     CU_ASSERT_PTR_NULL(mmap_file_open(-1, 4096, "nothing"));
 }
 
-SUITE("replay.chunks", TEST(the_same_bytes_every_way), TEST(a_file_that_grows),
-      TEST(what_cannot_be_mapped))
+SUITE("replay.chunks", TEST(every_way_returns_equal_bytes),
+      TEST(bytes_appended_during_a_read_are_returned),
+      TEST(pipe_and_invalid_descriptor_are_not_mapped))

@@ -228,7 +228,7 @@ static void spoilt_files_as_libpcap_reads_them(void)
 
 /* A file has two sections, whose interfaces differ in link type, byte order and timestamp
  * resolution. libpcap refuses the file. */
-static void interfaces_of_different_links(void)
+static void sections_with_other_links_and_byte_orders_are_read(void)
 {
     const char *path = checkrun_path("mixed.pcapng");
     struct captured_frame frame;
@@ -361,7 +361,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 }
 
 /* Frames of a batch stay valid while the reader skips 2 MiB of blocks without packets. */
-static void frames_stay_while_batches_wait(void)
+static void frames_of_a_batch_stay_valid(void)
 {
     static uint8_t filler[65536];
     const char *path = checkrun_path("long.pcapng");
@@ -390,7 +390,7 @@ static void frames_stay_while_batches_wait(void)
 /* Long files yield equal frames with and without read-ahead. Some records end at the end of a
  * piece, exceed a piece, or exceed the bytes kept before a piece. Some files have long stretches
  * without a packet, or end anywhere. */
-static void what_is_read_ahead_is_the_same(void)
+static void frames_are_equal_with_and_without_read_ahead(void)
 {
     static uint8_t bytes[262144];
     const char *path = checkrun_path("ahead.pcapng");
@@ -446,7 +446,7 @@ static void read_cut_short(const char *path, int err)
 
 /* A mapped file that another process truncates is reported as unusable input (exit status 2),
  * without a crash. */
-static void a_mapped_file_is_cut_short(void)
+static void truncated_mapped_file_is_reported(void)
 {
     const char *path = checkrun_path("cut.pcapng");
     static uint8_t filler[65536];
@@ -478,5 +478,5 @@ static void a_mapped_file_is_cut_short(void)
 
 SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
       TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
-      TEST(interfaces_of_different_links), TEST(frames_stay_while_batches_wait),
-      TEST(what_is_read_ahead_is_the_same), TEST(a_mapped_file_is_cut_short))
+      TEST(sections_with_other_links_and_byte_orders_are_read), TEST(frames_of_a_batch_stay_valid),
+      TEST(frames_are_equal_with_and_without_read_ahead), TEST(truncated_mapped_file_is_reported))

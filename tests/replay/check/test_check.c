@@ -150,7 +150,7 @@ static void does_not_overwrite_its_input(void)
 }
 
 /* Two outputs cannot have the same file, even if the file does not exist yet and has two names. */
-static void does_not_mix_its_outputs(void)
+static void two_outputs_in_one_file_are_refused(void)
 {
     struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
                                        "$R check --json one --junit sub/../one " HOLDS);
@@ -664,7 +664,7 @@ static void looks_into_tunnels(void)
 }
 
 /* With several captures, each is reported, even an unusable one. The last line counts them all. */
-static void sums_up_several_captures(void)
+static void several_captures_have_a_total(void)
 {
     struct checkrun r = checkrun("check " HOLDS " $T/none.pcap " VIOLATES);
     json_t *lines;
@@ -730,7 +730,7 @@ static void refuses_what_is_no_capture(void)
 
 /* A finding is reported before the end of the input. Half of a capture is written to a pipe. The
  * rest follows only after the first finding was reported. */
-static void tells_while_a_capture_is_under_way(void)
+static void findings_are_printed_before_the_end_of_input(void)
 {
     static const char *const packings[] = {"cat", "gzip -c"};
 
@@ -752,7 +752,7 @@ static void tells_while_a_capture_is_under_way(void)
 /* Ctrl-C ends the read from a pipe, and everything received is reported. This holds with an
  * incomplete last frame, and if the writer continues. For a plain file, Ctrl-C means that the
  * file was not read to its end. */
-static void reports_what_came_before_an_interrupt(void)
+static void frames_before_an_interrupt_are_reported(void)
 {
     static const char *const signals[] = {"INT", "TERM"};
     struct checkrun r;
@@ -787,7 +787,7 @@ static void reports_what_came_before_an_interrupt(void)
 }
 
 /* If a capture breaks off, the frames before that are reported, and the exit status is 2. */
-static void reports_a_capture_that_breaks_off(void)
+static void frames_before_a_broken_record_are_reported(void)
 {
     struct checkrun r = checkrun_shell("head -c 40000 $C/rc-loss-both.pcap >$T/broken.pcap; "
                                        "$R check --json $T/broken.json $T/broken.pcap");
@@ -842,12 +842,14 @@ static void memory_does_not_grow_with_the_capture(void)
 
 SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(former_option_names_are_accepted),
       TEST(gives_three_kinds_of_status), TEST(fails_on_less_when_asked),
-      TEST(does_not_overwrite_its_input), TEST(does_not_mix_its_outputs),
+      TEST(does_not_overwrite_its_input), TEST(two_outputs_in_one_file_are_refused),
       TEST(is_silent_when_asked), TEST(a_name_cannot_steer_the_terminal),
       TEST(lists_and_explains_rules), TEST(explains_by_number), TEST(reads_standard_input),
       TEST(reads_compressed_captures), TEST(reads_every_link_layer), TEST(reads_erf_records),
       TEST(reads_infiniband_links), TEST(reads_interfaces_of_different_links),
-      TEST(looks_into_tunnels), TEST(sums_up_several_captures), TEST(shows_progress_on_a_terminal),
-      TEST(refuses_what_is_no_capture), TEST(tells_while_a_capture_is_under_way),
-      TEST(reports_what_came_before_an_interrupt), TEST(reports_a_capture_that_breaks_off),
-      TEST(survives_any_bytes), TEST(memory_does_not_grow_with_the_capture))
+      TEST(looks_into_tunnels), TEST(several_captures_have_a_total),
+      TEST(shows_progress_on_a_terminal), TEST(refuses_what_is_no_capture),
+      TEST(findings_are_printed_before_the_end_of_input),
+      TEST(frames_before_an_interrupt_are_reported),
+      TEST(frames_before_a_broken_record_are_reported), TEST(survives_any_bytes),
+      TEST(memory_does_not_grow_with_the_capture))

@@ -102,7 +102,7 @@ static void annotated_copy_has_the_findings(void)
 
 /* If the disk is full, the program reports an error instead of a copy without findings. Findings
  * are first written to a temporary file. */
-static void annotated_copy_lacks_nothing_silently(void)
+static void incomplete_annotated_copy_is_an_error(void)
 {
     struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 1; $R check -q --annotate - "
                                        "$C/rc-loss-requests.pcap 2>&1 >/dev/null");
@@ -249,5 +249,5 @@ static void annotated_pcapng_keeps_what_it_had(void)
 }
 
 SUITE("replay.check_annotate", TEST(annotated_copy_has_the_same_frames),
-      TEST(annotated_copy_has_the_findings), TEST(annotated_copy_lacks_nothing_silently),
+      TEST(annotated_copy_has_the_findings), TEST(incomplete_annotated_copy_is_an_error),
       TEST(annotated_pcapng_keeps_what_it_had))

@@ -106,7 +106,7 @@ static json_int_t get(const json_t *o, const char *key)
 
 /* The JSON lines are consistent: the totals of the summary equal the numbers of findings and
  * connections. */
-static void json_lines_add_up(void)
+static void json_totals_equal_the_findings(void)
 {
     struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");
     json_t *lines = checkrun_json(r.out);
@@ -244,7 +244,7 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 
 /* An RNR NAK of a request that needs no receive WQE results from a page fault. The report must
  * not recommend more receive WQEs. */
-static void text_tells_of_page_faults(void)
+static void rnr_naks_by_page_faults_are_reported(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
                                   ROCE_OP_RC_FETCH_ADD};
@@ -266,7 +266,7 @@ static void text_tells_of_page_faults(void)
 
 /* The report describes how a requester gave up, whose first SEND was acknowledged and whose next
  * request fails. */
-static void text_tells_how_it_ends(void)
+static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
         unsigned before, after; /* number of transmissions up to the last response, and after it */
@@ -336,7 +336,7 @@ static void text_tells_how_it_ends(void)
 }
 
 /* A request without response that may still succeed is reported as stuck, not as failed. */
-static void text_tells_what_got_stuck(void)
+static void unanswered_request_is_reported_as_stuck(void)
 {
     struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
 
@@ -367,7 +367,7 @@ static void text_tells_what_got_stuck(void)
 }
 
 /* For a slow flow that did not fail, the report states the cause and the side to investigate. */
-static void text_tells_what_slowed_it(void)
+static void cause_of_a_slow_flow_is_reported(void)
 {
     static const struct {
         const char *capture, *words[4]; /* words is {NULL} if nothing slowed the flow */
@@ -398,7 +398,7 @@ static void text_tells_what_slowed_it(void)
     }
 }
 
-static void rates_around_cnps_are_told(void)
+static void rates_around_cnps_are_reported(void)
 {
     struct flowgen g;
     struct roce_pkt ack, cnp;
@@ -519,7 +519,7 @@ static void junit_is_well_formed(void)
 }
 
 /* A CM REQ without answer is reported, although the connection has no other packets. */
-static void text_tells_what_nobody_answered(void)
+static void unanswered_cm_request_is_reported(void)
 {
     /* Commands that make captures: two REQs 6 s apart without an answer, the REQs with later
      * answers, and a copy of the first REQ. */
@@ -554,7 +554,7 @@ static void text_tells_what_nobody_answered(void)
 }
 
 /* A REP is reported that is retransmitted without an RTU or other packet from the active side. */
-static void text_tells_of_no_rtu(void)
+static void missing_rtu_is_reported(void)
 {
     enum { NOTHING, RTU, REQUESTS, HOWS };
 
@@ -594,7 +594,7 @@ static void text_tells_of_no_rtu(void)
 
 /* All packets of a requester have a wrong ICRC. Up to three such packets form no connection.
  * More do, because the capture may have caused the wrong ICRCs. */
-static void text_tells_of_wrong_icrcs_only(void)
+static void requester_with_wrong_icrcs_only_is_reported(void)
 {
     for (unsigned cnt = 1; cnt < 10; cnt += 2) {
         struct flowgen g;
@@ -621,7 +621,7 @@ static void text_tells_of_wrong_icrcs_only(void)
 }
 
 /* A finding of many connections that the capture causes is printed only once. */
-static void text_says_once_what_all_have(void)
+static void shared_finding_is_printed_once(void)
 {
     struct flowgen g;
     struct checkrun r;
@@ -678,10 +678,10 @@ static void a_checksum_of_0_is_counted_once(void)
 
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
-      TEST(json_lines_add_up), TEST(json_says_how_a_connection_ended),
-      TEST(json_marks_what_is_known), TEST(text_tells_what_got_stuck),
-      TEST(text_tells_of_page_faults), TEST(text_tells_how_it_ends),
-      TEST(text_tells_what_nobody_answered), TEST(text_tells_what_slowed_it),
-      TEST(rates_around_cnps_are_told), TEST(junit_is_well_formed), TEST(text_tells_of_no_rtu),
-      TEST(text_tells_of_wrong_icrcs_only), TEST(text_says_once_what_all_have),
-      TEST(a_checksum_of_0_is_counted_once))
+      TEST(json_totals_equal_the_findings), TEST(json_says_how_a_connection_ended),
+      TEST(json_marks_what_is_known), TEST(unanswered_request_is_reported_as_stuck),
+      TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
+      TEST(unanswered_cm_request_is_reported), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(rates_around_cnps_are_reported), TEST(junit_is_well_formed),
+      TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
+      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once))

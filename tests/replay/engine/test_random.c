@@ -289,7 +289,7 @@ static void recordings_of_contention_pass(void)
 
 /* Recordings that an earlier version of the harness failed wrongly now pass. Each had another
  * reason. */
-static void recordings_taken_for_wrong_pass(void)
+static void recordings_once_failed_wrongly_pass(void)
 {
     static const struct {
         unsigned sort;
@@ -327,4 +327,4 @@ static void recordings_taken_for_wrong_pass(void)
 
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
       TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
-      TEST(recordings_taken_for_wrong_pass))
+      TEST(recordings_once_failed_wrongly_pass))

@@ -528,7 +528,7 @@ static void what_cannot_be_replayed_is_skipped(void)
 /* ---- captures that lack frames -----------------------------------------------------------------
  */
 
-static void a_gap_costs_what_it_hides(void)
+static void packets_around_a_gap_are_compared(void)
 {
     struct replay r;
     struct talk t;
@@ -570,7 +570,7 @@ static void a_write_that_was_missed_is_no_difference(void)
     expect_verdict(&t, VERDICT_PASS, 2);
 }
 
-static void a_later_copy_stands_for_one_that_was_missed(void)
+static void later_copy_replaces_an_uncaptured_one(void)
 {
     struct replay r;
     struct talk t;
@@ -597,7 +597,7 @@ static void a_later_copy_stands_for_one_that_was_missed(void)
 
 /* A capture of a busy link lacks most frames. A response to a request in a gap is no difference
  * if its PSN and MSN agree. */
-static void an_answer_to_a_hole_is_no_difference(void)
+static void response_to_an_uncaptured_request_is_no_difference(void)
 {
     static const struct {
         uint32_t msn;
@@ -711,7 +711,7 @@ static void broken_files_are_refused(void)
 
 /* A mirror port may rewrite headers. Every frame has another source MAC address, and a UDP
  * source port for which its ICRC is wrong. */
-static void a_mirror_port_is_looked_through(void)
+static void headers_rewritten_by_a_mirror_port_are_accepted(void)
 {
     struct replay r;
     struct talk t;
@@ -745,7 +745,7 @@ static void a_checksum_of_0_is_ignored(void)
 
 /* With two routers, responses come from another MAC address than the one to which requests are
  * sent. */
-static void two_routers_are_one_host(void)
+static void host_behind_two_routers_is_one_host(void)
 {
     struct talk t;
 
@@ -761,8 +761,9 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(loss_and_repetition_hold), TEST(naks_hold), TEST(a_known_deviation_does_not_fail),
       TEST(a_capture_may_begin_in_the_middle), TEST(what_the_program_stored_is_no_difference),
       TEST(connections_are_told_apart), TEST(what_cannot_be_replayed_is_skipped),
-      TEST(a_gap_costs_what_it_hides), TEST(a_write_that_was_missed_is_no_difference),
-      TEST(a_later_copy_stands_for_one_that_was_missed), TEST(an_answer_to_a_hole_is_no_difference),
-      TEST(the_snap_length_hides_data_only), TEST(a_mirror_port_is_looked_through),
-      TEST(a_checksum_of_0_is_ignored), TEST(two_routers_are_one_host),
+      TEST(packets_around_a_gap_are_compared), TEST(a_write_that_was_missed_is_no_difference),
+      TEST(later_copy_replaces_an_uncaptured_one),
+      TEST(response_to_an_uncaptured_request_is_no_difference),
+      TEST(the_snap_length_hides_data_only), TEST(headers_rewritten_by_a_mirror_port_are_accepted),
+      TEST(a_checksum_of_0_is_ignored), TEST(host_behind_two_routers_is_one_host),
       TEST(broken_files_are_refused))

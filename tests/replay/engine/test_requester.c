@@ -115,7 +115,7 @@ static void every_operation_is_posted_and_completes(void)
     }
 }
 
-static void it_goes_back_where_a_nak_says(void)
+static void sequence_nak_causes_go_back_n(void)
 {
     struct talk t;
 
@@ -128,7 +128,7 @@ static void it_goes_back_where_a_nak_says(void)
     expect_holds(&t, 1, 0, 1);
 }
 
-static void it_waits_out_an_rnr_nak_and_a_timeout(void)
+static void rnr_nak_and_timeout_delay_the_retransmission(void)
 {
     struct talk t;
 
@@ -144,7 +144,7 @@ static void it_waits_out_an_rnr_nak_and_a_timeout(void)
 }
 
 /* The requester requests only the missing part of a READ again (R142). */
-static void it_asks_again_for_the_missing_part_of_a_read(void)
+static void missing_part_of_a_read_is_requested_again(void)
 {
     struct talk t;
 
@@ -160,7 +160,7 @@ static void it_asks_again_for_the_missing_part_of_a_read(void)
 
 /* The requester retransmits requests whose ACK was captured, so the ACK was lost behind the
  * capture point. */
-static void an_answer_lost_behind_the_capture_point_is_not_given(void)
+static void ack_lost_behind_the_capture_point_is_not_injected(void)
 {
     struct talk t;
 
@@ -176,7 +176,7 @@ static void an_answer_lost_behind_the_capture_point_is_not_given(void)
 }
 
 /* The first retransmitted packets may be lost before the capture point. */
-static void going_back_before_the_capture_point_holds(void)
+static void go_back_n_lost_before_the_capture_point_passes(void)
 {
     struct talk t;
 
@@ -203,7 +203,7 @@ static void a_fatal_nak_fails_the_rest(void)
 
 /* The network duplicated one packet and delayed another. The requester sent each once and in
  * order. */
-static void duplicates_and_late_packets_are_the_wires(void)
+static void duplicates_and_late_packets_of_the_network_pass(void)
 {
     struct talk t;
 
@@ -341,7 +341,7 @@ static void a_retransmission_may_carry_the_newer_buffer(void)
 /* ---- where a requester breaks the rules --------------------------------------------------------
  */
 
-static void going_on_after_a_fatal_nak_differs(void)
+static void requests_after_a_fatal_nak_differ(void)
 {
     struct talk t;
 
@@ -354,7 +354,7 @@ static void going_on_after_a_fatal_nak_differs(void)
 }
 
 /* A retransmission of another length differs: both packets of a PSN must be equal (R153). */
-static void sending_another_length_again_differs(void)
+static void retransmission_of_another_length_differs(void)
 {
     struct talk t;
 
@@ -395,7 +395,7 @@ static void what_no_requester_sends_is_skipped(void)
 }
 
 /* A hardware requester may have more packets in flight than our requester by default. */
-static void a_wide_window_holds(void)
+static void more_packets_in_flight_than_ours_pass(void)
 {
     struct talk t;
 
@@ -419,14 +419,15 @@ static void more_reads_than_ours_can_have_are_skipped(void)
 }
 
 SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
-      TEST(it_goes_back_where_a_nak_says), TEST(it_waits_out_an_rnr_nak_and_a_timeout),
-      TEST(it_asks_again_for_the_missing_part_of_a_read),
-      TEST(an_answer_lost_behind_the_capture_point_is_not_given), TEST(a_fatal_nak_fails_the_rest),
-      TEST(duplicates_and_late_packets_are_the_wires), TEST(a_capture_that_ends_in_a_message_holds),
-      TEST(going_back_before_the_capture_point_holds), TEST(going_on_after_a_fatal_nak_differs),
-      TEST(sending_another_length_again_differs), TEST(a_wrong_address_in_a_repeated_read_differs),
-      TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
-      TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(sequence_nak_causes_go_back_n), TEST(rnr_nak_and_timeout_delay_the_retransmission),
+      TEST(missing_part_of_a_read_is_requested_again),
+      TEST(ack_lost_behind_the_capture_point_is_not_injected), TEST(a_fatal_nak_fails_the_rest),
+      TEST(duplicates_and_late_packets_of_the_network_pass),
+      TEST(a_capture_that_ends_in_a_message_holds),
+      TEST(go_back_n_lost_before_the_capture_point_passes), TEST(requests_after_a_fatal_nak_differ),
+      TEST(retransmission_of_another_length_differs),
+      TEST(a_wrong_address_in_a_repeated_read_differs), TEST(requests_that_cross_a_fatal_nak_hold),
+      TEST(a_lost_fatal_nak_holds), TEST(a_requester_may_give_up_after_an_rnr_nak),
       TEST(a_response_that_the_capture_lacks_was_received),
       TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
-      TEST(a_wide_window_holds), TEST(more_reads_than_ours_can_have_are_skipped))
+      TEST(more_packets_in_flight_than_ours_pass), TEST(more_reads_than_ours_can_have_are_skipped))

@@ -187,7 +187,7 @@ static void datagrams_hold(void)
 }
 
 /* Management datagrams that pass do not hide that the data was not replayed. */
-static void datagrams_of_qp_1_are_aside(void)
+static void datagrams_of_qp_1_do_not_hide_skipped_data(void)
 {
     struct talk t;
     struct replay r;
@@ -310,7 +310,7 @@ static struct talk of_ud(void)
     return t;
 }
 
-static void other_bytes_are_seen(void)
+static void other_bytes_differ(void)
 {
     struct talk t = of_uc();
 
@@ -321,7 +321,7 @@ static void other_bytes_are_seen(void)
     expect_seen(&t, 1, shift, "data", "payload");
 }
 
-static void a_delivery_too_many_is_seen(void)
+static void additional_delivery_differs(void)
 {
     struct talk t = of_uc();
 
@@ -333,7 +333,7 @@ static void a_delivery_too_many_is_seen(void)
     expect_seen(&t, 1, damage, "completion", NULL);
 }
 
-static void another_psn_is_seen(void)
+static void other_psn_differs(void)
 {
     struct talk t = of_ud();
 
@@ -342,5 +342,5 @@ static void another_psn_is_seen(void)
 
 SUITE("replay.streams", TEST(uc_messages_hold), TEST(a_lost_uc_packet_costs_its_message),
       TEST(uc_packets_of_wrong_length_are_dropped), TEST(datagrams_hold),
-      TEST(datagrams_of_qp_1_are_aside), TEST(other_bytes_are_seen),
-      TEST(a_delivery_too_many_is_seen), TEST(another_psn_is_seen))
+      TEST(datagrams_of_qp_1_do_not_hide_skipped_data), TEST(other_bytes_differ),
+      TEST(additional_delivery_differs), TEST(other_psn_differs))

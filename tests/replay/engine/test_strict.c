@@ -94,7 +94,7 @@ static void flip_ackreq(struct capture *c, size_t at)
 }
 
 /* With --strict, differences fail that the specification permits. */
-static void free_differences_fail(void)
+static void permitted_differences_fail_if_strict(void)
 {
     struct capture all, c;
     unsigned acks = 0;
@@ -125,4 +125,5 @@ static void free_differences_fail(void)
     capture_free(&all);
 }
 
-SUITE("replay.strict", TEST(our_own_recording_is_strictly_equal), TEST(free_differences_fail))
+SUITE("replay.strict", TEST(our_own_recording_is_strictly_equal),
+      TEST(permitted_differences_fail_if_strict))

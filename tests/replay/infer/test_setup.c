@@ -40,7 +40,7 @@ static void expect_changes(const struct change *row, size_t cnt)
 
 /* A replay with a dumped setup prints the report of a replay that infers the setup, except for
  * the lines about memory. */
-static void what_was_dumped_gives_the_same_report(void)
+static void dumped_setup_reproduces_the_report(void)
 {
     CHECKRUN_EXPECT(
         "for c in $C/*.pcap*; do for peer in linux-rxe-6.1; do "
@@ -56,7 +56,7 @@ static void what_was_dumped_gives_the_same_report(void)
 
 /* Two connections share memory. The last READ returns the bytes from before a WRITE that was
  * captured earlier. The bytes restored after that READ are for no request. */
-static void the_last_request_reads_what_was(void)
+static void last_read_may_return_bytes_from_before_a_write(void)
 {
     struct talk t;
 
@@ -125,7 +125,7 @@ static void a_changed_value_takes_effect(void)
 
 /* The requester's timers are inferred from the CM exchange, from retransmissions, or else set to
  * the usual defaults of programs. */
-static void timers_are_derived(void)
+static void requester_timers_are_inferred(void)
 {
     static const struct change changes[] = {
         /* The CM exchange sets timeout 19 and retry count 2. The requester waits 3.2 s, retransmits
@@ -154,7 +154,7 @@ static void timers_are_derived(void)
     EXPECT_CHANGES(changes);
 }
 
-static void what_is_wrong_is_said_with_its_place(void)
+static void errors_name_file_and_member(void)
 {
     static const struct change changes[] = {
         {"rc-read-sizes.pcap", "c[\"setup\"][\"path_mtu\"]=300", 2,
@@ -207,6 +207,6 @@ static void what_is_wrong_is_said_with_its_place(void)
                     "--setup requires one capture");
 }
 
-SUITE("replay.setup", TEST(what_was_dumped_gives_the_same_report),
-      TEST(the_last_request_reads_what_was), TEST(a_changed_value_takes_effect),
-      TEST(timers_are_derived), TEST(what_is_wrong_is_said_with_its_place))
+SUITE("replay.setup", TEST(dumped_setup_reproduces_the_report),
+      TEST(last_read_may_return_bytes_from_before_a_write), TEST(a_changed_value_takes_effect),
+      TEST(requester_timers_are_inferred), TEST(errors_name_file_and_member))

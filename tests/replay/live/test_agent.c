@@ -92,7 +92,7 @@ static void a_session_does_what_replay_needs(void)
 }
 
 /* Each invalid request is refused with its own error message and changes nothing. */
-static void wrong_requests_are_refused(void)
+static void invalid_requests_are_refused(void)
 {
     static const struct {
         const char *request, *has;
@@ -139,7 +139,7 @@ static void wrong_requests_are_refused(void)
 }
 
 /* An atomic always has 8 bytes, so the agent ignores data in the request. */
-static void an_atomic_takes_no_data(void)
+static void data_of_an_atomic_is_ignored(void)
 {
     char request[1024] = "{\"op\":\"send\",\"qp\":0,\"opcode\":\"fetch_add\",\"hex\":\"";
     size_t len = strlen(request);
@@ -155,7 +155,7 @@ static void an_atomic_takes_no_data(void)
 
 /* The agent returns an error message even if the name of an unknown operation is cut inside a
  * UTF-8 character. */
-static void every_name_has_its_answer(void)
+static void unknown_operation_has_an_error_message(void)
 {
     char request[256] = "{\"op\":\"";
     size_t len = strlen(request);
@@ -170,7 +170,7 @@ static void every_name_has_its_answer(void)
 }
 
 /* A request that fails in the device leaves no object allocated. */
-static void a_failing_device_leaves_nothing_behind(void)
+static void failed_request_leaves_no_object(void)
 {
     static const char *const requests[] = {
         "{\"op\":\"mr\",\"len\":64}",
@@ -206,5 +206,5 @@ static void a_failing_device_leaves_nothing_behind(void)
 }
 
 SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(other_services),
-      TEST(wrong_requests_are_refused), TEST(an_atomic_takes_no_data),
-      TEST(every_name_has_its_answer), TEST(a_failing_device_leaves_nothing_behind))
+      TEST(invalid_requests_are_refused), TEST(data_of_an_atomic_is_ignored),
+      TEST(unknown_operation_has_an_error_message), TEST(failed_request_leaves_no_object))

@@ -86,7 +86,7 @@ static void write4(struct talk *t, uint32_t first, uint32_t mid, uint32_t mid2, 
         talk_write(t, LAST, last, 0, 0, 0, 1024, 4);
 }
 
-static void what_was_refused_is_answered_when_it_came_again(void)
+static void nakked_request_is_answered_after_its_retransmission(void)
 {
     struct heard h;
 
@@ -110,7 +110,7 @@ static void what_was_refused_is_answered_when_it_came_again(void)
     heard_free(&h);
 }
 
-static void a_timeout_is_waited_for_after_a_nak(void)
+static void response_waits_for_the_timeout_after_a_nak(void)
 {
     struct heard h;
 
@@ -136,7 +136,7 @@ static void a_timeout_is_waited_for_after_a_nak(void)
     heard_free(&h);
 }
 
-static void a_nak_that_is_passed_over_is_made_up_by_a_timeout(void)
+static void timeout_replaces_an_ignored_nak(void)
 {
     struct heard h;
 
@@ -166,7 +166,7 @@ static void a_nak_that_is_passed_over_is_made_up_by_a_timeout(void)
     heard_free(&h);
 }
 
-static void what_is_refused_twice_may_be_at_once(void)
+static void second_nak_of_a_psn_need_not_wait(void)
 {
     struct heard h;
 
@@ -196,7 +196,7 @@ static void what_is_refused_twice_may_be_at_once(void)
 
 /* The live target may retransmit requests that are already acknowledged. Neither the responses
  * nor the recorded requester wait for them. */
-static void what_was_acknowledged_is_not_waited_for(void)
+static void acknowledged_requests_are_not_waited_for(void)
 {
     struct heard h;
 
@@ -221,7 +221,6 @@ static void what_was_acknowledged_is_not_waited_for(void)
     heard_free(&h);
 }
 
-SUITE("replay.ear", TEST(what_was_refused_is_answered_when_it_came_again),
-      TEST(a_timeout_is_waited_for_after_a_nak),
-      TEST(a_nak_that_is_passed_over_is_made_up_by_a_timeout),
-      TEST(what_is_refused_twice_may_be_at_once), TEST(what_was_acknowledged_is_not_waited_for))
+SUITE("replay.ear", TEST(nakked_request_is_answered_after_its_retransmission),
+      TEST(response_waits_for_the_timeout_after_a_nak), TEST(timeout_replaces_an_ignored_nak),
+      TEST(second_nak_of_a_psn_need_not_wait), TEST(acknowledged_requests_are_not_waited_for))

@@ -105,7 +105,7 @@ static void expect_there_and_back(struct bound *b)
     CU_ASSERT(cnt > 0);
 }
 
-static void what_goes_out_comes_back(void)
+static void rewritten_packet_is_rewritten_back(void)
 {
     static const char *const names[] = {
         "rc-write-sizes",   "rc-read-sizes", "rc-atomics", "rc-loss-requests",  "rc-imm",
@@ -122,7 +122,7 @@ static void what_goes_out_comes_back(void)
 }
 
 /* rewrite_addresses() replaces only the addresses of a packet. */
-static void only_the_addresses_change_for_load(void)
+static void load_rewrites_only_the_addresses(void)
 {
     struct bound b;
     const struct trace_packet *p;
@@ -148,4 +148,5 @@ static void only_the_addresses_change_for_load(void)
     replay_free(&b.replay);
 }
 
-SUITE("replay.rebind", TEST(what_goes_out_comes_back), TEST(only_the_addresses_change_for_load))
+SUITE("replay.rebind", TEST(rewritten_packet_is_rewritten_back),
+      TEST(load_rewrites_only_the_addresses))

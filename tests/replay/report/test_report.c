@@ -14,7 +14,7 @@
 /* The report explains the first difference. It shows the frames of both directions with numbers
  * and relative PSNs. It shows the field with expected and actual value, the rule, and a command
  * that shows the difference again. */
-static void a_difference_is_told_whole(void)
+static void first_difference_is_explained(void)
 {
     static const char *const parts[] = {
         "difference ",
@@ -41,7 +41,7 @@ static void a_difference_is_told_whole(void)
 }
 
 /* The command in the report prints the difference with all frames of the conversation. */
-static void the_command_shows_it_again(void)
+static void printed_command_shows_the_difference_again(void)
 {
     CHECKRUN_EXPECT(ALTER
                     "sh -c \"$($R replay $T/a.pcapng | sed -n 's|^to repeat: rocedrill|$R|p')\"",
@@ -49,7 +49,7 @@ static void the_command_shows_it_again(void)
 }
 
 /* The JSON report contains the facts of the text report. */
-static void json_tells_the_same(void)
+static void json_report_has_the_facts_of_the_text(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
                           "d=json.load(sys.stdin)[\"captures\"][0][\"differences\"][0]; "
@@ -67,7 +67,7 @@ static void json_tells_the_same(void)
 
 /* A file name cannot break a line or control the terminal. The command in the report still finds
  * the file. */
-static void an_odd_name_is_escaped(void)
+static void odd_file_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
     struct checkrun again = checkrun_shell(
@@ -88,7 +88,7 @@ static void an_odd_name_is_escaped(void)
 
 /* A replay works for a file name with odd bytes, also with several files and with JSON output,
  * which must be UTF-8. */
-static void an_odd_name_is_replayed(void)
+static void odd_file_name_is_replayed(void)
 {
     CHECKRUN_EXPECT(ALTER ODD "$R replay -q --json - \"$n\" \"$n\" | python3 -c 'import json,sys; "
                               "all=json.load(sys.stdin)[\"captures\"]; "
@@ -124,6 +124,7 @@ static void a_long_path_leaves_room_for_the_reason(void)
         }
 }
 
-SUITE("replay.report", TEST(a_difference_is_told_whole), TEST(the_command_shows_it_again),
-      TEST(json_tells_the_same), TEST(an_odd_name_is_escaped), TEST(an_odd_name_is_replayed),
+SUITE("replay.report", TEST(first_difference_is_explained),
+      TEST(printed_command_shows_the_difference_again), TEST(json_report_has_the_facts_of_the_text),
+      TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
       TEST(a_long_path_leaves_room_for_the_reason))

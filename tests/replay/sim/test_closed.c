@@ -48,7 +48,7 @@ static void every_capture_holds_on_bad_links(void)
         "all as expected", "");
 }
 
-static void one_loss_is_one_repetition(void)
+static void one_loss_causes_one_retransmission(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
                     "impairment drop@psn=+1,dir=request: 1 frames", "");
@@ -86,7 +86,7 @@ static void streams_are_played(void)
 }
 
 /* A requester that gives up passes if all its requests are lost. */
-static void giving_up_is_right_when_all_is_lost(void)
+static void giving_up_passes_if_all_requests_are_lost(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0,
                     "failed, as the impairments require", "");
@@ -94,7 +94,7 @@ static void giving_up_is_right_when_all_is_lost(void)
                     "failed, as the impairments require", "");
 }
 
-static void forged_packets_end_all_the_same(void)
+static void play_with_forged_packets_ends(void)
 {
     CHECKRUN_EXPECT("$R replay --impair corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
                     "all as expected", "");
@@ -222,7 +222,7 @@ static void a_recorded_end_reacts_to_nothing(void)
 
 /* With impairments, the communication managers of a CM exchange retry, or report that the peer
  * did not answer. */
-static void managers_survive_their_link(void)
+static void cm_exchange_survives_impairments(void)
 {
     static const char *const impairments[] = {
         "drop@p=0.2",     "dup@p=0.5", "corrupt@p=0.2",        "reorder@p=0.3",
@@ -248,10 +248,10 @@ static void managers_survive_their_link(void)
                     "impairment drop@psn=+0: 0 frames (no frame matches)", "");
 }
 
-SUITE("replay.closed", TEST(managers_survive_their_link), TEST(the_setup_is_dumped),
+SUITE("replay.closed", TEST(cm_exchange_survives_impairments), TEST(the_setup_is_dumped),
       TEST(recorded_ends_pass_with_impairments), TEST(a_recorded_end_reacts_to_nothing),
       TEST(says_what_is_wrong_in_one_line), TEST(every_capture_passes_without_impairments),
-      TEST(every_capture_holds_on_bad_links), TEST(one_loss_is_one_repetition),
-      TEST(streams_are_played), TEST(giving_up_is_right_when_all_is_lost),
-      TEST(forged_packets_end_all_the_same), TEST(equal_seeds_give_equal_plays),
+      TEST(every_capture_holds_on_bad_links), TEST(one_loss_causes_one_retransmission),
+      TEST(streams_are_played), TEST(giving_up_passes_if_all_requests_are_lost),
+      TEST(play_with_forged_packets_ends), TEST(equal_seeds_give_equal_plays),
       TEST(a_recording_replays), TEST(reports_name_the_seed))

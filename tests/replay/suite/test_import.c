@@ -29,7 +29,7 @@ static void every_capture_is_the_same_test_in_its_folder(void)
 }
 
 /* --connection imports one of several connections, together with its CM exchange. */
-static void a_connection_is_cut_out(void)
+static void selected_connection_is_imported(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
                     0, "two.pcap: ", "");
@@ -45,7 +45,7 @@ static void a_connection_is_cut_out(void)
 
 /* A capture with a difference is imported, and replays with that difference, with and without a
  * masked payload. */
-static void a_difference_stays_one(void)
+static void difference_survives_the_import(void)
 {
     CHECKRUN_EXPECT(
         "$R replay -q --impair set=aeth.msn=9@psn=+70,dir=response --record $T/m.pcapng "
@@ -59,7 +59,7 @@ static void a_difference_stays_one(void)
 }
 
 /* After masking, a READ that returns wrong bytes still differs, and it is the only difference. */
-static void bytes_read_are_still_those_written(void)
+static void masked_bytes_read_equal_those_written(void)
 {
     static const char alter[] =
         "python3 - $C/rc-read-sizes.pcap $T/b.pcap <<'E'\n"
@@ -90,7 +90,7 @@ static void bytes_read_are_still_those_written(void)
 
 /* No old address or payload byte is left in an anonymous copy, and every ICRC and checksum is
  * right. */
-static void nothing_of_whom_it_was_is_left(void)
+static void anonymous_copy_has_no_old_bytes(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R import "
                     "-q --anonymize "
@@ -104,7 +104,7 @@ static void nothing_of_whom_it_was_is_left(void)
     CHECKRUN_EXPECT("grep -c -a rdma-ping- $T/i/captures/rping.pcap", 1, "0", "");
 }
 
-static void what_is_there_is_not_replaced(void)
+static void existing_files_are_not_replaced(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/j; $R import -q --to $T/j $C/ipv6.pcap && $R import --to $T/j "
                     "$C/ipv6.pcap",
@@ -138,6 +138,6 @@ static void a_row_has_the_columns_of_its_manifest(void)
 }
 
 SUITE("replay.import", TEST(every_capture_is_the_same_test_in_its_folder),
-      TEST(a_connection_is_cut_out), TEST(a_difference_stays_one),
-      TEST(bytes_read_are_still_those_written), TEST(nothing_of_whom_it_was_is_left),
-      TEST(what_is_there_is_not_replaced), TEST(a_row_has_the_columns_of_its_manifest))
+      TEST(selected_connection_is_imported), TEST(difference_survives_the_import),
+      TEST(masked_bytes_read_equal_those_written), TEST(anonymous_copy_has_no_old_bytes),
+      TEST(existing_files_are_not_replaced), TEST(a_row_has_the_columns_of_its_manifest))

@@ -49,7 +49,7 @@ static void says_what_is_wrong_in_one_line(void)
     "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
     " --json $T/link $T/own.pcap; s=$?; cmp " HOLDS " $T/own.pcap && exit $s"
 
-static void outputs_are_files_of_their_own(void)
+static void outputs_never_share_a_file(void)
 {
     CHECKRUN_EXPECT(INTO_ITSELF("replay"), 2, "", "this output would overwrite an input capture");
     CHECKRUN_EXPECT(INTO_ITSELF("check"), 2, "", "this output would overwrite an input capture");
@@ -61,7 +61,7 @@ static void outputs_are_files_of_their_own(void)
 }
 
 /* A full disk is reported in one line, for any number of captures and reports. */
-static void a_full_disk_is_named_once(void)
+static void full_disk_is_reported_once(void)
 {
     static const char *const wrong[] = {"replay --json", "replay --junit", "check --json",
                                         "check --junit", "decode --json"};
@@ -121,7 +121,7 @@ static void a_folder_without_a_manifest_must_hold(void)
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/plain", 0, "all as expected", "");
 }
 
-static void a_manifest_says_what_is_expected(void)
+static void manifest_determines_the_expected_results(void)
 {
     make_folder("listed");
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
@@ -140,7 +140,7 @@ static void a_manifest_says_what_is_expected(void)
         "1 UNUSABLE; all as expected", "");
 }
 
-static void a_broken_manifest_is_named_with_its_line(void)
+static void error_in_a_manifest_names_the_line(void)
 {
     make_folder("broken");
     CHECKRUN_EXPECT("echo 'name\tpeer' >$T/broken/manifest.tsv; $R replay $T/broken", 2, "",
@@ -156,7 +156,7 @@ static void a_broken_manifest_is_named_with_its_line(void)
                     "", "manifest.tsv: line 2: file: gone.pcap does not exist");
 }
 
-static void captures_are_known_by_their_endings(void)
+static void captures_are_found_by_their_extension(void)
 {
     static const char *const yes[] = {"a.pcap", "a.pcapng",  "a.cap",
                                       "a.erf",  "a.pcap.gz", "a.b.pcapng.zst"};
@@ -215,9 +215,9 @@ static void junit_is_well_formed_and_counts_right(void)
         0, "well", "");
 }
 
-SUITE("replay.suite_report", TEST(says_what_is_wrong_in_one_line),
-      TEST(outputs_are_files_of_their_own), TEST(a_full_disk_is_named_once),
-      TEST(files_give_three_kinds_of_status), TEST(files_are_reported_in_order),
-      TEST(a_folder_without_a_manifest_must_hold), TEST(a_manifest_says_what_is_expected),
-      TEST(a_broken_manifest_is_named_with_its_line), TEST(captures_are_known_by_their_endings),
-      TEST(json_has_a_summary_and_each_report), TEST(junit_is_well_formed_and_counts_right))
+SUITE("replay.suite_report", TEST(says_what_is_wrong_in_one_line), TEST(outputs_never_share_a_file),
+      TEST(full_disk_is_reported_once), TEST(files_give_three_kinds_of_status),
+      TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
+      TEST(manifest_determines_the_expected_results), TEST(error_in_a_manifest_names_the_line),
+      TEST(captures_are_found_by_their_extension), TEST(json_has_a_summary_and_each_report),
+      TEST(junit_is_well_formed_and_counts_right))

@@ -13,7 +13,7 @@
 /* Maximum number of messages of our CM that wait to be matched with recorded ones. */
 #define SENT_MAX 128u
 
-/* Maximum number of recorded transaction ids that are replaced. */
+/* Maximum number of recorded transaction ids of CM messages that are replaced. */
 #define TIDS_MAX 32u
 
 /* SIDR messages carry no timeout. Our CM uses 4 s and a retry limit that it never reaches. */
@@ -263,7 +263,7 @@ static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
     }
 }
 
-/* Calls our CM as the recorded program called its CM to send *msg. */
+/* Calls the function of our CM that makes it send *msg, as the recorded program did. */
 static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     size_t len;

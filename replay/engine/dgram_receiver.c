@@ -353,7 +353,8 @@ void dgram_receivers_del(struct dgram_receivers *rx)
     free(rx);
 }
 
-/* Returns whether the stream is replayed. Creates its host and its QP on the first packet. */
+/* Returns whether the stream is replayed. The first packet creates the host and the QP of the
+ * stream. */
 static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_stream *s = &rx->streams->stream[a->stream];

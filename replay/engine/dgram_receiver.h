@@ -14,7 +14,7 @@
 #include "device/rnic.h"
 #include "engine/dgram_stream.h"
 
-/* All receivers during a replay. */
+/* Opaque state of all receivers. */
 struct dgram_receivers;
 
 /* Returns receivers for all streams of role DGRAM_RECEIVER, or NULL if out of memory. The replay

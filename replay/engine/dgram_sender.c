@@ -29,7 +29,7 @@ struct dgram_sender {
                                                * stream */
 };
 
-/* Message posted to a sender while its packets are compared. */
+/* Posted message whose packets are being compared. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;

@@ -24,7 +24,7 @@ struct dgram_sender_sink {
     int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);
 };
 
-/* Sender of one stream during a replay. */
+/* Opaque state of the sender of one stream. */
 struct dgram_sender;
 
 /* Returns a sender for a stream, or NULL if out of memory. `sink` may be NULL. The replay stores

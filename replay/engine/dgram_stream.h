@@ -90,7 +90,7 @@ int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, u
                                const struct field_diffs *diffs, const char *reason,
                                const struct peer_quirk *known);
 
-/* Sets the verdict of each stream from its counts of differences. */
+/* Sets the verdict of each stream from the number of its differences. */
 void dgram_streams_judge(struct dgram_streams *streams);
 
 /* Returns "receiver" or "sender", for messages. */

@@ -224,7 +224,7 @@ static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
     return limit;
 }
 
-/* Updates the fields of *cmp for the progress of our RNIC up to the event. */
+/* Updates the counts of our responses and of the advances of our expected PSN up to the event. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;

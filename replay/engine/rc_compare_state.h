@@ -25,25 +25,25 @@ struct response_cmp {
     const struct response_by_psn *by_psn;
     size_t responses_out;   /* number of responses that our RNIC has sent so far */
     size_t advances;        /* number of entries of dir->advance reached so far */
-    int64_t acked;          /* highest PSN (rel) that our responses acknowledge */
+    int64_t acked;          /* highest relative PSN that our responses acknowledge */
     uint32_t scanned;       /* number of events already included in `ack_due` and `high` */
-    int64_t ack_due;        /* highest rel of a request that needs an answer: it has AckReq, or
-                             * is a READ or an atomic */
-    int64_t high;           /* highest PSN (rel) requested so far */
-    int64_t recorded_acked; /* highest PSN (rel) that matching recorded responses acknowledge */
-    int64_t rnr;            /* PSN (rel) of the latest recorded RNR NAK */
+    int64_t ack_due;        /* highest relative PSN of a request that demands a response: it has
+                             * AckReq, or is a READ or an atomic */
+    int64_t high;           /* highest relative PSN requested so far */
+    int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
+    int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* event of the latest request, or EVENT_NONE */
     uint32_t duplicate;     /* event of the latest duplicate request, or EVENT_NONE */
     uint32_t latest;        /* event of the request that the latest recorded response answers, or
                              * EVENT_NONE */
-    int64_t latest_rel;     /* PSN (rel) of the latest recorded response */
+    int64_t latest_rel;     /* relative PSN of the latest recorded response */
     uint64_t prev_response_time; /* capture time of the previous recorded response, ns; 0 if there
                                   * is none */
     const char *inconclusive;    /* reason why all differences of this direction are inconclusive,
                                   * or NULL */
 };
 
-/* Return the expected PSN (as rel) and the MSN of our responder at the current event. */
+/* Return the relative PSN that our responder expects, and its MSN, at the current event. */
 int64_t response_cmp_epsn(const struct response_cmp *cmp);
 uint32_t response_cmp_msn(const struct response_cmp *cmp);
 /* Returns whether a request is a READ or an atomic, which a response with data answers. */

@@ -24,7 +24,6 @@ int rc_post_wr(struct posted_wr *posted, const struct work_requests *wrs, size_t
 /* Frees the buffer and the memory region of a posted work request. */
 void posted_wr_free(struct posted_wr *posted);
 
-/* Returns the length of the work request's buffer in bytes. */
 uint32_t work_request_buffer_len(const struct work_request *wr);
 
 /* Returns whether the response to a work request stores bytes in its buffer: a READ or an

@@ -16,7 +16,7 @@
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Replay of one direction: our RNIC in place of its requester. */
+/* State of the replay of one direction, with our RNIC as the requester. */
 struct requester_dev {
     struct requester_run *run;
     const struct inferred_setup *setup;

@@ -15,7 +15,7 @@
  * is kept for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* Request packet to replay. */
+/* Request packet to replay, and its place in the order of the replay. */
 struct scheduled_packet {
     uint32_t pkt; /* trace packet at whose capture time the request is replayed */
     uint32_t dir;

@@ -229,7 +229,7 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
 
         if (!fresh || !e || e->first_response == EVENT_NONE || !shadow_covers(region, va, 8, 0))
             return 0;
-        /* Use the value that most responses imply only for a counter whose value is unknown. */
+        /* Only if the value of the counter is unknown, use the value that most responses imply. */
         value = first_value(s, e);
         if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
             shared_memory_has_order(&dev->sharing, dir_idx, (uint32_t)(e - s->req))) {

@@ -15,7 +15,7 @@ struct recorded_payload {
 
 #define NOT_HELD SIZE_MAX
 
-/* State of one direction during the replay. */
+/* State of the replay of one direction. */
 struct dir_state {
     struct rc_direction *dir;
     struct rnic_qp *qp;

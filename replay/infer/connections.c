@@ -35,8 +35,8 @@ struct group {
                                    * observer reported */
     uint32_t first;               /* index into trace.pkt of the first packet that the requester
                                    * sent */
-    uint32_t req_flow, resp_flow; /* flows of requests and of responses, KEYMAP_NONE until one of
-                                   * their packets was found */
+    uint32_t req_flow, resp_flow; /* flows of the group's requests and responses; KEYMAP_NONE
+                                   * until a packet of the flow was found */
     bool requests;                /* the group has an undamaged request */
     bool begins;                  /* the group has an undamaged request that begins a message */
     uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
@@ -52,7 +52,8 @@ struct finder {
     size_t use_cap;
     bool no_memory;
     uint8_t *self;      /* for each connection: the QP is connected to itself */
-    struct keymap keys; /* keys of the groups: {connection, index of its use, requester's side} */
+    struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
+                         * requester's side} */
     struct group *group;
     size_t group_cap;
 };

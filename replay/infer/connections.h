@@ -23,9 +23,9 @@ struct recorded_cm {
     bool present;
     uint32_t peer_qpn;  /* QP number of the requester */
     uint32_t psn;       /* PSN of the first request */
-    uint32_t mtu;       /* path MTU in bytes, 0 if its code was reserved */
+    uint32_t mtu;       /* path MTU in bytes, 0 if the REQ has a reserved code */
     uint32_t resources; /* responder resources granted: limit of READs and atomics in flight */
-    bool timed;         /* timeout, retry_cnt and rnr_retry are valid */
+    bool timed;         /* responder resources granted: limit of READs and atomics in flight */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester's QP, in the codes of
                                             * ibv_modify_qp() */
 };

@@ -18,8 +18,9 @@ void infer_corruption(struct inferred_setup *setup);
  * memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);
 
-/* Returns whether the request with rel `gap` was captured damaged and never retransmitted. No
- * packet is then missing in the capture, and the comparison reports the damage. */
+/* Returns whether the request with relative PSN `gap` was captured damaged and never
+ * retransmitted. No packet is then missing in the capture, and the comparison reports the
+ * damage. */
 bool infer_corruption_hides(const struct inferred_setup *setup, int64_t gap);
 
 #endif

@@ -21,7 +21,8 @@
 /* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* An MSN base that only one response shows is ignored if it is less than this below the wrap. */
+/* Least distance of an MSN base from the wrap. A larger MSN base is ignored if only one response
+ * shows it. */
 #define MSN_WRAP 0x10000u
 
 /* Number of the path MTUs: 256 to 4096 bytes. */
@@ -52,8 +53,8 @@ static bool answered_before(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Sets pkt_event.rel of each event: its PSN counted from the first request that begins a
- * message, without wrap. Prefers a request that is not a retransmission. */
+/* Sets the relative PSN of each event, counted without wrap from the first request that begins a
+ * message. Prefers a first request that is not a retransmission. */
 static void number_steps(struct inferred_setup *s)
 {
     roce_psn at = {0};

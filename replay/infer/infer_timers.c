@@ -5,14 +5,13 @@
 #include "infer/infer_setup.h"
 #include "infer/request_table.h"
 
-/* Unit of the local ACK timeout: 4.096 us. */
 #define UNIT_NS UINT64_C(4096)
 
 /* Largest code of a local ACK timeout, and largest retry count. */
 #define CODE_MAX  31u
 #define COUNT_MAX 7u
 
-/* Inverse of the largest relative error of a capture point's clock. */
+/* Relative error of a capture point's clock, as a fraction: 1/JITTER. */
 #define JITTER 32u
 
 /* Shortest wait that counts as a timeout, in multiples of the shortest response time. */
@@ -33,7 +32,7 @@ struct walk {
                                 * progress */
     int64_t acked, high, last; /* last PSN acknowledged, highest PSN requested, last PSN of the
                                 * latest request */
-    int64_t rnr_rel;           /* PSN (rel) of the latest RNR NAK */
+    int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
     uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
     uint64_t sent;             /* start of the ACK timer, ns, if only requests restart the timer */

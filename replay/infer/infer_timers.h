@@ -21,10 +21,11 @@ struct inferred_setup;
 struct inferred_timers {
     uint8_t timeout_min, timeout_max; /* timeout codes that all waits allow; 0 if there was none */
     uint32_t waits;                   /* number of measured waits */
-    bool sure;        /* each wait followed another timeout, so its start is certain */
+    bool sure;        /* each wait followed another timeout, so the start of the wait is certain */
     uint32_t retries; /* most retries in a row other than after RNR NAKs: lower bound of the retry
                          count */
-    bool exhausted;   /* the requester gave up after `retries`, so that is its retry count */
+    bool exhausted;   /* the requester gave up after `retries` retries, so `retries` is its retry
+                       * count */
     uint32_t
         rnr_retries; /* most retries in a row after RNR NAKs: lower bound of the RNR retry count */
     bool rnr_exhausted;

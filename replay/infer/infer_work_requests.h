@@ -9,11 +9,12 @@
 #include "infer/infer_setup.h"
 
 struct work_request {
-    int64_t rel;        /* PSN of the first packet, as rel (packet_log.h) */
+    int64_t rel;        /* relative PSN of the first packet (packet_log.h) */
     uint32_t cnt;       /* number of PSNs */
     uint32_t event;     /* event of the first undamaged copy of the first packet */
     uint32_t posted_by; /* event before which the work request was posted */
-    uint32_t part;      /* index into wrs.part of its packets: part[part .. part + part_cnt) */
+    uint32_t part;      /* index into wrs.part of the first packet's event; the message has
+                         * part_cnt events */
     uint32_t part_cnt;
     bool open;    /* the capture ends before the last packet of the message */
     uint32_t len; /* bytes sent, or requested by a READ; for an open SEND: captured bytes plus 1 */
@@ -28,7 +29,7 @@ struct work_requests {
     uint32_t *part; /* events of the packets of all work requests */
     size_t part_cnt;
     size_t part_cap;
-    int64_t end;        /* rel after the last PSN that is replayed */
+    int64_t end;        /* relative PSN after the last one that is replayed */
     uint32_t after_gap; /* number of captured requests after the gap in the PSNs */
     const char *skip;   /* reason why the work requests cannot be posted, or NULL */
 };

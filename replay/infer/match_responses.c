@@ -7,7 +7,7 @@
 
 /* Tables that link responses to requests. */
 struct links {
-    uint32_t *latest; /* for each request packet: event of its latest request */
+    uint32_t *latest; /* for each request packet: event of the latest copy of the request */
     uint32_t *before; /* for each request event: event of the previous copy of the request */
     uint32_t *last;   /* for each request event: event of the last response to it */
     uint32_t *claim;  /* for each element of `claims`: event of the response that has the claim */
@@ -15,7 +15,7 @@ struct links {
     struct keymap claims; /* keys: struct claim */
 };
 
-/* Key of one packet of the response to a READ request. */
+/* Key of one packet in the response to a READ request. */
 struct claim {
     int64_t rel;
     int64_t request;

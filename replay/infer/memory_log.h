@@ -17,9 +17,9 @@ struct logged_store {
     uint32_t rkey;
     uint64_t va;
     uint32_t len;
-    size_t off;            /* offset of the bytes in memory_log.byte */
-    bool initial;          /* the bytes are part of the initial contents */
-    uint32_t before_frame; /* frame before which the bytes were stored, 0 if not known yet */
+    size_t off;            /* offset in memory_log.byte of the stored bytes */
+    bool initial;          /* the stored bytes are part of the initial contents */
+    uint32_t before_frame; /* frame before which the bytes were stored; 0 if not known yet */
     uint32_t request;      /* frame of the request whose response shows the bytes; differs from
                             * before_frame if the request was executed before its capture */
 };

@@ -26,7 +26,7 @@ struct pkt_event {
                         * compared */
     bool lost;         /* request: the responder never received this copy */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
-    bool rkey_invalid; /* request: its R_Key was invalid or did not cover this range */
+    bool rkey_invalid; /* request: its R_Key was invalid or did not cover the accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
     uint32_t next_response; /* READ request: event of its first recorded response; response:
                              * event of the next response */
@@ -49,7 +49,7 @@ struct request_pkt {
     uint32_t cnt;            /* number of PSNs */
     uint32_t event;          /* event of the first undamaged copy */
     uint32_t msgs_done;      /* number of messages completed when this packet is executed */
-    uint32_t msg_first;      /* index of the packet that begins its message */
+    uint32_t msg_first;      /* index of the request packet that begins the message */
     uint32_t off;            /* payload bytes of the message in earlier packets */
     uint32_t len;            /* payload bytes; READ: bytes requested */
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
@@ -64,8 +64,8 @@ struct inferred_setup {
     const struct trace *trace;
     const struct recorded_direction *recorded;
     const char *skip; /* reason why the direction cannot be replayed, or NULL */
-    int64_t gap;      /* rel of a request that was executed but not captured; set only together
-                       * with `skip`, else GAP_NONE */
+    int64_t gap;      /* relative PSN of a request that was executed but not captured; set only
+                       * together with `skip`, else GAP_NONE */
     struct pkt_event *event;
     size_t event_cnt;
     struct request_pkt *req;
@@ -83,8 +83,9 @@ struct inferred_setup {
     bool mtu_known; /* MTU is from the CM or from a message of several packets; else `mtu` is the
                      * smallest that fits */
     unsigned access;
-    roce_psn psn;       /* PSN at rel 0 */
-    int64_t first;      /* rel of the first PSN replayed; negative if the first request was lost */
+    roce_psn psn;       /* PSN of the packet with relative PSN 0 */
+    int64_t first;      /* relative PSN of the first packet replayed; negative if the first
+                         * request was lost */
     uint32_t msn;       /* MSN before the first message */
     uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
     uint8_t rnr_code;
@@ -145,7 +146,7 @@ bool event_is_nak_code(const struct inferred_setup *setup, uint32_t event, enum 
 /* Returns whether an event is a NAK or an RNR NAK. */
 bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 
-/* Returns rel (PSN without wrap) of the last request that the response shows as executed. */
+/* Returns the relative PSN of the last request that the response shows as executed. */
 int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
 
 /* Returns whether a response followed the request at event `request` late enough to answer it. */

@@ -61,7 +61,7 @@ static int seen_cmp(const void *a, const void *b)
 struct open_msg {
     bool open;
     enum roce_kind kind;
-    uint32_t first; /* index of its first request packet */
+    uint32_t first; /* index of the message's first request packet */
     uint64_t va;
     uint32_t rkey;
     uint64_t total; /* RETH DMALen */
@@ -102,7 +102,7 @@ static bool length_fits(const struct roce_opcode *op, const struct request_pkt *
     return m->off + e->len < m->total;
 }
 
-/* Fills in a request packet from its captured packet and the message to which it belongs. */
+/* Sets the members of a request packet from its captured packet and its message. */
 static void read_entry(const struct inferred_setup *s, struct request_pkt *e, uint32_t idx,
                        struct open_msg *m)
 {

@@ -43,7 +43,7 @@ struct tx_response {
 /* State of our responder after an event that advanced its ePSN. */
 struct epsn_advance {
     uint32_t event;
-    int64_t epsn; /* PSN expected, as rel (packet_log.h) */
+    int64_t epsn; /* relative PSN expected next */
     uint32_t msn;
 };
 
@@ -93,7 +93,8 @@ struct session {
     const struct trace *trace;
     const struct session_watch *watch; /* callbacks, or NULL */
     struct setup_override *override;   /* values of a --setup file, or NULL */
-    struct memory_log *memory_log;     /* log of the bytes stored in memory, or NULL */
+    struct memory_log *memory_log;     /* log of all bytes stored in the responders' memory, or
+                                        * NULL */
     struct rc_direction *dir;          /* played directions, one for each stretch of each
                                         * recorded direction */
     size_t dir_cnt;

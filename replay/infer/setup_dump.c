@@ -83,7 +83,7 @@ static json_t *receives_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Returns the requests that found their R_Key invalid or too small for their range. */
+/* Returns the requests whose R_Key was invalid or did not cover their range, as JSON. */
 static json_t *withdrawn_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();

@@ -204,7 +204,7 @@ struct host_override *setup_override_host(struct setup_override *override,
     return NULL;
 }
 
-/* Returns whether the capture has a responder for host `index` of the file. */
+/* Returns whether the capture has a responder for host `index` of the --setup file. */
 static bool is_there(const struct setup_override *override, const struct session *session,
                      size_t index)
 {

@@ -14,7 +14,7 @@
 struct session;
 struct inferred_setup;
 
-/* Bits of dir_override.has: members that the file has for a direction. */
+/* Bits of dir_override.has: members that the --setup file has for a direction. */
 enum {
     OVERRIDE_MTU = 1 << 0,
     OVERRIDE_PKEY = 1 << 1,
@@ -42,9 +42,9 @@ struct recv_override {
     uint32_t len;    /* length of the receive WQE in bytes, or RECV_FULL */
 };
 
-/* Values of the file for one rc_direction. */
+/* Values that the --setup file has for one rc_direction. */
 struct dir_override {
-    size_t index;    /* index of the object in the file */
+    size_t index;    /* index of the direction's object in the --setup file */
     uint32_t number; /* number of the direction in the report, from 1 */
     unsigned has;
     uint32_t mtu, pkey, rq_psn, msn, access, rnr_timer, receive_len, resources;

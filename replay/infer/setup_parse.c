@@ -24,7 +24,7 @@ struct reader {
     char at[128]; /* path of the object that is being read, such as "connections[0].setup" */
 };
 
-/* Number member of a JSON object: its allowed range and its destination. */
+/* Numeric member of a JSON object: the allowed range, and the destination of the value. */
 struct number {
     const char *name;
     uint64_t min, max;

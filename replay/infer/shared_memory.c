@@ -242,7 +242,7 @@ static int turn_cmp(const void *a, const void *b)
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of
-                                                                 * its next turn */
+                                                                 * the turn to execute next */
     size_t done = 0;
     bool moved = true;
 

@@ -25,7 +25,7 @@ struct trace_packet {
     uint32_t cap_len;    /* length of `data` in bytes */
     uint32_t wire_len;
     uint64_t time;  /* capture time in ns, never earlier than that of the previous packet */
-    uint32_t frame; /* frame number in the file, from 1 */
+    uint32_t frame; /* frame number in the capture file, counted from 1 */
     uint32_t flow;
     uint32_t overlay; /* VNI or other network id of the tunnel, as roce_pkt.overlay; 0 without a
                        * tunnel */

@@ -216,7 +216,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
-            return 0; /* receive WQE flushed at the end */
+            return 0; /* completion of a receive WQE that was flushed at the end */
         compare_wanted(r, w, c, &d);
         known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;

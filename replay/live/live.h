@@ -65,7 +65,7 @@ struct live_run {
     uint64_t *sent_at; /* time at which each event was sent, ns */
     int64_t acked;     /* highest PSN acknowledged */
     int64_t owed;      /* highest PSN of a request that demands a response */
-    int64_t executed;  /* PSN that our RNIC expected at the end of its replay */
+    int64_t executed;  /* PSN that our RNIC expected at the end of rc_responder_play() */
     unsigned misses;   /* number of responses that did not arrive in time */
     uint32_t recv_cnt;
 };
@@ -122,8 +122,7 @@ void live_close(struct live *live);
 int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error);
 
 /* Parses a received frame. Sets *idx to the distance of its DestQP from the first of our QPNs.
- * Returns false if the frame has no valid RoCE packet. The functions below are in
- * live_responder.c and serve all live replays. */
+ * Returns false if the frame has no valid RoCE packet. */
 bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
                 uint32_t *idx);
 /* Counts a received packet. Returns false if the packet has a wrong ICRC or form. */

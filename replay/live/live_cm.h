@@ -24,7 +24,7 @@
 #include "engine/cm_exchange.h"
 #include "live/live.h"
 
-/* Recorded CM exchange and its live repetition. */
+/* Recorded CM exchange, and the live exchange that repeats it. */
 struct live_cm_exchange {
     uint32_t idx;
     const char *skip; /* reason why the exchange is skipped, or NULL */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "live/live.h"
 
-/* Rows for the option table; their keys are `base`, base + 1 and so on. */
+/* Rows of the option table for live targets. `base` is the key of the first row. */
 #define LIVE_OPTION_ROWS(base)                                                                     \
     {"live", (base) + 0, "IFACE",                                                                  \
      "replay against a device that is reachable through this interface"},                          \

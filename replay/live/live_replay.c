@@ -7,7 +7,6 @@
 #include "live/cm_peer.h"
 #include "live/live_dgram.h"
 
-/* Replays to a target that is the responder. */
 static int replay_responder(struct replay *replay, const struct replay_options *options,
                             const struct live_options *target, struct live *live,
                             struct error *error)
@@ -20,7 +19,6 @@ static int replay_responder(struct replay *replay, const struct replay_options *
     return live_compare(live, &replay->responses, error);
 }
 
-/* Replays to a target that is the requester. */
 static int replay_requester(struct replay *replay, const struct replay_options *options,
                             const struct live_options *target, struct error *error)
 {

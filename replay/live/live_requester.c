@@ -17,13 +17,12 @@
 #include "wire/crc32.h"
 
 #define SEND_DEPTH 1024u
-#define DATA_MAX                                                                                   \
-    (256u * 1024)        /* limit of the bytes of one work request: an agent accepts no more in a  \
-                          * line */
+/* Limit of the bytes of one work request: an agent accepts no more in a line. */
+#define DATA_MAX (256u * 1024)
 #define POLL_NS  500000u /* time between two polls for completions, ns */
 #define QUIET_NS UINT64_C(30000000)
 
-/* Connection during the replay. */
+/* State of one connection while it is played. */
 struct requester_conn {
     struct request_tracker tracker;
     size_t posted;

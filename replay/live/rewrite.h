@@ -39,7 +39,7 @@ struct rewrite {
     bool we_request;    /* true if the target is the responder, false if it is the requester */
     uint32_t our_qpn;   /* live QPN of our RNIC */
     uint32_t their_qpn; /* live QPN of the target */
-    roce_psn psn;       /* live PSN that corresponds to rel 0 */
+    roce_psn psn;       /* live PSN that corresponds to relative PSN 0 */
 };
 
 /* Writes the frame of a recorded packet with live numbers and a new ICRC. A wrong ICRC stays

@@ -16,8 +16,8 @@
 
 struct rkey_mention {
     uint32_t region;   /* index of the region of the R_Key */
-    uint32_t key_off;  /* offset of the R_Key in the bytes */
-    uint32_t addr_off; /* offset of the address in the bytes */
+    uint32_t key_off;  /* offset of the R_Key in the message */
+    uint32_t addr_off; /* offset of the address in the message */
     bool key_big, addr_big;
     uint64_t addr; /* address in the recorded message */
 };

@@ -36,7 +36,7 @@ struct loop_summary {
                           * failed plays */
 };
 
-/* Options of the closed loops of a capture. */
+/* Options of a run of closed loops on one capture. */
 struct loop_options {
     struct impair_rules impair;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */

@@ -8,7 +8,7 @@
 
 #include "engine/replay.h"
 
-/* Adds the verdict of a part to *verdict. */
+/* Adds the verdict of a part to the verdict of the whole. */
 void verdict_add(enum verdict *verdict, enum verdict part);
 
 /* Returns the verdict of the capture. Management datagrams and CM exchanges count only if they

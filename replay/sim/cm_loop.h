@@ -38,7 +38,7 @@ struct cm_loop_result {
 int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
                  struct impair *impair, struct sim_pcap *pcap);
 
-/* Compares a play with impairments to a play without, and sets its verdict. */
+/* Compares play *cm with impairments to play *clean without, and sets the verdict of *cm. */
 void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean);
 
 #endif

@@ -27,7 +27,8 @@ struct rc_loop {
     struct rc_loop_result *conn;
     const struct inferred_setup *setup;
     unsigned sides;                /* endpoints that our RNIC plays, bits of enum replay_side */
-    struct recorded_peer recorded; /* recorded endpoint, if our RNIC plays only one */
+    struct recorded_peer recorded; /* recorded endpoint, if our RNIC plays only the other
+                                    * endpoint */
     uint32_t number;
     struct shadow_memory *memory;
     struct impair *impair;
@@ -35,12 +36,12 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* rel of the latest PSN, to convert the next PSN to rel */
+    int64_t near; /* latest relative PSN, from which the next relative PSN is computed */
     struct posted_wr *posted;
     size_t posted_cnt;
     bool full; /* the send queue was full, and no work request has completed since */
     struct responder_app app;
-    int64_t lost[LOST_MAX]; /* rel of the latest lost frames, as a ring buffer */
+    int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost frames, as a ring buffer */
     size_t lost_cnt;        /* number of all lost frames */
     struct impair_result out;
 };

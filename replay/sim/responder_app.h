@@ -45,7 +45,7 @@ struct responder_app {
     size_t srq_cnt, srq_cap;
 };
 
-/* State of a request from before to after its delivery to the RNIC. */
+/* State of a request during its delivery to the RNIC. */
 struct app_request {
     const struct roce_pkt *pkt;
     int64_t rel;                     /* PSN of the request, relative */

@@ -202,9 +202,9 @@ bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_acti
  */
 #define SCN_OPCODES 16u
 #define SCN_MTUS    5u /* number of path MTUs: 256 << 0..4 */
-#define SCN_ENCAPS  3u /* encapsulations: RoCEv1, RoCEv2 over IPv4, RoCEv2 over IPv6 */
-#define SCN_WINDOWS 4u /* memory windows by kind, from 1: type 1, type 2B, type 2A */
-#define SCN_SIZES   4u /* ranges of the number of devices: 2, 3 to 8, 9 to 32, 33 to 64 */
+#define SCN_ENCAPS  3u /* number of encapsulations: RoCEv1, RoCEv2 over IPv4 and IPv6 */
+#define SCN_WINDOWS 4u /* size of a table of window kinds: 1 type 1, 2 type 2B, 3 type 2A */
+#define SCN_SIZES   4u /* number of ranges of the number of devices: 2, 3 to 8, 9 to 32, 33 to 64 */
 
 struct scenario_seen {
     uint64_t done[4][SCN_OPCODES]; /* number of completed requests */

@@ -253,7 +253,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
     CU_ASSERT(done >= 4 * MESSAGES - 8);
 }
 
-/* Asserts that the storm had its effect. */
+/* Asserts that the storm caused the expected counters and errors. */
 static void check_storm(enum storm storm)
 {
     struct rnic_counters c = fabric_counters(&fabric, 0);

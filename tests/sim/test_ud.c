@@ -78,7 +78,7 @@ static struct rng rng;
 static struct roce_flow *judge;
 static uint32_t frame_no;
 static unsigned findings;
-static bool busy; /* new requests are posted */
+static bool busy; /* true while new requests are posted */
 
 /* ---- the model --------------------------------------------------------------------------------
  */

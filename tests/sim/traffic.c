@@ -22,7 +22,7 @@
 /* Virtual time in ns after which no request is still pending. */
 #define LONG_TIME UINT64_C(60000000000)
 
-/* Request as planned, with source and destination of its bytes. */
+/* Request of the random plan, with source and destination of the data. */
 struct plan {
     enum rnic_wr_opcode opcode;
     uint32_t len;

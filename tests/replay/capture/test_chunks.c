@@ -129,7 +129,7 @@ static void every_way_returns_equal_bytes(void)
         }
 }
 
-/* Bytes that are appended while the file is read are returned too. */
+/* Bytes appended to the file during the read are returned too. */
 static void bytes_appended_during_a_read_are_returned(void)
 {
     struct rng rng = rng_seed();

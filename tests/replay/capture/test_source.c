@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The capture reader returns what libpcap returns for the same file. It also reads files that
- * libpcap cannot read.
+ * The capture reader returns the frames that libpcap reads from a file. It also reads files that
+ * libpcap refuses.
  */
 #include <glob.h>
 #include <pcap/pcap.h>

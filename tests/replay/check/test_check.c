@@ -77,7 +77,6 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("replay \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J");
 }
 
-/* Former option names are accepted for one release, with a message that names the new option. */
 static void former_option_names_are_accepted(void)
 {
     CHECKRUN_EXPECT("$R check -q --peer linux-rxe-6.12 " VIOLATES, 0, "",
@@ -822,7 +821,6 @@ static void survives_any_bytes(void)
     }
 }
 
-/* A capture with ten times as many packets needs no more memory. */
 static void memory_does_not_grow_with_the_capture(void)
 {
     const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* rocedrill check: tests of its output as text, JSON and JUnit. */
+/* Tests of the output of `rocedrill check` as text, JSON and JUnit. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -447,7 +447,6 @@ static void rates_around_cnps_are_reported(void)
 /* ---- JUnit -------------------------------------------------------------------------------------
  */
 
-/* Returns the number of occurrences of `word` in the text. */
 static unsigned occurrences(const char *text, const char *word)
 {
     unsigned cnt = 0;

@@ -132,7 +132,7 @@ static void record_traffic(uint64_t seed, struct rng *rng, unsigned qp_max,
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
     struct traffic_limits limits = {
         .qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1,
-        .wr_cnt = 3 + rng_below(rng, 22), /* enough requests to contain remote ones */
+        .wr_cnt = 3 + rng_below(rng, 22), /* enough requests, so that not all are local */
         .max_len = 1 + rng_below(rng, 6000),
         .path_mtu = mtus[rng_below(rng, 5)],
         .encap = rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,

@@ -16,7 +16,8 @@
 #define MID   ROCE_OP_RC_WRITE_MIDDLE
 #define LAST  ROCE_OP_RC_WRITE_LAST
 
-/* Replay of a talk, and the request tracker of its only connection. Frame n is event n - 1. */
+/* Replay of a talk with one connection, and the request tracker of the connection. Frame n is
+ * event n - 1. */
 struct heard {
     struct talk talk;
     struct replay replay;

@@ -14,8 +14,8 @@
 void classify_retransmissions(struct requester_run *run, uint32_t *first);
 
 /* Returns whether the recorded requester began a message without a credit, as far as the
- * captured responses show (R134, R135). The responses with the credit were then still in flight
- * to the capture point. */
+ * captured responses show (R134, R135). The responses that show the limit were then still in
+ * flight to the requester. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

@@ -25,7 +25,7 @@ enum storm {
     QUIET,
     LOSS,       /* every second packet is lost */
     CORRUPTION, /* every packet to the receiver is corrupted */
-    COPIES,     /* three copies of each packet, one of them delayed */
+    COPIES,     /* three copies of each packet, at once and later */
     RNR,        /* RNR NAKs without end, with the shortest timer */
     BAD_KEY,    /* an access error at each responder */
     GIVE_UP,    /* no responses: retries, then an error at each requester */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requester oracle: counts that packets with a known cause determine, and counts that they leave
- * open. These tests show that the oracle's equality check in test_scenario.c is meaningful (R137,
+ * The requester oracle determines counts from packets with a known cause, and leaves other counts
+ * open. These tests show that the equality check of test_scenario.c is meaningful (R137,
  * R139, R144, R149, R152, R156, R161).
  */
 #include "support/pktgen.h"

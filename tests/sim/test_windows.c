@@ -3,10 +3,10 @@
  * Memory windows over a network that loses, duplicates, delays and reorders packets (R078, R208,
  * R210, R211).
  *
- * Side 1 binds a window over a random range. Side 0 writes and flushes the range, and invalidates
- * the R_Key with SEND with Invalidate, or side 1 invalidates the window itself, as storage targets
- * do. Then side 1 immediately writes to the range. Delayed packets must not change the range any
- * more.
+ * Side 1 binds a window over a random range. Side 0 writes and flushes the range and invalidates
+ * the R_Key with SEND with Invalidate. Or side 0 reads the range and side 1 invalidates the R_Key,
+ * as storage targets do. Then side 1 immediately writes to the range. Delayed packets must not
+ * change the range any more.
  */
 #include <string.h>
 #include "support/qp_pair.h"

@@ -119,7 +119,7 @@ static void response_waits_for_the_timeout_after_a_nak(void)
     write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
     talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
     write4(&h.talk, 0, 11, 12, 0);  /* 5-6 */
-    write4(&h.talk, 0, 11, 12, 13); /* 7-9: after a timeout */
+    write4(&h.talk, 0, 11, 12, 13); /* 7-9: timeout */
     talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
     listen_to(&h);
     recorded(&h, 1, 3);

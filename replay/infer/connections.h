@@ -25,7 +25,7 @@ struct recorded_cm {
     uint32_t psn;       /* PSN of the first request */
     uint32_t mtu;       /* path MTU in bytes, 0 if the REQ has a reserved code */
     uint32_t resources; /* responder resources granted: limit of READs and atomics in flight */
-    bool timed;         /* responder resources granted: limit of READs and atomics in flight */
+    bool timed;         /* timeout, retry_cnt and rnr_retry are valid */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester's QP, in the codes of
                                             * ibv_modify_qp() */
 };

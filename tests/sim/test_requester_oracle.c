@@ -128,7 +128,6 @@ static void nak_before_the_timeout_excludes_the_timer(void)
     expect(ORACLE_local_ack_timeout_err, 1, 1);
 }
 
-/* The next request shows whether the timer fired. */
 static void next_request_shows_whether_the_timer_fired(void)
 {
     for (uint32_t next = 1; next <= 2; next++) {

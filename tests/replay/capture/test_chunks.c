@@ -129,7 +129,6 @@ static void every_way_returns_equal_bytes(void)
         }
 }
 
-/* Bytes appended to the file during the read are returned too. */
 static void bytes_appended_during_a_read_are_returned(void)
 {
     struct rng rng = rng_seed();

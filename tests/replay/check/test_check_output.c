@@ -104,8 +104,6 @@ static json_int_t get(const json_t *o, const char *key)
     return json_integer_value(v);
 }
 
-/* The JSON lines are consistent: the totals of the summary equal the numbers of findings and
- * connections. */
 static void json_totals_equal_the_findings(void)
 {
     struct checkrun r = checkrun("check --json - $C/multi-qp.pcap " LOSS " $C/cm-lost-peer.pcap");

@@ -175,7 +175,6 @@ static void ack_lost_behind_the_capture_point_is_not_injected(void)
     expect_holds(&t, 2, 0, 1);
 }
 
-/* The first retransmitted packets may be lost before the capture point. */
 static void go_back_n_lost_before_the_capture_point_passes(void)
 {
     struct talk t;

@@ -93,7 +93,6 @@ static void flip_ackreq(struct capture *c, size_t at)
     capture_put(c, at, buf, (size_t)len);
 }
 
-/* With --strict, differences fail that the specification permits. */
 static void permitted_differences_fail_if_strict(void)
 {
     struct capture all, c;

@@ -169,7 +169,6 @@ static void unknown_operation_has_an_error_message(void)
     close_dev();
 }
 
-/* A request that fails in the device leaves no object allocated. */
 static void failed_request_leaves_no_object(void)
 {
     static const char *const requests[] = {

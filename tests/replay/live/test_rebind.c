@@ -121,7 +121,6 @@ static void rewritten_packet_is_rewritten_back(void)
         }
 }
 
-/* rewrite_addresses() replaces only the addresses of a packet. */
 static void load_rewrites_only_the_addresses(void)
 {
     struct bound b;

@@ -48,7 +48,6 @@ static void printed_command_shows_the_difference_again(void)
                     1, "        1  0.000000 ├─", "");
 }
 
-/* The JSON report contains the facts of the text report. */
 static void json_report_has_the_facts_of_the_text(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "

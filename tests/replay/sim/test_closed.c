@@ -85,7 +85,6 @@ static void streams_are_played(void)
                     "--strict cannot be used with --closed-loop");
 }
 
-/* A requester that gives up passes if all its requests are lost. */
 static void giving_up_passes_if_all_requests_are_lost(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@dir=request " SIZES, 0,

@@ -28,7 +28,7 @@
 /* Number of the path MTUs: 256 to 4096 bytes. */
 #define MTU_CNT 5
 
-/* Limit of the different MSN bases that are counted. */
+/* Limit of the different MSN bases that are considered. */
 #define BASES_MAX 64
 
 /* Returns the last PSN whose request a response shows as received, whether executed or refused. */

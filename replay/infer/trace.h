@@ -73,7 +73,7 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;    /* number of frames in the file, with and without RoCE */
+    uint32_t frames;    /* number of frames in the capture file, with and without RoCE */
     bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced: see
                          * trace_read() */
     uint32_t malformed; /* number of RoCE frames without a readable BTH */

@@ -3,11 +3,12 @@
 
 #include "support/suite.h"
 
-#define DEPTH     16u
-#define SOURCES   (QP_PAIR_MEM / 4)     /* local source of WRITEs */
-#define FETCHED   (QP_PAIR_MEM / 2)     /* local destination of READ data and atomic results */
-#define LONG_TIME UINT64_C(60000000000) /* virtual time in ns after which no operation is pending  \
-                                         */
+#define DEPTH   16u
+#define SOURCES (QP_PAIR_MEM / 4) /* local source of WRITEs */
+#define FETCHED (QP_PAIR_MEM / 2) /* local destination of READ data and atomic results */
+#define LONG_TIME                                                                                  \
+    UINT64_C(60000000000) /* virtual time in ns after which no operation is pending                \
+                           */
 
 static struct qp_pair pair;
 static struct rng rng;

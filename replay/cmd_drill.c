@@ -21,6 +21,7 @@ enum {
     KEY_LACKS,
     KEY_ONLY,
     KEY_DEVICE,
+    KEY_STRICT,
 };
 
 static const struct cli_option rows[] = {
@@ -29,6 +30,7 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"lacks", KEY_LACKS, "WORD,...",
      "the device lacks these capabilities: drills that need one are unsupported"},
+    {"strict", KEY_STRICT, NULL, "exit status 1 also for known deviations and inconclusive drills"},
     {"tap", KEY_TAP, "FILE", "write KTAP, as the selftests of the Linux kernel; - is stdout"},
     {"junit", KEY_JUNIT, "FILE", "write JUnit; - is stdout"},
     {"json", 'j', "FILE", "write JSON (drill.schema.json); - is stdout"},
@@ -42,7 +44,7 @@ static const struct cli_option rows[] = {
 static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[0])};
 
 struct drill_args {
-    bool quiet;
+    bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *only, *device;
     struct drill_suite_options options;
 };
@@ -75,6 +77,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_LACKS: args->options.lacking = optarg; break;
         case KEY_ONLY: args->options.only = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
+        case KEY_STRICT: args->strict = true; break;
         case 'j': args->json_path = optarg; break;
         case 'J':
             args->options.threads = (unsigned)strtoul(optarg, &end, 10);
@@ -152,7 +155,7 @@ int cmd_drill(int argc, char **argv)
     else if (args.options.check_only)
         status = report_check(&suite);
     else if ((status = write_reports(&suite, &args)) == 0)
-        status = drill_suite_status(&suite);
+        status = drill_suite_status(&suite, args.strict);
     drill_suite_free(&suite);
     return status;
 }

@@ -11,14 +11,16 @@
 #define ARROW_WIDTH 86u
 #define GROUP_MAX   64u
 
-int drill_suite_status(const struct drill_suite *suite)
+int drill_suite_status(const struct drill_suite *suite, bool strict)
 {
     int status = EXIT_HOLDS;
 
     for (size_t i = 0; i < suite->cnt; i++) {
         if (suite->at[i].unusable)
             return EXIT_UNUSABLE;
-        if (suite->at[i].result.verdict == DRILL_FAIL)
+        if (suite->at[i].result.verdict == DRILL_FAIL ||
+            (strict && (suite->at[i].result.verdict == DRILL_KNOWN ||
+                        suite->at[i].result.verdict == DRILL_INCONCLUSIVE)))
             status = EXIT_DIFFERS;
     }
     return status;

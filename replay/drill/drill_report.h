@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. */
-int drill_suite_status(const struct drill_suite *suite);
+/* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. With
+ * `strict`, a case that is known or inconclusive fails too. */
+int drill_suite_status(const struct drill_suite *suite, bool strict);
 
 /* Prints one line a drill, the ladder of each case that did not pass, and a table of groups.
  * `quiet`: only what did not pass, and the last line. `command`: how the user named the device, for

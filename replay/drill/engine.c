@@ -284,14 +284,16 @@ static void consume_frame(struct drill_engine *e, struct drill_log_row *row, uns
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
-    char early[32], least[32];
-    struct strbuf a = strbuf_of(early, sizeof(early)), b = strbuf_of(least, sizeof(least));
+    bool late = time > time_after(e->base, event->time.to);
+    char after[32], limit[32];
+    struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit));
 
-    if (low == 0 || time >= time_after(e->base, low))
+    if (!late && (low == 0 || time >= time_after(e->base, low)))
         return true;
     strbuf_add_duration(&a, time > e->base ? time - e->base : 0);
-    strbuf_add_duration(&b, low);
-    not_met(e, "too early: after %s, expected after at least %s", early, least);
+    strbuf_add_duration(&b, late ? event->time.to : low);
+    not_met(e, "too %s: after %s, expected after at %s %s", late ? "late" : "early", after,
+            late ? "most" : "least", limit);
     return false;
 }
 

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Engine of drills: the verdict of each way in which a device can do, or not do, what a line
+ * expects. The device is the software RNIC. The examples of the documentation are played too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "drill/device_rnic.h"
+#include "drill/engine.h"
+#include "drill/parser.h"
+#include "support/suite.h"
+
+#define HEAD                                                                                       \
+    "purpose p\nrules RC-RSP-099\nrole both\n"                                                     \
+    "mr M len 4096 access read,write fill 1\npeer R len 64 fill 2\nqp Q rc timeout 10\n"
+/* A WRITE that the device acknowledges at once, with MSN 1; line 7 of the drill. */
+#define WRITE_ACKED "+0 < WRITE Only PSN +0 va M+0 payload 8 fill 3 AckReq\n"
+
+static struct drill_result play(const char *events, const char *lacking)
+{
+    struct drill_result result = {.verdict = DRILL_VERDICT_CNT};
+    struct error error = {""};
+    struct script script;
+    char text[2048];
+
+    snprintf(text, sizeof(text), HEAD "%s", events);
+    if (script_parse(&script, "t.drill", text, strlen(text), 0, &error) == 0)
+        drill_run(&script, &device_rnic_ops, lacking, &result);
+    else
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
+    script_free(&script);
+    return result;
+}
+
+/* Expects a verdict, the line that it is about (0: none), and a part of the problem. */
+static void expect(const char *events, enum drill_verdict verdict, unsigned line,
+                   const char *problem)
+{
+    struct drill_result r = play(events, NULL);
+
+    if (r.verdict != verdict || r.line != line || !strstr(r.problem, problem))
+        suite_fail(__FILE__, __LINE__, "expected %s line %u '%s', actual %s line %u '%s' with:\n%s",
+                   drill_verdict_name(verdict), line, problem,
+                   r.verdict < DRILL_VERDICT_CNT ? drill_verdict_name(r.verdict) : "?", r.line,
+                   r.problem, events);
+    drill_result_free(&r);
+}
+
+static void packet_as_expected_passes(void)
+{
+    expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK MSN 1\n", DRILL_PASS, 0, "");
+    expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 1\n", DRILL_PASS, 0, "");
+}
+
+static void packet_that_differs_fails_with_its_field(void)
+{
+    struct drill_result r =
+        play(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK MSN 2 [RC-RSP-102]\n", NULL);
+
+    EXPECT_EQ(r.verdict, DRILL_FAIL);
+    EXPECT_EQ(r.line, 8);
+    CU_ASSERT_STRING_EQUAL(r.diff.field, "aeth.msn");
+    CU_ASSERT_STRING_EQUAL(r.diff.expected, "2");
+    CU_ASSERT_STRING_EQUAL(r.diff.actual, "1");
+    CU_ASSERT_STRING_EQUAL(r.rule, "RC-RSP-102");
+    EXPECT_EQ(r.log_cnt, 3); /* the WRITE, the ACK, the problem */
+    EXPECT_EQ(r.log[1].mark, DRILL_MARK_DIFF);
+    drill_result_free(&r);
+    expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +1 ACK\n", DRILL_FAIL, 8,
+           "expected +1, actual +0");
+    expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 NAK sequence\n", DRILL_FAIL, 8,
+           "aeth.syndrome");
+    expect(WRITE_ACKED "+0~+1ms > READ Response Only PSN +0\n", DRILL_FAIL, 8, "bth.opcode");
+    expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 3\n", DRILL_FAIL, 8, "aeth.msn");
+    expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8, "an ACK beyond +-1");
+    expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 payload 9\n",
+           DRILL_FAIL, 8, "payload length: expected 9, actual 8");
+    expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 fill 2\n",
+           DRILL_FAIL, 8, "byte 0 of 8");
+    expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > acks through PSN +0\n", DRILL_FAIL, 8,
+           "expected an ACK");
+}
+
+static void packet_that_does_not_come_fails(void)
+{
+    expect("+0~+1ms > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 7, "no packet within 1 ms");
+    expect("+0~+1ms > acks through PSN +0\n", DRILL_FAIL, 7, "no acknowledgement within 1 ms");
+    expect("+0~+1ms >? Acknowledge PSN +0 ACK\n", DRILL_PASS, 0, "");
+}
+
+static void packet_outside_its_time_fails(void)
+{
+    static const char post[] = "+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n";
+    char text[512];
+
+    snprintf(text, sizeof(text), "%s+100ms~+200ms > SEND Only PSN +0\n", post);
+    expect(text, DRILL_FAIL, 9, "too early: after ");
+    snprintf(text, sizeof(text), "%s+0~+1ms > SEND Only PSN +0\n", post);
+    expect(text, DRILL_FAIL, 9, "no packet within 1 ms");
+    snprintf(text, sizeof(text), "%s+4ms~+17ms > SEND Only PSN +0\n", post);
+    expect(text, DRILL_PASS, 0, "");
+}
+
+static void everything_unexpected_fails(void)
+{
+    expect(WRITE_ACKED, DRILL_FAIL, 7, "no line expects this packet of the device: Acknowledge");
+    expect(WRITE_ACKED "+0~+1ms > nothing\n", DRILL_FAIL, 8, "expected none, the device did: Ack");
+    expect(WRITE_ACKED "* > nothing\n+0 > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 8,
+           "in the whole drill");
+    expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
+           "+0 < Acknowledge PSN +0 ACK\n",
+           DRILL_FAIL, 9, "no line expects this completion: id 1 success");
+    expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+           "+0 > Acknowledge PSN +0 NAK remote-access\n",
+           DRILL_FAIL, 8, "no line expects this event: qp-access-error");
+}
+
+static void completions_are_compared(void)
+{
+#define SENT                                                                                       \
+    "+0 recv Q id 5 len 64\n+0 < SEND Only with Immediate PSN +0 payload 8 fill 3 imm 7 AckReq\n"  \
+    "+0 > Acknowledge PSN +0 ACK\n"
+    expect(SENT "+0 comp recv Q id 5 success len 8 imm 7 fill 3\n", DRILL_PASS, 0, "");
+    expect(SENT "+0 comp recv Q id 6 success\n", DRILL_FAIL, 10, "id: expected 6, actual 5");
+    expect(SENT "+0 comp recv Q id 5 flushed\n", DRILL_FAIL, 10,
+           "status: expected flushed, actual success");
+    expect(SENT "+0 comp recv Q id 5 success len 9\n", DRILL_FAIL, 10, "len: expected 9");
+    expect(SENT "+0 comp recv Q id 5 success imm 8\n", DRILL_FAIL, 10, "imm: expected 0x8");
+    expect(SENT "+0 comp recv Q id 5 success fill 4\n", DRILL_FAIL, 10, "byte 0 of 8");
+    expect(SENT "+0 comp recv Q id 5 success solicited\n", DRILL_FAIL, 10, "solicited");
+    expect(SENT "+0 comp recv Q id 5 success invalidate M\n", DRILL_FAIL, 10, "invalidated key");
+    expect(SENT "+0 no comp\n", DRILL_FAIL, 10, "completion of id 5, success");
+    expect("+0~+1ms comp Q id 1 success\n", DRILL_FAIL, 7, "no completion within 1 ms");
+#undef SENT
+}
+
+static void states_memory_and_counters_are_compared(void)
+{
+    expect("+0 qp Q is ERR\n", DRILL_FAIL, 7, "state: expected ERR, actual RTS");
+    expect("+0 check M+0 len 8 is zero\n", DRILL_FAIL, 7, "byte 0 of 8: expected 0x00");
+    expect("+0 check M+0 len 8 is fill 1\n+0 check M+8 len 8 is fill 1 at 8\n", DRILL_PASS, 0, "");
+    expect("+0 check M+4090 len 8 is zero\n", DRILL_FAIL, 7, "does not have these bytes");
+    expect("+0 counter rx_packets is 3\n", DRILL_FAIL, 7, "expected 3, actual 0");
+    expect("+0 counter no_such is 0\n", DRILL_FAIL, 7, "no_such");
+    expect("+0 event qp-fatal\n", DRILL_FAIL, 7, "no asynchronous event");
+}
+
+static void verbs_must_do_as_the_line_says(void)
+{
+    expect("+0 recv Q id 1 len 8\n", DRILL_PASS, 0, "");
+    expect("+0 post fetch-add Q id 1 from R to M len 7 add 1\n", DRILL_FAIL, 7,
+           "the device refused the call");
+    expect("+0 post fetch-add Q id 1 from R to M len 7 add 1 fails invalid\n", DRILL_PASS, 0, "");
+    expect("+0 recv Q id 1 len 8 fails full\n", DRILL_FAIL, 7, "expected that the call fails");
+}
+
+static void alternatives_decide_the_verdict(void)
+{
+    expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK\n", DRILL_PASS, 0, "");
+    expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n", DRILL_KNOWN,
+           9, "");
+    expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK inconclusive\n"
+                       "+0 qp Q is ERR\n",
+           DRILL_INCONCLUSIVE, 9, "another way");
+    /* What fails after a known deviation is no second failure. */
+    expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
+                       "+0 qp Q is ERR\n",
+           DRILL_KNOWN, 10, "state");
+    /* A later time alone. */
+    expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
+           "+0~+1ms > SEND Only PSN +0\n else +2ms~+20ms known S1\n",
+           DRILL_KNOWN, 10, "");
+    expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +5 ACK\n", DRILL_FAIL, 8,
+           "expected none");
+}
+
+static void a_need_that_the_device_lacks_is_unsupported(void)
+{
+    struct drill_result r = play("+0 qp Q is RTS\n", "uc,xrc");
+
+    EXPECT_EQ(r.verdict, DRILL_PASS);
+    drill_result_free(&r);
+    {
+        static const char text[] =
+            "purpose p\nrules R\nrole both\nneeds uc\nqp Q uc\n+0 qp Q is RTS\n";
+        struct script script;
+        struct error error;
+
+        EXPECT_EQ(script_parse(&script, "t", text, strlen(text), 0, &error), 0);
+        drill_run(&script, &device_rnic_ops, "ud,uc", &r);
+        EXPECT_EQ(r.verdict, DRILL_UNSUPPORTED);
+        CU_ASSERT_STRING_EQUAL(r.problem, "the device has no uc");
+        drill_result_free(&r);
+        drill_run(&script, &device_rnic_ops, "ud,u", &r);
+        EXPECT_EQ(r.verdict, DRILL_PASS);
+        drill_result_free(&r);
+        script_free(&script);
+    }
+}
+
+static void an_object_that_cannot_be_made_fails(void)
+{
+    static const char text[] = "purpose p\nrules R\nrole both\nqp Q rc mtu 1000\n+0 qp Q is RTS\n";
+    struct script script;
+    struct error error;
+    struct drill_result r;
+
+    EXPECT_EQ(script_parse(&script, "t", text, strlen(text), 0, &error), 0);
+    drill_run(&script, &device_rnic_ops, NULL, &r);
+    EXPECT_EQ(r.verdict, DRILL_FAIL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.problem, "t:4: Q: "));
+    drill_result_free(&r);
+    script_free(&script);
+}
+
+static void time_is_virtual_and_exact(void)
+{
+    struct drill_result r =
+        play("+1ms recv Q id 1 len 8\n+2ms~+2ms > nothing\n+1s qp Q is RTS\n", NULL);
+
+    EXPECT_EQ(r.verdict, DRILL_PASS);
+    EXPECT_EQ(r.end, 1003000000);
+    drill_result_free(&r);
+}
+
+/* ---- documentation --------------------------------------------------------------------------- */
+
+static char *read_doc(void)
+{
+    FILE *file = fopen(DRILL_DOC, "rb");
+    char *text = calloc(1, 1 << 20);
+
+    if (file && text)
+        CU_ASSERT(fread(text, 1, (1 << 20) - 1, file) > 0);
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void documentation_has_the_grammar(void)
+{
+    char *text = read_doc();
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, script_grammar));
+    free(text);
+}
+
+static void examples_of_the_documentation_pass(void)
+{
+    char *text = read_doc(), *at = text;
+    unsigned cnt = 0;
+
+    while ((at = strstr(at, "```drill\n")) != NULL) {
+        char *start = at + strlen("```drill\n"), *end = strstr(start, "```");
+        struct script script;
+        struct error error = {""};
+        unsigned combinations = 1;
+
+        for (unsigned i = 0; i < combinations; i++) {
+            struct drill_result r;
+
+            if (script_parse(&script, "drill.md", start, (size_t)(end - start), i, &error) != 0) {
+                suite_fail(__FILE__, __LINE__, "example %u: %s", cnt + 1, error.text);
+                script_free(&script);
+                break;
+            }
+            combinations = script_combinations(&script);
+            drill_run(&script, &device_rnic_ops, NULL, &r);
+            if (r.verdict != DRILL_PASS)
+                suite_fail(__FILE__, __LINE__, "example %u: line %u: %s", cnt + 1, r.line,
+                           r.problem);
+            drill_result_free(&r);
+            script_free(&script);
+        }
+        cnt++;
+        at = end;
+    }
+    EXPECT_EQ(cnt, 10);
+    free(text);
+}
+
+SUITE("replay.drill_engine", TEST(packet_as_expected_passes),
+      TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
+      TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
+      TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),
+      TEST(verbs_must_do_as_the_line_says), TEST(alternatives_decide_the_verdict),
+      TEST(a_need_that_the_device_lacks_is_unsupported), TEST(an_object_that_cannot_be_made_fails),
+      TEST(time_is_virtual_and_exact), TEST(documentation_has_the_grammar),
+      TEST(examples_of_the_documentation_pass))

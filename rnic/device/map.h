@@ -53,11 +53,4 @@ static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
     }
 }
 
-/* Prefetches the slot at which a lookup of `key` starts. */
-static inline void rnic_map_prefetch(const struct rnic_map *map, uint32_t key)
-{
-    if (map->slot)
-        __builtin_prefetch(&map->slot[rnic_map_home(map, key)]);
-}
-
 #endif

@@ -154,28 +154,6 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     return RNIC_OK;
 }
 
-int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done)
-{
-    for (*done = 0; *done < cnt; ++*done) {
-        int error;
-
-        /* Prefetches the QPs of a group of posts, then their queues, as rnic_input_burst() does for
-         * packets. */
-        if (*done % RNIC_BURST == 0) {
-            size_t end = *done + RNIC_BURST < cnt ? *done + RNIC_BURST : cnt;
-
-            for (size_t i = *done; i < end; i++)
-                rnic_qp_prefetch_requester(posts[i].qp);
-            for (size_t i = *done; i < end; i++)
-                rnic_sq_prefetch(&posts[i].qp->req.sq);
-        }
-        error = rnic_post_send(posts[*done].qp, posts[*done].wr);
-        if (error)
-            return error;
-    }
-    return RNIC_OK;
-}
-
 /* ---- packets --------------------------------------------------------------------------------- */
 
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)

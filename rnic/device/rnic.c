@@ -237,37 +237,6 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
         input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
 }
 
-/*
- * Processes a few frames in three passes. Each pass prefetches the memory that the next one needs,
- * so that cache misses of several packets overlap. With 100,000 QPs, address translation is the
- * largest cost, and a processor drops prefetches while it is busy with other translations.
- * Prefetching the first lines of all QPs in a row made packets take 1.7 times as long (AMD EPYC,
- * Zen 5, a guest).
- */
-void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now)
-{
-    struct roce_pkt pkt[RNIC_BURST];
-    struct rnic_qp *qp[RNIC_BURST];
-
-    now = rnic_clock(rnic, now);
-    while (cnt) {
-        size_t some = cnt < RNIC_BURST ? cnt : RNIC_BURST;
-        size_t good = 0;
-
-        for (size_t i = 0; i < some; i++)
-            if (form_valid(rnic, &pkt[good], frames[i].bytes, frames[i].len)) {
-                rnic_map_prefetch(&rnic->qpns, pkt[good].bth.dest_qp);
-                good++;
-            }
-        for (size_t i = 0; i < good; i++)
-            qp[i] = fetch_qp(rnic, &pkt[i]);
-        for (size_t i = 0; i < good; i++)
-            input_packet(rnic, &pkt[i], qp[i], now);
-        frames += some;
-        cnt -= some;
-    }
-}
-
 /* ---- output ---------------------------------------------------------------------------------- */
 
 static size_t sent(struct rnic *rnic, int len)

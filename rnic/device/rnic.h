@@ -161,15 +161,6 @@ bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
  * reference to the bytes. Never fails: unusable frames are counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
-/* One of several frames for rnic_input_burst(). A burst has the effect of rnic_input() for each
- * frame in order, but is cheaper with many QPs. RNIC_BURST or more frames are best. */
-struct rnic_rx {
-    const uint8_t *bytes;
-    size_t len;
-};
-#define RNIC_BURST 16u
-void rnic_input_burst(struct rnic *rnic, const struct rnic_rx *frames, size_t cnt, rnic_time now);
-
 /* Writes the next frame to `buf`. Returns its length, or 0 if there is none or if `cap` is below
  * ROCE_FRAME_MAX. The caller repeats the call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
@@ -594,15 +585,6 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 /* Returns the result of rnic_post_send() for this request if the queue had room. Does not post the
  * request. */
 int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
-
-/* One request for rnic_post_send_burst(). The burst is posted in order, until one request fails;
- * its error is returned and *done is the number posted before it. The effect equals
- * rnic_post_send() for each, but is cheaper with many QPs. */
-struct rnic_post {
-    struct rnic_qp *qp;
-    const struct rnic_send_wr *wr;
-};
-int rnic_post_send_burst(const struct rnic_post *posts, size_t cnt, size_t *done);
 
 /* ---- watching work requests ------------------------------------------------------------------ */
 

@@ -142,17 +142,6 @@ static inline bool rnic_sq_empty(const struct rnic_sq *sq)
     return sq->tail == sq->head;
 }
 
-/* Prefetches the next WQE and its first SGE. */
-static inline void rnic_sq_prefetch(const struct rnic_sq *sq)
-{
-    uint32_t i = sq->tail & sq->mask;
-
-    if (!sq->wqe)
-        return;
-    __builtin_prefetch(&sq->wqe[i], 1);
-    __builtin_prefetch(&sq->sge[(size_t)i * sq->max_sge], 1);
-}
-
 /* Returns the position after a WQE's last PSN. */
 static inline rnic_pos rnic_swqe_end(const struct rnic_swqe *wqe)
 {

@@ -117,6 +117,17 @@ void bench_pair_free(void)
     free(order);
 }
 
+/* A batch of frames, as large as the live device's (LIVE_TX_FRAMES, LIVE_TX_BYTES). */
+#define BENCH_TX_FRAMES 64u
+#define BENCH_TX_BYTES  (256u * 1024)
+
+static struct {
+    uint8_t bytes[BENCH_TX_BYTES];
+    struct {
+        size_t at, len;
+    } frame[BENCH_TX_FRAMES];
+} tx;
+
 static double since; /* bench_now() at the end of the last stage */
 
 static void lap(enum bench_stage stage)
@@ -143,58 +154,46 @@ static void take_completions(void)
             }
 }
 
-/* Moves frames in bursts until neither side has a frame to send, as a port that reads a ring does.
- */
-static void move_bursts(rnic_time now)
+/* Sends a batch of frames from end `s`. Returns the number of frames. */
+static size_t fill_batch(unsigned s, rnic_time now)
 {
-    static uint8_t buf[RNIC_BURST][ROCE_FRAME_MAX];
-    struct rnic_rx frame[RNIC_BURST];
-    bool any;
+    size_t cnt = 0;
+    size_t at = 0;
 
-    do {
-        any = false;
-        for (unsigned s = 0; s < 2; s++) {
-            size_t cnt;
+    while (cnt < BENCH_TX_FRAMES && BENCH_TX_BYTES - at >= ROCE_FRAME_MAX) {
+        size_t len = rnic_output(bench_pair.end[s].rnic, tx.bytes + at, BENCH_TX_BYTES - at, now);
 
-            do {
-                for (cnt = 0; cnt < RNIC_BURST; cnt++) {
-                    frame[cnt].bytes = buf[cnt];
-                    frame[cnt].len =
-                        rnic_output(bench_pair.end[s].rnic, buf[cnt], ROCE_FRAME_MAX, now);
-                    if (frame[cnt].len == 0)
-                        break;
-                }
-                lap(s ? BENCH_OUTPUT_ACK : BENCH_OUTPUT_DATA);
-                rnic_input_burst(bench_pair.end[!s].rnic, frame, cnt, now);
-                lap(s ? BENCH_INPUT_ACK : BENCH_INPUT_DATA);
-                bench_pair.frames += cnt;
-                any = any || cnt;
-            } while (cnt == RNIC_BURST);
-        }
-    } while (any);
-    take_completions();
-    lap(BENCH_POLL);
+        if (len == 0)
+            break;
+        tx.frame[cnt].at = at;
+        tx.frame[cnt++].len = len;
+        at += (len + 63) & ~(size_t)63;
+    }
+    return cnt;
 }
 
-/* Moves frames one by one until neither side has a frame to send. */
+/* Moves frames until neither side has one, in batches as transmit() and on_frame() of
+ * port/live/drive.c do. */
 static void move(rnic_time now)
 {
-    static uint8_t buf[ROCE_FRAME_MAX];
-    bool any;
+    size_t moved, cnt;
 
     do {
-        any = false;
+        moved = 0;
         for (unsigned s = 0; s < 2; s++) {
-            size_t len;
-
-            while ((len = rnic_output(bench_pair.end[s].rnic, buf, sizeof(buf), now)) > 0) {
-                rnic_input(bench_pair.end[!s].rnic, buf, len, now);
-                bench_pair.frames++;
-                any = true;
+            while ((cnt = fill_batch(s, now)) > 0) {
+                lap(s ? BENCH_OUTPUT_ACK : BENCH_OUTPUT_DATA);
+                for (size_t i = 0; i < cnt; i++)
+                    rnic_input(bench_pair.end[!s].rnic, tx.bytes + tx.frame[i].at, tx.frame[i].len,
+                               now);
+                lap(s ? BENCH_INPUT_ACK : BENCH_INPUT_DATA);
+                moved += cnt;
             }
         }
-    } while (any);
+        bench_pair.frames += moved;
+    } while (moved);
     take_completions();
+    lap(BENCH_POLL);
 }
 
 /* Requests of a batch. As in most programs, they are built once and changed for each message. */
@@ -223,27 +222,16 @@ void bench_pair_stream(uint64_t cnt, uint32_t len)
     make_requests(len);
     since = bench_now();
     for (uint64_t done = 0; done < cnt; done += BENCH_BATCH) {
-        struct rnic_post posts[BENCH_BATCH];
-        size_t posted;
-
         for (unsigned i = 0; i < BENCH_BATCH; i++, at++) {
             uint64_t off = at * len % (BENCH_MEM - len + 1) & ~UINT64_C(63);
 
             batch[i].sge.addr = off;
             batch[i].wr.wr_id = at;
             batch[i].wr.remote_addr = off;
-            posts[i] = (struct rnic_post){order[at % bench_pair.active], &batch[i].wr};
-            if (!bench_pair.bursts)
-                bench_must(rnic_post_send(posts[i].qp, posts[i].wr));
+            bench_must(rnic_post_send(order[at % bench_pair.active], &batch[i].wr));
         }
-        if (bench_pair.bursts)
-            bench_must(rnic_post_send_burst(posts, BENCH_BATCH, &posted));
         now += 1000;
-        if (!bench_pair.bursts) {
-            move(now);
-            continue;
-        }
         lap(BENCH_POST);
-        move_bursts(now);
+        move(now);
     }
 }

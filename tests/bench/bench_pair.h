@@ -38,8 +38,7 @@ extern struct bench_pair {
     unsigned qp_cnt;
     unsigned active; /* number of QPs in use, at most qp_cnt; set by the caller */
     uint64_t frames; /* frames moved in both directions; cleared by the caller */
-    bool bursts;     /* post requests and pass frames on in bursts */
-    bool profiling;  /* with bursts: measure the time of each stage */
+    bool profiling;  /* measure the time of each stage */
     double spent[BENCH_STAGE_CNT];
 } bench_pair;
 

@@ -17,6 +17,8 @@
  * acknowledgements of several WRITEs if the peer continues without them (live.c). So the number
  * of frames that it sent is printed.
  *
+ * --qps N measures something else: the packet rate with N QPs against that with 64 QPs.
+ *
  * The last output is an account of the time of a 4096-byte packet, and of the savings by other
  * ways from process to process (bench_ways.h).
  */
@@ -38,18 +40,18 @@
 /* Number of parts in which round trips are measured, alternating with the bare pair, whose speed
  * changes. */
 #define PIECES 3u
-#define REAP   64u /* round trips per signaled WRITE */
+#define REAP   64u /* WRITEs or round trips per signaled WRITE */
 
 struct conf {
     uint32_t size;   /* payload length, bytes */
     unsigned frames; /* frames in one direction */
     unsigned trips;  /* round trips in one part */
     unsigned runs;   /* number of runs, of which the median is printed */
+    unsigned qps;    /* number of QPs, used in a random order */
 };
 
 /* The parameters that the two sides exchange. */
 struct hello {
-    uint32_t qpn;
     uint8_t gid[16];
     uint64_t addr;
     uint32_t rkey;
@@ -164,21 +166,50 @@ static double bare_trips(const char *iface, bool client, int fd, const struct co
 struct end {
     struct rnic_live *live;
     struct rnic_cq *cq;
-    struct rnic_qp *qp;
+    struct rnic_qp **qp;
     struct rnic_mr *mr;
     struct hello peer;
     uint8_t *mem;
 };
 
-static void end_open(struct end *end, const char *iface, int fd)
+/* Creates the QPs and connects them with the peer's. `qp` has the attributes that all have. */
+static void end_connect(struct end *end, struct rnic_pd *pd, struct rnic_qp_attr qp, int fd,
+                        const struct conf *conf)
 {
-    struct rnic_live_attr attr = {.iface = iface};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
+                                .recv_cq = end->cq,
+                                .send_cq = end->cq,
                                 .max_recv_wr = 1,
                                 .max_recv_sge = 1,
-                                .max_send_wr = 1024,
+                                .max_send_wr = conf->qps > 1 ? 16 : 1024,
                                 .max_send_sge = 1,
                                 .max_inline = 8};
+    uint32_t lcg = 1;
+
+    end->qp = calloc(conf->qps, sizeof(*end->qp));
+    need(!end->qp, "memory");
+    for (unsigned i = 0; i < conf->qps; i++) {
+        unsigned at;
+
+        rnic_live_lock(end->live);
+        init.qpn = rnic_live_qpn_get(end->live);
+        lcg = lcg * 1664525u + 1013904223u;
+        at = (unsigned)((uint64_t)lcg * (i + 1) >> 32); /* the QPs get a random order */
+        end->qp[i] = end->qp[at];
+        need(rnic_qp_new(pd, &init, &end->qp[at]), "QP");
+        say(fd, &init.qpn, sizeof(init.qpn));
+        hear(fd, &qp.dest_qpn, sizeof(qp.dest_qpn));
+        for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
+            qp.state = (enum rnic_qp_state)state;
+            need(rnic_qp_modify(end->qp[at], &qp, rnic_live_now()), "modify");
+        }
+        rnic_live_unlock(end->live);
+    }
+}
+
+static void end_open(struct end *end, const char *iface, int fd, const struct conf *conf)
+{
+    struct rnic_live_attr attr = {.iface = iface};
     struct rnic_mr_attr mr = {.access = RNIC_ACCESS_ALL, .len = 8192};
     struct rnic_qp_attr qp = {.pkey = 0xffff,
                               .access = RNIC_ACCESS_ALL,
@@ -208,9 +239,6 @@ static void end_open(struct end *end, const char *iface, int fd)
     need(rnic_pd_new(rnic, &pd), "PD");
     need(rnic_cq_new(rnic, 4096, &end->cq), "CQ");
     need(rnic_mr_reg(pd, &mr, &end->mr), "MR");
-    init.send_cq = init.recv_cq = end->cq;
-    hello.qpn = init.qpn = rnic_live_qpn_get(end->live);
-    need(rnic_qp_new(pd, &init, &end->qp), "QP");
     rnic_live_unlock(end->live);
     rnic_live_iface(end->live, &on);
     for (unsigned i = 0; i < on.gid_cnt; i++)
@@ -225,16 +253,17 @@ static void end_open(struct end *end, const char *iface, int fd)
     memcpy(qp.av.dgid, end->peer.gid, 16);
     qp.av.sgid_idx = path.sgid_idx;
     qp.path_mtu = path.path_mtu;
-    qp.dest_qpn = end->peer.qpn;
-    rnic_live_lock(end->live);
-    for (int state = RNIC_QPS_INIT; state <= RNIC_QPS_RTS; state++) {
-        qp.state = (enum rnic_qp_state)state;
-        need(rnic_qp_modify(end->qp, &qp, rnic_live_now()), "modify");
-    }
-    rnic_live_unlock(end->live);
+    end_connect(end, pd, qp, fd, conf);
 }
 
-static void end_write(struct end *end, uint32_t len, uint64_t to, bool signaled)
+static void end_close(struct end *end)
+{
+    rnic_live_close(end->live);
+    free(end->qp);
+    free(end->mem);
+}
+
+static void end_write(struct end *end, struct rnic_qp *qp, uint32_t len, uint64_t to, bool signaled)
 {
     struct rnic_sge sge = {.addr = (uintptr_t)end->mem, .len = len, .lkey = rnic_mr_key(end->mr)};
     struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE,
@@ -245,7 +274,7 @@ static void end_write(struct end *end, uint32_t len, uint64_t to, bool signaled)
                               .remote_addr = end->peer.addr + to,
                               .rkey = end->peer.rkey};
 
-    need(rnic_post_send(end->qp, &wr), "post");
+    need(rnic_post_send(qp, &wr), "post");
 }
 
 /* Polls for completions as ibv_poll_cq() does. Returns their number. */
@@ -263,49 +292,70 @@ static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
     return cnt;
 }
 
-static double rnic_flood(const char *iface, bool client, int fd, const struct conf *conf)
+/* Sends `frames` WRITEs and waits for their completions. */
+static void send_flood(struct end *end, const struct conf *conf, unsigned frames)
 {
-    struct end end;
+    unsigned reap = conf->qps > 1 ? 1 : REAP; /* a completion is of its QP only */
     struct rnic_wc wc[32];
     unsigned posted = 0;
     unsigned done = 0;
-    uint64_t start;
-    double seconds;
 
-    end_open(&end, iface, fd);
+    while (done < frames) {
+        size_t cnt;
+
+        rnic_live_lock(end->live);
+        while (posted < frames && posted - done < 512) {
+            struct rnic_qp *qp = end->qp[posted++ % conf->qps];
+
+            end_write(end, qp, conf->size, 0, posted % reap == 0 || posted == frames);
+        }
+        cnt = rnic_cq_poll(end->cq, wc, 32);
+        if (cnt == 0)
+            rnic_live_drive(end->live);
+        rnic_live_unlock(end->live);
+        for (size_t i = 0; i < cnt; i++) {
+            need(wc[i].status, "completion");
+            done = done + reap < frames ? done + reap : frames;
+        }
+    }
+}
+
+/* Drives the device until the peer has finished. */
+static void receive_flood(struct end *end, int fd)
+{
+    char byte = 'x';
+
+    while (recv(fd, &byte, 1, MSG_DONTWAIT) != 1)
+        for (unsigned i = 0; i < 64; i++)
+            rnic_live_poll(end->live);
+    say(fd, &byte, 1);
+}
+
+/* Sends `frames` WRITEs from one side to the other. Returns the WRITEs per second. */
+static double flood(struct end *end, bool client, int fd, const struct conf *conf, unsigned frames)
+{
+    uint64_t start;
+
     sync_with(fd);
     start = rnic_live_now();
     if (client) {
-        while (done < conf->frames) {
-            size_t cnt;
-
-            rnic_live_lock(end.live);
-            while (posted < conf->frames && posted - done < 512) {
-                posted++;
-                end_write(&end, conf->size, 0, posted % 64 == 0 || posted == conf->frames);
-            }
-            cnt = rnic_cq_poll(end.cq, wc, 32);
-            if (cnt == 0)
-                rnic_live_drive(end.live);
-            rnic_live_unlock(end.live);
-            for (size_t i = 0; i < cnt; i++) {
-                need(wc[i].status, "completion");
-                done = done + 64 < conf->frames ? done + 64 : conf->frames;
-            }
-        }
+        send_flood(end, conf, frames);
         sync_with(fd);
     } else {
-        char byte = 'x';
-
-        while (recv(fd, &byte, 1, MSG_DONTWAIT) != 1)
-            for (unsigned i = 0; i < 64; i++)
-                rnic_live_poll(end.live);
-        say(fd, &byte, 1);
+        receive_flood(end, fd);
     }
-    seconds = (double)(rnic_live_now() - start) / 1e9;
-    rnic_live_close(end.live);
-    free(end.mem);
-    return conf->frames / seconds;
+    return frames * 1e9 / (double)(rnic_live_now() - start);
+}
+
+static double rnic_flood(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    struct end end;
+    double rate;
+
+    end_open(&end, iface, fd, conf);
+    rate = flood(&end, client, fd, conf, conf->frames);
+    end_close(&end);
+    return rate;
 }
 
 /* Returns the seconds of a round trip. Sets *frames to the number of frames that this side sent for
@@ -319,7 +369,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     uint64_t start;
     double seconds;
 
-    end_open(&end, iface, fd);
+    end_open(&end, iface, fd, conf);
     sync_with(fd);
     start = rnic_live_now();
     /* A WRITE sends byte 0 of the memory. The peer's WRITE is stored at byte 8. */
@@ -330,7 +380,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
             if ((turn == 0) == client) {
                 rnic_live_lock(end.live);
                 end.mem[0] = (uint8_t)i;
-                end_write(&end, 1, 8, i % REAP == 0);
+                end_write(&end, end.qp[0], 1, 8, i % REAP == 0);
                 rnic_live_unlock(end.live);
             } else {
                 while (*seen != (uint8_t)i)
@@ -344,8 +394,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     rnic_counters_get(rnic_live_lock(end.live), &counters);
     rnic_live_unlock(end.live);
     *frames = (double)counters.tx_packets / conf->trips;
-    rnic_live_close(end.live);
-    free(end.mem);
+    end_close(&end);
     return seconds / conf->trips;
 }
 
@@ -450,6 +499,36 @@ static void run_trips(const char *iface, bool client, int fd, const struct conf 
         print_trips(&trips);
 }
 
+/* Measures the cost of a packet with many QPs against 64 QPs. Every WRITE is signaled and has its
+ * own ACK in both. */
+static void run_qps(const char *iface, bool client, int fd, const struct conf *conf)
+{
+    struct conf few = *conf;
+    unsigned frames = conf->frames > conf->qps ? conf->frames : conf->qps; /* each QP sends one */
+    struct end end[2];
+    double value[3][RUNS_MAX];
+
+    few.qps = 64;
+    end_open(&end[0], iface, fd, &few);
+    end_open(&end[1], iface, fd, conf);
+    for (unsigned i = 0; i <= conf->runs; i++) { /* the first run touches new memory */
+        unsigned at = i ? i - 1 : 0;
+
+        value[0][at] = flood(&end[0], client, fd, &few, frames);
+        value[1][at] = flood(&end[1], client, fd, conf, frames);
+        value[2][at] = value[0][at] / value[1][at];
+    }
+    end_close(&end[0]);
+    end_close(&end[1]);
+    if (!client)
+        return;
+    printf("%5u bytes: live port %7.1f kpps with 64 QPs, %7.1f kpps with %u in a random order: a "
+           "packet costs %.2f x\n",
+           conf->size, median(value[0], conf->runs) / 1e3, median(value[1], conf->runs) / 1e3,
+           conf->qps, median(value[2], conf->runs));
+    fflush(stdout);
+}
+
 static void run(const char *iface, bool client, int fd, const struct conf *conf)
 {
     double value[3][RUNS_MAX];
@@ -485,11 +564,17 @@ int main(int argc, char **argv)
     bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measures only round trips */
     /* Measures only packets of 4096 bytes, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
+    bool qps = argc > 2 && strcmp(argv[1], "--qps") == 0; /* measure many QPs alone */
+    unsigned many = qps ? (unsigned)strtoul(argv[2], NULL, 0) : 1;
+    void (*measure)(const char *, bool, int, const struct conf *) = trips ? run_trips
+                                                                    : qps ? run_qps
+                                                                          : run;
     const struct conf confs[] = {
-        {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
-        {1024, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
-        {4096, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX},
+        {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
+        {1024, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
+        {4096, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
     };
+    unsigned end = trips ? 1 : sizeof(confs) / sizeof(confs[0]);
     int pair[2];
     pid_t far;
     char byte = 'x';
@@ -506,10 +591,8 @@ int main(int argc, char **argv)
         choose_cpu(false);
         need(!netns_sh("ip link set vb mtu 5000 up && ip addr add 203.0.113.2/24 dev vb"), "veth");
         say(pair[1], &byte, 1);
-        for (unsigned i = first; i < sizeof(confs) / sizeof(confs[0]) && !trips; i++)
-            run("vb", false, pair[1], &confs[i]);
-        if (trips)
-            run_trips("vb", false, pair[1], &confs[0]);
+        for (unsigned i = first; i < end; i++)
+            measure("vb", false, pair[1], &confs[i]);
         _exit(0);
     }
     need(far < 0, "namespace");
@@ -520,9 +603,7 @@ int main(int argc, char **argv)
          "veth");
     choose_cpu(true);
     sync_with(pair[0]);
-    for (unsigned i = first; i < sizeof(confs) / sizeof(confs[0]) && !trips; i++)
-        run("va", true, pair[0], &confs[i]);
-    if (trips)
-        run_trips("va", true, pair[0], &confs[0]);
+    for (unsigned i = first; i < end; i++)
+        measure("va", true, pair[0], &confs[i]);
     return netns_wait(far);
 }

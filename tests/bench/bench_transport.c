@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Measures the speed of the whole device. One device sends RC WRITEs to another in the same
- * process, frame by frame through one buffer, on one core. The reference is the minimum that any
- * software RNIC must do with the same bytes: each side copies the payload once and runs one CRC
- * over the frame.
+ * process, on one core. The reference is the minimum that any software RNIC must do with the same
+ * bytes: each side copies the payload once and runs one CRC over the frame.
  *
  *   bench_transport [--quick] [--qps N] [--len N]
  *
- * The rows of many QPs post requests and pass frames on in bursts (rnic_post_send_burst,
- * rnic_input_burst), for 64 QPs as for all QPs. The single streams work frame by frame. Times
- * are CPU times of the process. But caches are shared: on a busy machine the row "in all of
- * them" suffers most.
+ * Frames move in batches and reach rnic_input() one by one, as in the live device
+ * (port/live/drive.c). Times are CPU times of the process. But caches are shared: on a busy
+ * machine the row "in all of them" suffers most.
  *
  * The minimal cost of 100,000 QPs: a WRITE and its ACK touch 9 cache lines of the QP that sends,
  * with a WQE and an SGE. They touch 9 lines of the QP that receives, and a place in each map of
@@ -19,8 +17,8 @@
  * its length; most of it is for addresses, not for bytes.
  *
  * Below each row is an account of its time. For the single streams it is the time that the
- * pieces of a packet need alone. It also has the times of the stages if frames move in bursts,
- * with the clock read between the stages.
+ * pieces of a packet need alone. It also has the times of the stages, with the clock read between
+ * them.
  *
  * Measurements that are compared run alternately, round by round, and each figure is the median.
  * --quick measures too little for useful figures and only shows that the program works.
@@ -166,9 +164,7 @@ static void one_stream(uint32_t len)
            len, 1e9 * each, 1e-6 / each, 8e-9 * len / each, 1e9 * median(least, rounds),
            100 * median(ratio, rounds));
     print_pieces(len, each);
-    bench_pair.bursts = true;
-    print_profile("in bursts:", len);
-    bench_pair.bursts = false;
+    print_profile("by stage:", len);
     bench_pair_free();
 }
 
@@ -213,7 +209,6 @@ static void many_qps(unsigned cnt)
 
     /* Uses as many QPs as a batch has messages, so that every message has a separate ACK in all
      * rows. */
-    bench_pair.bursts = true;
     bench_pair_init(BENCH_BATCH, DEPTH_MANY);
     for (unsigned i = 0; i < 3; i++) {
         one[i] = frame_cost(lens[i]);

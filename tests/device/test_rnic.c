@@ -462,49 +462,10 @@ static void new_limits(void)
     CU_ASSERT_STRING_EQUAL(rnic_error_text(12345), "unknown error");
 }
 
-/* A burst has the effect of its frames passed one by one, including invalid frames. */
-static void bursts_as_single_frames(void)
-{
-    enum { CNT = 3 * RNIC_BURST + 5 };
-    static struct pktgen_frame frame[CNT];
-    struct rnic_counters counters[2];
-
-    for (unsigned way = 0; way < 2; way++) {
-        struct rnic_rx burst[CNT];
-
-        fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
-        for (unsigned i = 0; i < CNT; i++) {
-            struct roce_pkt pkt = write_only(FIXTURE_PSN + i, 64 * i, "0123456789", 10);
-
-            if (i % 7 == 3)
-                pkt.bth.dest_qp = 0x99;
-            pktgen_build(&pkt, &frame[i]);
-            if (i % 5 == 2)
-                frame[i].bytes[frame[i].len - 1] ^= 1;
-            if (i % 11 == 4)
-                frame[i].bytes[12] ^= 1;
-            burst[i] = (struct rnic_rx){frame[i].bytes, frame[i].len};
-            if (way == 0)
-                rnic_input(fixture.rnic, frame[i].bytes, frame[i].len, fixture.now);
-        }
-        if (way == 1)
-            rnic_input_burst(fixture.rnic, burst, CNT, fixture.now);
-        counters[way] = fixture_counters(&fixture);
-        fixture_free(&fixture);
-    }
-    CU_ASSERT(memcmp(&counters[0], &counters[1], sizeof(counters[0])) == 0);
-    EXPECT_EQ(counters[0].rx_packets, CNT);
-    CU_ASSERT(counters[0].rx_no_qp && counters[0].rx_icrc_encapsulated && counters[0].rx_not_roce);
-    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
-    rnic_input_burst(fixture.rnic, NULL, 0, fixture.now);
-    EXPECT_EQ(fixture_counters(&fixture).rx_packets, 0);
-    fixture_free(&fixture);
-}
-
 SUITE("device.rnic", TEST(end_to_end), TEST(response_envelope_comes_from_the_vector),
       TEST(derived_envelope), TEST(r024_flip_every_bit),
       TEST(r018_changes_on_the_path_are_accepted), TEST(r014_trailing_bytes_are_ignored),
       TEST(packet_with_an_invalid_field_is_dropped), TEST(r049_pkey),
       TEST(frames_that_are_not_roce_are_dropped), TEST(r031_reserved_opcode_is_nakked),
       TEST(r251_long_read_does_not_delay_other_qps), TEST(small_buffer_loses_no_frame),
-      TEST(new_limits), TEST(bursts_as_single_frames))
+      TEST(new_limits))

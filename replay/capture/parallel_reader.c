@@ -41,6 +41,7 @@ struct batch {
 struct parallel_reader {
     struct capture_reader *reader;
     bool icrc;
+    const struct roce_hash_secret *secret;
     frame_batch_fn *fn;
     void *user;
     pthread_mutex_t lock;
@@ -141,7 +142,7 @@ static void parse_batch(struct worker *worker, struct batch *batch)
         item->icrc =
             icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL) : ROCE_ICRC_UNVERIFIED;
         if (item->parsed == 0)
-            roce_digest_packet(&item->digest, pkt);
+            roce_digest_packet(&item->digest, pkt, worker->pr->secret);
         count_frame(&batch->counts, item, frame);
     }
 }
@@ -289,8 +290,8 @@ static struct worker *align_workers(void *memory)
     return (struct worker *)((at + by - 1) / by * by);
 }
 
-int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, void *user,
-                  struct error *error)
+int parallel_read(struct capture_reader *reader, bool icrc, const struct roce_hash_secret *secret,
+                  frame_batch_fn *fn, void *user, struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
     void *memory = calloc(WORKERS + 1, sizeof(struct worker)); /* zeroed, without touching it */
@@ -307,6 +308,7 @@ int parallel_read(struct capture_reader *reader, bool icrc, frame_batch_fn *fn, 
     workers = align_workers(memory);
     pr->reader = reader;
     pr->icrc = icrc;
+    pr->secret = secret;
     pr->fn = fn;
     pr->user = user;
     pr->error = error;

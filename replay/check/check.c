@@ -166,7 +166,8 @@ static int read_all(struct check *check, struct error *error)
     int rc;
 
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
-    rc = parallel_read(check->reader, !check->options->no_icrc, on_batch, check, error);
+    rc = parallel_read(check->reader, !check->options->no_icrc, roce_flow_secret(check->flow),
+                       on_batch, check, error);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     sigint_end(); /* the remaining work is short */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#define _DEFAULT_SOURCE /* arc4random_buf */
 #include "flow/flow.h"
 
 #include <stdlib.h>
@@ -63,6 +64,9 @@ struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
     flow = roce_mem_get(&mem, sizeof(*flow));
     if (!flow)
         return NULL;
+    if (o.hash_seed == 0)
+        arc4random_buf(&o.hash_seed, sizeof(o.hash_seed));
+    roce_hash_secret_init(&flow->secret, o.hash_seed);
     flow->opts = o;
     flow->mem = mem;
     flow->summary_hist = roce_mem_get(&flow->mem, 2 * sizeof(*flow->summary_hist));
@@ -304,7 +308,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     ctx.digest = in->digest;
     if (!ctx.digest) {
-        roce_digest_packet(&own, in->pkt);
+        roce_digest_packet(&own, in->pkt, &flow->secret);
         ctx.digest = &own;
     }
     ctx.src = ctx.digest->key.src;
@@ -348,6 +352,11 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     roce_rate_step(&ctx);
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;
+}
+
+const struct roce_hash_secret *roce_flow_secret(const struct roce_flow *flow)
+{
+    return &flow->secret;
 }
 
 void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest)

@@ -84,6 +84,8 @@ struct roce_flow_opts {
     uint32_t window_max;       /* maximum number of request packets in memory for each direction; 0
                                 * = 8192 */
     enum roce_profile profile; /* implementation whose known deviations are marked as such */
+    uint64_t hash_seed;        /* seed of the hash table's secret; 0: random. Results never depend
+                                * on it */
     bool no_fast_path;         /* disables the fast path, for comparison in tests */
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
@@ -219,6 +221,9 @@ void roce_flow_del(struct roce_flow *flow); /* Frees an observer; `flow` may be 
 /* Analyzes one frame and calls the callbacks. `result` may be NULL. */
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result);
+
+/* Returns the secret for roce_digest_packet(). The secret is valid until roce_flow_del(). */
+const struct roce_hash_secret *roce_flow_secret(const struct roce_flow *flow);
 
 /* Prefetches the connection of a packet that will be fed two to eight packets later. */
 void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);

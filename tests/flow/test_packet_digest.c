@@ -4,14 +4,16 @@
  * retransmission.
  */
 #include <string.h>
-#include "flow/base/packet_digest.h"
+#include "flow/flow.h"
 #include "support/suite.h"
 
 static struct roce_packet_digest take(const struct roce_pkt *pkt)
 {
+    struct roce_hash_secret secret;
     struct roce_packet_digest digest;
 
-    roce_digest_packet(&digest, pkt);
+    roce_hash_secret_init(&secret, 1);
+    roce_digest_packet(&digest, pkt, &secret);
     return digest;
 }
 
@@ -75,5 +77,73 @@ static void sample_differs_with_the_payload(void)
         }
 }
 
+/* ---- the hash table of connections -------------------------------------------------------------
+ */
+
+#define FLOOD 4096u
+
+/* A key whose hash does not depend on most of its bits if the secret is `known`: in each product of
+ * roce_key_hash() one factor is 0. */
+static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_t i)
+{
+    struct roce_key key = {.net = 1};
+    const uint64_t w[] = {-known->word[0], i * UINT64_C(0x0123456789ABCDEF), -known->word[2], i};
+    uint64_t qpns = -known->word[4];
+
+    memcpy(key.src, w, 16);
+    memcpy(key.dst, w + 2, 16);
+    key.qpn = (uint32_t)(qpns >> 32);
+    key.src_qpn = (uint32_t)qpns;
+    return key;
+}
+
+/* Returns the comparisons that inserting the keys into a hash table with as many places takes. */
+static uint64_t probes(const struct roce_hash_secret *known, const struct roce_hash_secret *used)
+{
+    static uint32_t chain[FLOOD];
+    uint64_t cnt = 0;
+
+    memset(chain, 0, sizeof(chain));
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        struct roce_key key = crafted_key(known, i);
+
+        cnt += chain[roce_key_hash(&key, used) & (FLOOD - 1)]++;
+    }
+    return cnt;
+}
+
+/* Keys made for one secret collide with that secret only: then each insertion compares with all
+ * before it. */
+static void flood_needs_the_secret(void)
+{
+    struct roce_hash_secret known, other;
+
+    roce_hash_secret_init(&known, 1);
+    EXPECT_EQ(probes(&known, &known), FLOOD * (FLOOD - 1) / 2);
+    for (uint64_t seed = 2; seed < 20; seed++) {
+        roce_hash_secret_init(&other, seed);
+        CU_ASSERT(probes(&known, &other) < FLOOD);
+    }
+}
+
+/* Each flow has another secret, unless its options have a seed. */
+static void secrets_are_random(void)
+{
+    struct roce_flow *flow[4];
+    bool same[2];
+
+    for (unsigned i = 0; i < 4; i++) {
+        flow[i] = roce_flow_new(&(struct roce_flow_opts){.hash_seed = i < 2 ? 0 : 7});
+        CU_ASSERT_FATAL(flow[i] != NULL);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        same[i] = memcmp(roce_flow_secret(flow[2 * i]), roce_flow_secret(flow[2 * i + 1]),
+                         sizeof(struct roce_hash_secret)) == 0;
+    CU_ASSERT(!same[0]);
+    CU_ASSERT(same[1]);
+    for (unsigned i = 0; i < 4; i++)
+        roce_flow_del(flow[i]);
+}
+
 SUITE("flow.digest", TEST(packets_without_grh_are_keyed_by_lids), TEST(dscp_is_read_from_the_grh),
-      TEST(sample_differs_with_the_payload))
+      TEST(sample_differs_with_the_payload), TEST(flood_needs_the_secret), TEST(secrets_are_random))

@@ -17,6 +17,14 @@ struct roce_key {
     uint32_t src_qpn; /* source QP of a UD packet; otherwise ROCE_QPN_UNKNOWN */
 };
 
+#define ROCE_KEY_WORDS 6 /* words of 64 bits in a key */
+
+/* Secret that keys the hash of a key. Without it, a capture could be made whose connections all
+ * have one hash. */
+struct roce_hash_secret {
+    uint64_t word[ROCE_KEY_WORDS];
+};
+
 /* Digest of one packet. Its members are private to flow/. */
 struct roce_packet_digest {
     struct roce_key key;
@@ -28,11 +36,15 @@ struct roce_packet_digest {
     bool form_ok; /* no check of the packet's format has a finding */
 };
 
-/* Computes the digest of a packet for which roce_pkt_parse() returned 0. Any thread may call this
- * function. */
-void roce_digest_packet(struct roce_packet_digest *digest, const struct roce_pkt *pkt);
+/* Makes a secret from a random number. */
+void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed);
+
+/* Computes the digest of a packet for which roce_pkt_parse() returned 0. `secret` is that of the
+ * flow (roce_flow_secret()). Any thread may call this function. */
+void roce_digest_packet(struct roce_packet_digest *digest, const struct roce_pkt *pkt,
+                        const struct roce_hash_secret *secret);
 
 /* Returns the hash of a direction's lookup key. */
-uint32_t roce_key_hash(const struct roce_key *key);
+uint32_t roce_key_hash(const struct roce_key *key, const struct roce_hash_secret *secret);
 
 #endif

@@ -290,6 +290,7 @@ struct roce_cm_exchange;
 struct roce_flow {
     struct roce_flow_opts opts;
     struct roce_mem mem;
+    struct roce_hash_secret secret;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
     struct roce_endpoint

@@ -95,7 +95,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side)
     if (flow->table_cap == 0)
         return;
     side->key = key;
-    side->hash = roce_key_hash(&key);
+    side->hash = roce_key_hash(&key, &flow->secret);
     side->hash_next = flow->table[side->hash & (flow->table_cap - 1)];
     flow->table[side->hash & (flow->table_cap - 1)] = side;
     side->keyed = true;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Mixes `v` into the hash. Neighbouring addresses differ only in the last byte, which must change
- * all bits of the hash. */
+ * all bits of the hash. The hash has no secret: the pairs of hosts that share a list must be the
+ * same in every run. A search visits at most SCAN_MAX directions of a list (pair.c). */
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);

@@ -4,34 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MAX 65536u            /* 10 MB; a report of more is read by programs: --json */
-#define KEPT_MAX   262144u           /* 25 MB */
-#define SLOTS      (2u * GROUPS_MAX) /* power of two; never more than half full */
+#define GROUPS_MAX 65536u  /* 10 MB; a report of more is read by programs: --json */
+#define KEPT_MAX   262144u /* 25 MB */
+
+struct group_key {
+    uint32_t conn, rule, severity, side;
+    uint64_t known;
+};
 
 void finding_groups_init(struct finding_groups *groups, bool keep)
 {
     *groups = (struct finding_groups){.keep = keep};
+    keymap_init(&groups->index, sizeof(struct group_key));
 }
 
 void finding_groups_free(struct finding_groups *groups)
 {
     free(groups->group);
     free(groups->kept);
-    free(groups->slot);
+    keymap_free(&groups->index);
     *groups = (struct finding_groups){0};
-}
-
-static bool same_group(const struct roce_finding *a, const struct roce_finding *b)
-{
-    return a->conn_index == b->conn_index && a->rule == b->rule && a->severity == b->severity &&
-           a->side == b->side && a->known == b->known;
-}
-
-static uint32_t group_hash(const struct roce_finding *f)
-{
-    uint64_t h = ((uint64_t)f->conn_index << 16 | (uint64_t)f->rule) * UINT64_C(0x9E3779B97F4A7C15);
-
-    return (uint32_t)(h >> 40) & (SLOTS - 1);
 }
 
 /* Doubles an array, whose elements have `size` bytes, up to `max` elements. */
@@ -56,21 +48,18 @@ static bool grow_array(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, siz
 
 static struct finding_group *group_of(struct finding_groups *groups, const struct roce_finding *f)
 {
-    uint32_t i = group_hash(f);
+    const struct group_key key = {f->conn_index, f->rule, f->severity, f->side,
+                                  (uintptr_t)f->known};
+    uint32_t i = keymap_get(&groups->index, &key);
 
-    if (!groups->slot)
-        groups->slot = calloc(SLOTS, sizeof(*groups->slot));
-    if (!groups->slot)
-        return NULL;
-    for (; groups->slot[i]; i = (i + 1) & (SLOTS - 1))
-        if (same_group(&groups->group[groups->slot[i] - 1].first, f))
-            return &groups->group[groups->slot[i] - 1];
+    if (i != KEYMAP_NONE)
+        return &groups->group[i];
     if (!grow_array(&groups->group, groups->group_cnt, &groups->group_cap, GROUPS_MAX,
-                    sizeof(*groups->group)))
+                    sizeof(*groups->group)) ||
+        keymap_add(&groups->index, &key) == KEYMAP_NONE)
         return NULL;
     groups->group[groups->group_cnt] = (struct finding_group){.first = *f};
-    groups->slot[i] = ++groups->group_cnt;
-    return &groups->group[groups->group_cnt - 1];
+    return &groups->group[groups->group_cnt++];
 }
 
 static void keep_finding(struct finding_groups *groups, struct finding_group *group,
@@ -149,8 +138,7 @@ static void merge_groups(struct finding_groups *groups, enum roce_rule rule)
 
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow)
 {
-    free(groups->slot);
-    groups->slot = NULL;
+    keymap_free(&groups->index);
     for (uint32_t i = 0; i < groups->group_cnt; i++) {
         struct roce_finding *f = &groups->group[i].first;
         uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index

@@ -8,6 +8,7 @@
 #define REPLAY_CHECK_FINDING_GROUPS_H
 
 #include "flow/flow.h"
+#include "util/keymap.h"
 
 #define FINDING_GROUP_FRAMES 6 /* frames that one line of a report shows */
 
@@ -36,7 +37,7 @@ struct finding_groups {
     bool keep;
     uint64_t not_kept; /* number of findings without a group, because of the limit or because memory
                         * ran out */
-    uint32_t *slot;    /* hash table: each slot is a group index + 1 */
+    struct keymap index; /* numbers the groups */
 };
 
 /* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "util/keymap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a, then a finalizer so that the low bits depend on all of the key. */
-static uint32_t hash_of(const uint8_t *key, size_t len)
+static uint32_t hash_of(const struct keymap *map, const void *key)
 {
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
+    uint64_t word[ROCE_HASH_WORDS] = {0};
 
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ key[i]) * UINT64_C(0x100000001B3);
-    h ^= h >> 32;
-    h *= UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32);
+    memcpy(word, key, map->key_len);
+    return roce_keyed_hash(&map->secret, word);
 }
 
-static uint32_t slot_of(const struct keymap *map, const uint8_t *key)
+static uint32_t slot_of(const struct keymap *map, const void *key)
 {
-    uint32_t slot = hash_of(key, map->key_len) & (map->slot_cnt - 1);
+    uint32_t slot = hash_of(map, key) & (map->slot_cnt - 1);
 
     while (map->slots[slot] != KEYMAP_NONE &&
            memcmp(map->keys + map->slots[slot] * map->key_len, key, map->key_len) != 0)
@@ -53,7 +50,12 @@ static bool grow(struct keymap *map)
 
 void keymap_init(struct keymap *map, size_t key_len)
 {
+    uint64_t seed;
+
+    assert(key_len <= KEYMAP_KEY_MAX);
     *map = (struct keymap){.key_len = key_len};
+    arc4random_buf(&seed, sizeof(seed));
+    roce_hash_secret_init(&map->secret, seed);
 }
 
 void keymap_free(struct keymap *map)

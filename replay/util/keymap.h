@@ -5,6 +5,8 @@
  * (flows, CM exchanges, connections). The map of the device (device/map.h) is another one: for
  * speed.
  *
+ * The hash has a random secret, so that no capture can be made whose keys collide.
+ *
  *   1. keymap_init(), 2. keymap_add() or keymap_get(), 3. keymap_free().
  */
 #ifndef REPLAY_UTIL_KEYMAP_H
@@ -13,10 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "wire/keyed_hash.h"
 
-#define KEYMAP_NONE UINT32_MAX
+#define KEYMAP_NONE    UINT32_MAX
+#define KEYMAP_KEY_MAX (8u * ROCE_HASH_WORDS) /* longest key, bytes */
 
 struct keymap {
+    struct roce_hash_secret secret;
     size_t key_len;
     uint8_t *keys;   /* cnt keys in a row */
     uint32_t *slots; /* hash table of numbers or KEYMAP_NONE; slot_cnt is a power of 2 */

@@ -3,11 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/entropy.h"
 
 #define ID_BITS 20u /* number of variable bits of a communication id; the prefix is above them */
 
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
 {
+    struct rnic_entropy entropy;
     struct rnic_cm *cm;
 
     if (attr->id_prefix_bits > 32 - ID_BITS)
@@ -22,6 +24,8 @@ struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
         rnic_list_init(&cm->by_remote[i]);
         rnic_list_init(&cm->by_qpn[i]);
     }
+    rnic_entropy_init(&entropy, 0, true);
+    cm->factor = rnic_entropy_u32(&entropy) | 1;
     cm->id_next = attr->seed[0];
     return cm;
 }
@@ -155,9 +159,12 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-static struct rnic_list *peer_bucket(struct rnic_list *table, uint32_t number)
+/* Returns the list of a number that a peer chose. The random factor keeps peers from filling one
+ * list. */
+static struct rnic_list *peer_bucket(const struct rnic_cm *cm, struct rnic_list *table,
+                                     uint32_t number)
 {
-    return &table[(number * UINT32_C(0x9E3779B1)) >> 22];
+    return &table[(number * cm->factor) >> (32 - CM_BUCKET_BITS)];
 }
 
 void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn)
@@ -167,9 +174,9 @@ void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t
     id->remote = remote;
     id->remote_guid = guid;
     id->remote_qpn = qpn;
-    rnic_list_add(peer_bucket(id->cm->by_remote, remote), &id->by_remote);
+    rnic_list_add(peer_bucket(id->cm, id->cm->by_remote, remote), &id->by_remote);
     if (qpn)
-        rnic_list_add(peer_bucket(id->cm->by_qpn, qpn), &id->by_qpn);
+        rnic_list_add(peer_bucket(id->cm, id->cm->by_qpn, qpn), &id->by_qpn);
 }
 
 static bool same_remote(const struct rnic_cm_id *id, uint64_t guid, const struct rnic_cm_addr *addr)
@@ -180,7 +187,7 @@ static bool same_remote(const struct rnic_cm_id *id, uint64_t guid, const struct
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr)
 {
-    struct rnic_list *head = peer_bucket(cm->by_remote, remote);
+    struct rnic_list *head = peer_bucket(cm, cm->by_remote, remote);
 
     for (struct rnic_list *at = head->next; at != head; at = at->next) {
         struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_remote);
@@ -194,7 +201,7 @@ struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t 
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr)
 {
-    struct rnic_list *head = peer_bucket(cm->by_qpn, qpn);
+    struct rnic_list *head = peer_bucket(cm, cm->by_qpn, qpn);
 
     for (struct rnic_list *at = head->next; at != head; at = at->next) {
         struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_qpn);

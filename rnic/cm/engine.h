@@ -11,8 +11,9 @@
 
 #define CM_OUT_FIRST 64u
 /* maximum number of queued MADs, enough for a thousand connections that end together */
-#define CM_OUT_MAX 4096u
-#define CM_BUCKETS 1024u
+#define CM_OUT_MAX     4096u
+#define CM_BUCKET_BITS 10u
+#define CM_BUCKETS     (1u << CM_BUCKET_BITS) /* lists of a hash table */
 /* service timeout in an MRA: code of 69 s, as Linux uses (cma.c, CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
@@ -65,6 +66,7 @@ struct rnic_cm {
     struct rnic_map by_local;
     struct rnic_list ids;
     struct rnic_list listeners;
+    uint32_t factor; /* random factor of the hash for by_remote and by_qpn, odd */
     struct rnic_list by_remote[CM_BUCKETS], by_qpn[CM_BUCKETS];
     uint32_t id_cnt;
     uint32_t id_next;

@@ -27,7 +27,9 @@ static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct ro
 
     memcpy(key.src, s->addr[from], 16);
     memcpy(key.dst, s->addr[1 - from], 16);
-    return s->qpn[1 - from] ? roce_conn_find(ctx->flow, &key, roce_key_hash(&key, &ctx->flow->secret)) : NULL;
+    return s->qpn[1 - from]
+               ? roce_conn_find(ctx->flow, &key, roce_key_hash(&key, &ctx->flow->secret))
+               : NULL;
 }
 
 static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exchange *s)

@@ -32,6 +32,7 @@ void impair_init(struct impair *impair, const struct impair_rules *rules, uint64
 {
     memset(impair, 0, sizeof(*impair));
     impair->rules = rules;
+    impair->secret = mix(seed);
     for (size_t i = 0; i < rules->cnt; i++)
         impair->random[i] = mix(seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15)) | 1;
 }
@@ -106,7 +107,7 @@ static uint32_t count_occurrence(struct impair *impair, size_t rule, const struc
     const uint64_t thing[] = {rule, in->conn, (uint64_t)in->stream[0] << 32 | in->stream[1],
                               by_psn ? (uint64_t)kind << 32 | pkt->bth.psn : UINT64_MAX};
     struct impair_counter *counter;
-    uint64_t key = 0;
+    uint64_t key = impair->secret;
 
     for (size_t i = 0; i < sizeof(thing) / sizeof(thing[0]); i++)
         key = mix(key + thing[i] + UINT64_C(0x9E3779B97F4A7C15));

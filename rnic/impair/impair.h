@@ -29,6 +29,7 @@ struct impair_counter;
 struct impair {
     const struct impair_rules *rules;
     uint64_t random[IMPAIR_RULES_MAX]; /* states of each rule's random sequence, never 0 */
+    uint64_t secret;                   /* secret of the hash table, from the seed */
     struct impair_counter *counter;    /* hash table of the occurrences counted for nth= and psn= */
     size_t counter_cnt, counter_cap;   /* used slots and slots; slots are 0 or a power of two */
     uint64_t applied[IMPAIR_RULES_MAX]; /* number of frames that each rule impaired */

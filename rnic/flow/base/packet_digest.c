@@ -7,31 +7,13 @@
 
 #define SPORT_MIN 0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
-__extension__ typedef unsigned __int128 uint128;
-
-void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed)
-{
-    for (unsigned i = 0; i < ROCE_KEY_WORDS; i++) { /* splitmix64 */
-        uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
-
-        z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-        z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-        secret->word[i] = z ^ z >> 31;
-    }
-}
-
 uint32_t roce_key_hash(const struct roce_key *key, const struct roce_hash_secret *secret)
 {
-    uint64_t w[ROCE_KEY_WORDS] = {[4] = (uint64_t)key->qpn << 32 | key->src_qpn, [5] = key->net};
-    uint128 sum = 0;
+    uint64_t w[ROCE_HASH_WORDS] = {[4] = (uint64_t)key->qpn << 32 | key->src_qpn, [5] = key->net};
 
     memcpy(w, key->src, 16);
     memcpy(w + 2, key->dst, 16);
-    /* NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits: two keys collide with a probability of
-     * 2^-64 as long as the secret is unknown. */
-    for (unsigned i = 0; i < ROCE_KEY_WORDS; i += 2)
-        sum += (uint128)(w[i] + secret->word[i]) * (w[i + 1] + secret->word[i + 1]);
-    return (uint32_t)(((uint64_t)sum ^ (uint64_t)(sum >> 64)) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+    return roce_keyed_hash(secret, w);
 }
 
 /* Reads the addresses and ECN marks of the network layer. */

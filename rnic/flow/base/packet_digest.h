@@ -7,6 +7,7 @@
 #ifndef FLOW_BASE_PACKET_DIGEST_H
 #define FLOW_BASE_PACKET_DIGEST_H
 
+#include "wire/keyed_hash.h"
 #include "wire/pkt.h"
 
 /* Lookup key of one direction of a connection. */
@@ -15,14 +16,6 @@ struct roce_key {
     uint8_t src[16], dst[16];
     uint32_t qpn;     /* destination QP */
     uint32_t src_qpn; /* source QP of a UD packet; otherwise ROCE_QPN_UNKNOWN */
-};
-
-#define ROCE_KEY_WORDS 6 /* words of 64 bits in a key */
-
-/* Secret that keys the hash of a key. Without it, a capture could be made whose connections all
- * have one hash. */
-struct roce_hash_secret {
-    uint64_t word[ROCE_KEY_WORDS];
 };
 
 /* Digest of one packet. Its members are private to flow/. */
@@ -35,9 +28,6 @@ struct roce_packet_digest {
     bool sampled; /* `sample` covers the whole payload, so two payloads can be compared */
     bool form_ok; /* no check of the packet's format has a finding */
 };
-
-/* Makes a secret from a random number. */
-void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed);
 
 /* Computes the digest of a packet for which roce_pkt_parse() returned 0. `secret` is that of the
  * flow (roce_flow_secret()). Any thread may call this function. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Keyed hash: for hash tables whose keys a capture or a peer chooses. Without the secret, keys that
+ * all have one hash cannot be chosen. Called by rnic/flow and by replay/util/keymap.h.
+ *
+ * It is NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits. Two different keys collide with a
+ * probability of 2^-64 before the sum is reduced to 32 bits.
+ */
+#ifndef ROCE_KEYED_HASH_H
+#define ROCE_KEYED_HASH_H
+
+#include <stdint.h>
+
+#define ROCE_HASH_WORDS 6 /* words of 64 bits in a key; shorter keys end in zeros */
+
+struct roce_hash_secret {
+    uint64_t word[ROCE_HASH_WORDS];
+};
+
+/* Makes a secret from a random number. */
+void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed);
+
+/* Returns the hash of a key. */
+static inline uint32_t roce_keyed_hash(const struct roce_hash_secret *secret,
+                                       const uint64_t word[ROCE_HASH_WORDS])
+{
+    __extension__ unsigned __int128 sum = 0;
+
+    for (unsigned i = 0; i < ROCE_HASH_WORDS; i += 2) {
+        __extension__ unsigned __int128 factor = word[i] + secret->word[i];
+
+        sum += factor * (word[i + 1] + secret->word[i + 1]);
+    }
+    return (uint32_t)(((uint64_t)sum ^ (uint64_t)(sum >> 64)) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Tests the keymap: numbers in the order of first use, and keys chosen to collide. */
+#include "util/keymap.h"
+
+#include <string.h>
+#include "support/suite.h"
+
+#define KEYS 4096u
+
+struct key {
+    uint64_t word[ROCE_HASH_WORDS];
+};
+
+/* Returns a key whose hash is the same for each `i` if the map has this secret: in each product of
+ * the hash one factor is 0. */
+static struct key crafted_key(const struct roce_hash_secret *secret, uint64_t i)
+{
+    return (struct key){
+        {-secret->word[0], i, -secret->word[2], i << 32, -secret->word[4], i * UINT64_C(12345)}};
+}
+
+/* Adds the crafted keys to a map. Returns the number of slots that the search of all of them
+ * visits. */
+static uint64_t count_probes(struct keymap *map, const struct roce_hash_secret *known)
+{
+    uint64_t cnt = 0;
+
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct key key = crafted_key(known, i);
+
+        EXPECT_EQ(keymap_add(map, &key), i);
+    }
+    for (uint32_t i = 0; i < KEYS; i++) {
+        struct key key = crafted_key(known, i);
+        uint32_t slot = roce_keyed_hash(&map->secret, key.word) & (map->slot_cnt - 1);
+
+        EXPECT_EQ(keymap_get(map, &key), i);
+        for (; map->slots[slot] != i; slot = (slot + 1) & (map->slot_cnt - 1))
+            cnt++;
+    }
+    return cnt;
+}
+
+/* Keys made for the secret of one map collide in that map only. */
+static void crafted_keys_do_not_collide_in_another_map(void)
+{
+    struct keymap known, other;
+    struct roce_hash_secret secret;
+
+    keymap_init(&known, sizeof(struct key));
+    secret = known.secret;
+    EXPECT_EQ(count_probes(&known, &secret), KEYS * (KEYS - 1) / 2);
+    keymap_free(&known);
+    keymap_init(&other, sizeof(struct key));
+    CU_ASSERT(count_probes(&other, &secret) < 2 * KEYS);
+    keymap_free(&other);
+}
+
+SUITE("replay.keymap", TEST(crafted_keys_do_not_collide_in_another_map))

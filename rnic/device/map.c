@@ -8,7 +8,7 @@
 
 static size_t slots_len(const struct rnic_map *map)
 {
-    return map->slot ? sizeof(*map->slot) << map->bits : 0;
+    return sizeof(*map->slot) * rnic_map_slots(map);
 }
 
 void rnic_map_free(struct rnic_map *map)
@@ -17,7 +17,7 @@ void rnic_map_free(struct rnic_map *map)
     *map = (struct rnic_map){0};
 }
 
-static void put(struct rnic_map *map, uint32_t key, void *value)
+static void put(struct rnic_map *map, uint64_t key, void *value)
 {
     uint32_t mask = (UINT32_C(1) << map->bits) - 1;
     uint32_t i = rnic_map_home(map, key);
@@ -31,7 +31,7 @@ static void put(struct rnic_map *map, uint32_t key, void *value)
 static bool grow(struct rnic_map *map)
 {
     struct rnic_map bigger = {.bits = map->slot ? map->bits + 1 : FIRST_BITS};
-    uint32_t slots = map->slot ? UINT32_C(1) << map->bits : 0;
+    uint32_t slots = rnic_map_slots(map);
 
     bigger.slot = rnic_pages_get(sizeof(*bigger.slot) << bigger.bits);
     if (!bigger.slot)
@@ -44,9 +44,9 @@ static bool grow(struct rnic_map *map)
     return true;
 }
 
-bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value)
+bool rnic_map_add(struct rnic_map *map, uint64_t key, void *value)
 {
-    uint32_t slots = map->slot ? UINT32_C(1) << map->bits : 0;
+    uint32_t slots = rnic_map_slots(map);
 
     assert(value && !rnic_map_get(map, key));
     if (map->cnt >= slots / 3 * 2 && !grow(map))
@@ -55,7 +55,7 @@ bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value)
     return true;
 }
 
-void rnic_map_del(struct rnic_map *map, uint32_t key)
+void rnic_map_del(struct rnic_map *map, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << map->bits) - 1;
     uint32_t hole;

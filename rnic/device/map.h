@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hash map from a 32-bit number to an object: QPs by QPN, regions by key. It uses open
- * addressing and is at most two thirds full, so the cost of a lookup does not depend on the
- * number of objects. A peer chooses the looked-up keys, but never the stored ones.
+ * Hash map from a number to an object: QPs by QPN, regions by key, a program's objects by the
+ * address of the device's. It uses open addressing and is at most two thirds full, so the cost of a
+ * lookup does not depend on the number of objects. A peer chooses the looked-up keys, but never the
+ * stored ones.
  */
 #ifndef RNIC_MAP_H
 #define RNIC_MAP_H
@@ -13,7 +14,7 @@
 
 struct rnic_map_slot {
     void *value; /* stored value; NULL: slot is empty */
-    uint32_t key;
+    uint64_t key;
 };
 
 struct rnic_map {
@@ -27,19 +28,25 @@ void rnic_map_free(struct rnic_map *map);
 
 /* Adds a value. `key` must not be in the map, and `value` must not be NULL. Returns false if out of
  * memory. */
-bool rnic_map_add(struct rnic_map *map, uint32_t key, void *value);
+bool rnic_map_add(struct rnic_map *map, uint64_t key, void *value);
 
 /* Removes `key`. No effect if `key` is not in the map. */
-void rnic_map_del(struct rnic_map *map, uint32_t key);
+void rnic_map_del(struct rnic_map *map, uint64_t key);
 
-static inline uint32_t rnic_map_home(const struct rnic_map *map, uint32_t key)
+/* Returns the number of slots, for a caller that visits all values. */
+static inline uint32_t rnic_map_slots(const struct rnic_map *map)
 {
-    return (uint32_t)(key * UINT32_C(0x9E3779B1)) >> (32 - map->bits); /* multiplicative hash: 2^32
-                                                                        * / golden ratio */
+    return map->slot ? UINT32_C(1) << map->bits : 0;
+}
+
+static inline uint32_t rnic_map_home(const struct rnic_map *map, uint64_t key)
+{
+    /* multiplicative hash: 2^64 / golden ratio */
+    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - map->bits));
 }
 
 /* Returns the value of `key`, or NULL. */
-static inline void *rnic_map_get(const struct rnic_map *map, uint32_t key)
+static inline void *rnic_map_get(const struct rnic_map *map, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << map->bits) - 1;
 

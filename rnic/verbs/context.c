@@ -126,9 +126,9 @@ static void close_hca(struct vdevice *device, struct vhca *hca)
         device->hca = NULL;
     rnic_live_close(hca->live);
     timeline_free(hca->timeline);
-    ptrmap_free(&hca->cqs);
-    ptrmap_free(&hca->qps);
-    ptrmap_free(&hca->srqs);
+    rnic_map_free(&hca->cqs);
+    rnic_map_free(&hca->qps);
+    rnic_map_free(&hca->srqs);
     free(hca);
 }
 
@@ -217,6 +217,14 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     return context;
 }
 
+/* Returns the context of an object: of a QP (0), an SRQ (1) or a CQ (2). */
+static const struct ibv_context *context_of(unsigned kind, const void *object)
+{
+    return kind == 0   ? ((const struct vqp *)object)->ibv.context
+           : kind == 1 ? ((const struct vsrq *)object)->ibv.context
+                       : ((const struct vcq *)object)->ibv.context;
+}
+
 /* Stops the objects that the program left open, as the kernel does when the descriptor is closed:
  * QPs stop, and no events are reported. Their memory is not freed, because programs may still read
  * it. Locked. */
@@ -224,30 +232,19 @@ static void drop_context_objects(struct vctx *ctx)
 {
     struct vhca *hca = ctx->hca;
     const struct ibv_context *context = &ctx->verbs.context;
-    struct ptrmap *const maps[] = {&hca->qps, &hca->srqs, &hca->cqs};
-    const void **keys = calloc(hca->qps.cap + hca->srqs.cap + hca->cqs.cap + 1, sizeof *keys);
-    if (!keys) /* the keys become invalid when the device is closed */
-        return;
+    struct rnic_map *const maps[] = {&hca->qps, &hca->srqs, &hca->cqs};
     for (unsigned m = 0; m < sizeof maps / sizeof *maps; m++) {
-        size_t cnt = 0;
-        for (size_t i = 0; i < maps[m]->cap; i++) {
-            const struct ptrmap_slot *slot = &maps[m]->slots[i];
-            if (!slot->key)
+        for (uint32_t i = 0; i < rnic_map_slots(maps[m]);) {
+            const struct rnic_map_slot slot = maps[m]->slot[i];
+            if (!slot.value || context_of(m, slot.value) != context) {
+                i++;
                 continue;
-            const struct ibv_context *its = m == 0   ? ((struct vqp *)slot->value)->ibv.context
-                                            : m == 1 ? ((struct vsrq *)slot->value)->ibv.context
-                                                     : ((struct vcq *)slot->value)->ibv.context;
-            if (its == context)
-                keys[cnt++] = slot->key;
-        }
-        for (size_t i = 0; i < cnt; i++) {
-            struct vqp *qp = m == 0 ? ptrmap_get(maps[m], keys[i]) : NULL;
-            if (qp)
-                vqp_drop(hca, qp);
-            ptrmap_remove(maps[m], keys[i]);
+            }
+            if (m == 0)
+                vqp_drop(hca, slot.value);
+            rnic_map_del(maps[m], slot.key); /* another object may move into the slot */
         }
     }
-    free(keys);
 }
 
 int ibv_close_device(struct ibv_context *context)

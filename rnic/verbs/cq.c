@@ -39,8 +39,10 @@ static struct vcq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq
     struct rnic *rnic = vctx_lock(context);
     cqe = round_up_cqe(rnic, cqe);
     result = verbs_errno(rnic_cq_new(rnic, cqe, &cq->rnic));
-    if (result == 0 && (result = ptrmap_put(&hca->cqs, cq->rnic, cq)) != 0)
+    if (result == 0 && !rnic_map_add(&hca->cqs, (uintptr_t)cq->rnic, cq)) {
         rnic_cq_del(cq->rnic);
+        result = ENOMEM;
+    }
     if (result == 0 && channel)
         channel->refcnt++;
     vctx_unlock(context);
@@ -103,7 +105,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     struct rnic_cq *rnic = cq->rnic;
     int result = verbs_errno(rnic_cq_del(rnic));
     if (result == 0) {
-        ptrmap_remove(&vctx_of(context)->hca->cqs, rnic);
+        rnic_map_del(&vctx_of(context)->hca->cqs, (uintptr_t)rnic);
         if (channel)
             channel->ibv.refcnt--;
     }

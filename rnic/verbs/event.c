@@ -13,9 +13,9 @@ static void deliver_async_event(struct vhca *hca, const struct rnic_event *event
 {
     struct evq_entry entry = {.type = (int)event->type};
     struct ibv_context *context = NULL;
-    struct vcq *cq = ptrmap_get(&hca->cqs, event->cq);
-    struct vqp *qp = ptrmap_get(&hca->qps, event->qp);
-    struct vsrq *srq = ptrmap_get(&hca->srqs, event->srq);
+    struct vcq *cq = rnic_map_get(&hca->cqs, (uintptr_t)event->cq);
+    struct vqp *qp = rnic_map_get(&hca->qps, (uintptr_t)event->qp);
+    struct vsrq *srq = rnic_map_get(&hca->srqs, (uintptr_t)event->srq);
     if (srq) {
         entry.object = srq;
         entry.reported = &srq->async_reported;
@@ -41,7 +41,7 @@ void vhca_notified(void *user, struct rnic *rnic)
     while (rnic_event_get(rnic, &event))
         deliver_async_event(hca, &event);
     while ((notified = rnic_cq_notified(rnic)) != NULL) {
-        struct vcq *cq = ptrmap_get(&hca->cqs, notified);
+        struct vcq *cq = rnic_map_get(&hca->cqs, (uintptr_t)notified);
         if (cq && cq->ibv.channel)
             evq_push(&((struct vchannel *)(void *)cq->ibv.channel)->events,
                      &(struct evq_entry){.object = cq, .reported = &cq->comp_reported});

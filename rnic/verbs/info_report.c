@@ -53,8 +53,8 @@ void vhca_print_info(void *user, struct rnic *rnic, FILE *out)
 #undef X
     for (const struct vctx *ctx = hca->contexts; ctx; ctx = ctx->next)
         contexts++;
-    fprintf(out, "res %u %zu %zu %zu\n", contexts, hca->qps.cnt, hca->cqs.cnt, hca->srqs.cnt);
-    for (size_t i = 0; i < hca->qps.cap; i++)
-        if (hca->qps.slots[i].key)
-            print_qp_info(hca->qps.slots[i].value, out);
+    fprintf(out, "res %u %u %u %u\n", contexts, hca->qps.cnt, hca->cqs.cnt, hca->srqs.cnt);
+    for (uint32_t i = 0; i < rnic_map_slots(&hca->qps); i++)
+        if (hca->qps.slot[i].value)
+            print_qp_info(hca->qps.slot[i].value, out);
 }

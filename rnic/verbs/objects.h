@@ -62,7 +62,7 @@ extern bool rnic_allow_disassociate_destroy;
 #include "port/sys/cancel_guard.h"
 #include "port/live/live.h"
 #include "verbs/evq.h"
-#include "verbs/ptrmap.h"
+#include "device/map.h"
 #include "verbs/timeline.h"
 
 /* ---- the open device of a process, and a program's contexts on it ---------------------------- */
@@ -70,8 +70,8 @@ extern bool rnic_allow_disassociate_destroy;
 /* Live device, shared by all contexts of this process on one interface. */
 struct vhca {
     struct rnic_live *live;
-    struct ptrmap cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
-    struct vctx *contexts;        /* open contexts; locked */
+    struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
+    struct vctx *contexts;          /* open contexts; locked */
     struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
     struct xrc_domain *domains; /* XRC domains; locked */
     uint64_t linger;            /* quiet time before a QP ends, ms (RNIC_LINGER) */

@@ -59,8 +59,10 @@ static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init
     if (init->qpn == 0)
         return ENOMEM;
     int result = verbs_errno(rnic_qp_new(pd, init, &qp->rnic));
-    if (result == 0 && (result = ptrmap_put(&ctx->hca->qps, qp->rnic, qp)) != 0)
+    if (result == 0 && !rnic_map_add(&ctx->hca->qps, (uintptr_t)qp->rnic, qp)) {
         rnic_qp_del(qp->rnic);
+        result = ENOMEM;
+    }
     if (result != 0)
         rnic_live_qpn_put(ctx->hca->live, init->qpn);
     return result;
@@ -206,7 +208,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
     struct rnic_qp *rnic = qp->rnic;
     int result = verbs_errno(rnic_qp_del(rnic));
     if (result == 0) {
-        ptrmap_remove(&hca->qps, rnic);
+        rnic_map_del(&hca->qps, (uintptr_t)rnic);
         timeline_qp_gone(hca->timeline, ibv->qp_num);
         rnic_live_qpn_put(hca->live, ibv->qp_num);
         if (qp->hidden_pd)

@@ -31,8 +31,10 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
     };
     vctx_lock(pd->context);
     int result = verbs_errno(rnic_srq_new(vpd_rnic(pd), &init, &srq->rnic));
-    if (result == 0 && (result = ptrmap_put(&hca->srqs, srq->rnic, srq)) != 0)
+    if (result == 0 && !rnic_map_add(&hca->srqs, (uintptr_t)srq->rnic, srq)) {
         rnic_srq_del(srq->rnic);
+        result = ENOMEM;
+    }
     vctx_unlock(pd->context);
     if (result != 0) {
         free(srq);
@@ -103,7 +105,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
     struct rnic_srq *rnic = srq->rnic;
     int result = verbs_errno(rnic_srq_del(rnic));
     if (result == 0)
-        ptrmap_remove(&vctx_of(ibv->context)->hca->srqs, rnic);
+        rnic_map_del(&vctx_of(ibv->context)->hca->srqs, (uintptr_t)rnic);
     vctx_unlock(ibv->context);
     if (result != 0)
         return result;

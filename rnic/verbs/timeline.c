@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "port/sys/fd_tag.h"
-#include "verbs/ptrmap.h"
+#include "device/map.h"
 #include "verbs/timeline_record.h"
 
 #define BUFFERED 512u
@@ -32,7 +32,7 @@ struct timeline {
     int fd;
     pid_t pid;
     uint64_t posting;
-    struct ptrmap qps; /* map from QPN to struct timeline_qp */
+    struct rnic_map qps; /* map from QPN to struct timeline_qp */
     struct timeline_record buffer[BUFFERED];
     size_t cnt;
     struct timeline *next; /* next in the process's list of timelines; under `all_lock` */
@@ -73,17 +73,12 @@ static void finish_request(struct timeline *timeline, struct timeline_request *r
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static const void *qpn_key(uint32_t qpn)
-{
-    return (const void *)(uintptr_t)qpn;
-}
-
 /* Returns the request table of the QP, allocated at its first request. Returns NULL without memory;
  * the QP is then not tracked. */
 static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struct rnic_qp *qp)
 {
     uint32_t qpn = rnic_qp_qpn(qp);
-    struct timeline_qp *requests = ptrmap_get(&timeline->qps, qpn_key(qpn));
+    struct timeline_qp *requests = rnic_map_get(&timeline->qps, qpn);
     if (requests)
         return requests;
     struct rnic_qp_init init;
@@ -97,7 +92,7 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
     if (!requests)
         return NULL;
     requests->mask = cnt - 1;
-    if (ptrmap_put(&timeline->qps, qpn_key(qpn), requests) != 0) {
+    if (!rnic_map_add(&timeline->qps, qpn, requests)) {
         free(requests);
         return NULL;
     }
@@ -166,8 +161,7 @@ void timeline_polled(struct timeline *timeline, const struct rnic_wc *wc, size_t
         return;
     uint64_t now = clock_now();
     for (size_t i = 0; i < cnt; i++) {
-        struct timeline_qp *requests =
-            wc[i].wqe ? ptrmap_get(&timeline->qps, qpn_key(wc[i].qpn)) : NULL;
+        struct timeline_qp *requests = wc[i].wqe ? rnic_map_get(&timeline->qps, wc[i].qpn) : NULL;
         struct timeline_request *request =
             requests ? &requests->request[wc[i].wqe & requests->mask] : NULL;
         if (!request || request->wqe != wc[i].wqe)
@@ -179,13 +173,13 @@ void timeline_polled(struct timeline *timeline, const struct rnic_wc *wc, size_t
 
 void timeline_qp_gone(struct timeline *timeline, uint32_t qpn)
 {
-    struct timeline_qp *requests = timeline ? ptrmap_get(&timeline->qps, qpn_key(qpn)) : NULL;
+    struct timeline_qp *requests = timeline ? rnic_map_get(&timeline->qps, qpn) : NULL;
     if (!requests)
         return;
     for (uint32_t i = 0; i <= requests->mask; i++)
         if (requests->request[i].wqe)
             finish_request(timeline, &requests->request[i]);
-    ptrmap_remove(&timeline->qps, qpn_key(qpn));
+    rnic_map_del(&timeline->qps, qpn);
     free(requests);
 }
 
@@ -223,15 +217,14 @@ void timeline_free(struct timeline *timeline)
     if (*link)
         *link = timeline->next;
     pthread_mutex_unlock(&all_lock);
-    for (size_t i = 0; i < timeline->qps.cap; i++) {
-        struct timeline_qp *requests =
-            timeline->qps.slots[i].key ? timeline->qps.slots[i].value : NULL;
+    for (uint32_t i = 0; i < rnic_map_slots(&timeline->qps); i++) {
+        struct timeline_qp *requests = timeline->qps.slot[i].value;
         for (uint32_t k = 0; requests && k <= requests->mask; k++)
             if (requests->request[k].wqe)
                 finish_request(timeline, &requests->request[k]);
         free(requests);
     }
-    ptrmap_free(&timeline->qps);
+    rnic_map_free(&timeline->qps);
     flush_buffer(timeline);
     rnic_tagged_close(timeline->fd);
     free(timeline);

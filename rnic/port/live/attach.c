@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * Attach: opens and closes a live device. attach() and start_threads() create the parts that a
- * child of fork() loses: names, UDP port reservation, port, descriptors, threads. The device and
- * its objects stay.
- */
+/* Attach: opens and closes a live device, and detaches it in a child of fork(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +14,6 @@
 #include "port/frameio/record.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
-/* time in ns between two attempts in a child while the parent still has the names */
-#define REATTACH_NS 100000000u
 
 /* List of all live devices of the process, for the fork handlers. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -151,8 +145,6 @@ static void after_fork_child(void)
             live->port->ops->drop(live->port);
             close_attachment(live);
             rnic_qpn_alloc_drop(&live->qpns);
-            live->forked = true;
-            live->reattach_at = 0;
             live->tx.first = 0;
             live->tx.cnt = 0;
         }
@@ -172,37 +164,6 @@ static void watch_forks(void)
 void rnic_live_watch_forks(void)
 {
     pthread_once(&fork_once, watch_forks);
-}
-
-static int start_threads(struct rnic_live *live)
-{
-    int error = live_thread_start(live);
-
-    if (!error)
-        live_rt_start(live);
-    return error;
-}
-
-void live_reattach(struct rnic_live *live)
-{
-    uint64_t now = rnic_live_now();
-    struct error why;
-
-    if (now < live->reattach_at || live->given_port)
-        return;
-    live->reattach_at = now + REATTACH_NS;
-    if (rnic_qpn_alloc_restore(&live->qpns) != 0)
-        return;
-    if (attach(live, &why) != 0) {
-        rnic_qpn_alloc_drop(&live->qpns);
-        return;
-    }
-    if (start_threads(live) != 0) {
-        detach(live);
-        rnic_qpn_alloc_drop(&live->qpns);
-        return;
-    }
-    live->forked = false;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -331,12 +292,14 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     if (!error)
         error = attach(live, why);
     if (!error) {
-        error = start_threads(live);
+        error = live_thread_start(live);
         if (error) {
             error_set(why, "cannot start a thread: %s", strerror(-error));
             if (live->given_port)
                 live->port = NULL;
             detach(live);
+        } else {
+            live_rt_start(live);
         }
     }
     if (error) {

@@ -20,8 +20,6 @@ struct rnic *rnic_live_lock(struct rnic_live *live)
 
     live_take_lock(live);
     live->cancel_state = cancel_state;
-    if (live->forked)
-        live_reattach(live);
     return live->rnic;
 }
 
@@ -89,8 +87,6 @@ bool rnic_live_poll(struct rnic_live *live)
         }
         live_take_lock(live);
     }
-    if (live->forked)
-        live_reattach(live);
     moved = rnic_live_drive(live);
     rnic_unlock_uncancelable(&live->lock, cancel_state);
     return moved;
@@ -104,7 +100,7 @@ void rnic_live_flush(struct rnic_live *live)
     if (pthread_mutex_timedlock(&live->lock, &until) == 0) {
         uint64_t now = rnic_live_now();
 
-        if (live_is_attached(live, now) && !live->forked && live_transmit(live, false, now))
+        if (live_is_attached(live, now) && live_transmit(live, false, now))
             rnic_port_flush(live->port);
         pthread_mutex_unlock(&live->lock);
     }

@@ -203,10 +203,8 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
 /*
  * A child of fork() has a copy of its parent's live devices, but not their threads, ports and
  * names, which stay with the parent. In the child such a device behaves like one without a link:
- * calls work, but nothing is sent or received. After the parent has ended (a program that became
- * a daemon), the child's first rnic_live_lock() or rnic_live_poll() claims the names again. The
- * device then works as before. The program need not call anything for this. rnic_live_close()
- * and rnic_live_open() work in the child as in the parent.
+ * calls work, but nothing is sent or received. rnic_live_close() and rnic_live_open() work in the
+ * child as in the parent.
  */
 
 /* Registers the fork handlers of this module. A module whose own fork handlers take locks calls

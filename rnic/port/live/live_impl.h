@@ -116,11 +116,9 @@ struct rnic_live {
     /* True while port, QPN blocks and threads exist. A child of fork() is detached until the
      * parent's names are free. */
     bool attached;
-    bool forked;                 /* child of fork() that will attach again */
     atomic_bool fds_closed;      /* the program closed the descriptors: the device is detached
                                   * forever */
     uint64_t fds_checked_at;     /* time of the last check of the descriptors, ns */
-    uint64_t reattach_at;        /* time of a child's next attempt to attach, ns */
     bool stop;                   /* requests the threads to end */
     struct rnic_port *port;      /* port in front of all other ports */
     struct rnic_port *pcap_port; /* libpcap port behind `port`, or NULL */
@@ -219,8 +217,5 @@ bool live_rt_permitted(void);
 void live_rt_start(struct rnic_live *live);
 void live_rt_stop(struct rnic_live *live); /* Stops the watchdog thread; live->stop must be set. */
 void live_rt_join(struct rnic_live *live);
-
-/* Attaches the device in a child of fork() if the parent has ended (attach.c). Locked. */
-void live_reattach(struct rnic_live *live);
 
 #endif

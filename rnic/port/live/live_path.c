@@ -217,8 +217,6 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
     out->vlan = RNIC_VLAN_NONE;
     out->hop_limit = LINK_HOPS;
     held = rnic_lock_uncancelable(&live->lock);
-    if (live->forked)
-        live_reattach(live);
     out->path_mtu = live->iface.path_mtu;
     if (sgid_idx >= RNIC_GID_MAX || (sgid_idx >= 0 && !live->slot_used[sgid_idx])) {
         error = -EINVAL;

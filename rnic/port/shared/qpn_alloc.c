@@ -100,20 +100,6 @@ void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns)
         qpns->block[i].fd = -1;
 }
 
-int rnic_qpn_alloc_restore(struct rnic_qpn_alloc *qpns)
-{
-    for (unsigned i = 0; i < qpns->block_cnt && !qpns->whole; i++) {
-        int fd = bind_block(qpns, qpns->block[i].number);
-
-        if (fd < 0) {
-            rnic_qpn_alloc_drop(qpns);
-            return fd;
-        }
-        qpns->block[i].fd = fd;
-    }
-    return 0;
-}
-
 void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns)
 {
     rnic_qpn_alloc_drop(qpns);

@@ -52,10 +52,6 @@ void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
 /* Forgets the names without closing their descriptors, whose numbers may belong to other files now.
  */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
-/* Claims the blocks again after rnic_qpn_alloc_drop(). Returns 0, or a negative errno and claims
- * none: -EADDRINUSE if another process has one of the blocks. */
-int rnic_qpn_alloc_restore(struct rnic_qpn_alloc *qpns);
-
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.
  */
 uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy, bool *grew);

@@ -384,43 +384,6 @@ static void fork_keeps_apart(void)
     EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
 }
 
-/* A program that becomes a daemon: the child continues when the parent has ended. */
-static void fork_takes_over(void)
-{
-    int report[2];
-    char byte = 0;
-    pid_t pid;
-
-    EXPECT_EQ(pipe(report), 0);
-    pid = fork();
-    if (pid == 0) {
-        struct rnic_live *live = open_on("lo");
-        uint32_t block = rnic_live_block(live);
-
-        if (fork() == 0) {
-            bool works = false;
-
-            for (unsigned i = 0; i < 3000 && !works; i++) {
-                rnic_live_lock(live);
-                works = rnic_live_gsi_owner(live); /* only an attached device owns QP 1 */
-                rnic_live_unlock(live);
-                nap(20);
-            }
-            works = works && rnic_live_block(live) == block;
-            (void)!write(report[1], works ? "y" : "n", 1);
-            rnic_live_close(live);
-            _exit(0);
-        }
-        nap(100);
-        _exit(0);
-    }
-    close(report[1]);
-    EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(read(report[0], &byte, 1), 1);
-    EXPECT_EQ(byte, 'y');
-    close(report[0]);
-}
-
 static void gsi_one_owner(void)
 {
     struct rnic_live *a = open_on("lo");
@@ -619,7 +582,6 @@ int main(int argc, char **argv)
         TEST(interface_changes),
         TEST(gsi_one_owner),
         TEST(fork_keeps_apart),
-        TEST(fork_takes_over),
         TEST(on_memory),
         TEST(time_of_frames),
     };

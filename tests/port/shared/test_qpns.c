@@ -108,33 +108,10 @@ static void freed_qpn_rests(void)
     free(put_at);
 }
 
-/* A child closes its blocks and claims them again, which fails while the parent owns them. */
-static void child_claims_its_blocks_again(void)
-{
-    struct rnic_entropy entropy = entropy_of(1);
-    struct rnic_qpn_alloc qpns;
-    uint32_t number;
-    int fd;
-
-    EXPECT_EQ(rnic_qpn_alloc_init(&qpns, "e0", false, &entropy), 0);
-    number = qpns.block[0].number;
-    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
-    fd = dup(qpns.block[0].fd); /* the parent still owns the block */
-    rnic_qpn_alloc_drop(&qpns);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
-    EXPECT_EQ(rnic_qpn_alloc_restore(&qpns) == -EADDRINUSE, true);
-    close(fd);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), false);
-    EXPECT_EQ(rnic_qpn_alloc_restore(&qpns), 0);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("e0", number), true);
-    rnic_qpn_alloc_fini(&qpns);
-}
-
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {TEST(two_processes_get_different_qpns),
-                                              TEST(many_qpns_are_different), TEST(freed_qpn_rests),
-                                              TEST(child_claims_its_blocks_again)};
+                                              TEST(many_qpns_are_different), TEST(freed_qpn_rests)};
 
     if (!netns_enter())
         return NETNS_SKIP;

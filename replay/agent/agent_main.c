@@ -107,8 +107,8 @@ static void serve_session(int fd, struct agent_device *dev, const char *device)
         return;
     }
     if (agent_device_open(dev, device) != 0) {
-        fprintf(stderr, "rocedrill-agent: %s\n", dev->why);
-        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->why));
+        fprintf(stderr, "rocedrill-agent: %s\n", dev->error.text);
+        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->error.text));
         free(buf);
         return;
     }

@@ -25,7 +25,7 @@ static json_t *error_reply(const char *fmt, ...)
 
 static json_t *ok_or_error(struct agent_device *dev, int rc)
 {
-    return rc == 0 ? json_pack("{s:b}", "ok", 1) : error_reply("%s", dev->why);
+    return rc == 0 ? json_pack("{s:b}", "ok", 1) : error_reply("%s", dev->error.text);
 }
 
 /* ---- arguments --------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ static json_t *op_mr(struct agent_device *dev, const json_t *in)
     if (!read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
         return error_reply("mr: len and access (write, read, atomic) required");
     return agent_mr_new(dev, len, access, &mr) == 0 ? mr_reply(dev, mr)
-                                                    : error_reply("%s", dev->why);
+                                                    : error_reply("%s", dev->error.text);
 }
 
 /* Finds the region that a request names and checks the range. Returns NULL if the region or the
@@ -201,7 +201,7 @@ static json_t *op_register(struct agent_device *dev, const json_t *in)
         return error_reply("register: no region has this number");
     return agent_mr_register(dev, (uint32_t)(m - dev->mr)) == 0
                ? mr_reply(dev, (uint32_t)(m - dev->mr))
-               : error_reply("%s", dev->why);
+               : error_reply("%s", dev->error.text);
 }
 
 static json_t *op_store(struct agent_device *dev, const json_t *in)
@@ -271,7 +271,7 @@ static json_t *op_qp(struct agent_device *dev, const json_t *in)
         !read_number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
         return error_reply("qp: max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
-        return error_reply("%s", dev->why);
+        return error_reply("%s", dev->error.text);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
                      (json_int_t)dev->qp[qp].qp->qp_num);
 }
@@ -441,7 +441,7 @@ static json_t *op_poll(struct agent_device *dev, const json_t *in)
     }
     if (rc < 0) {
         json_decref(list);
-        return error_reply("%s", dev->why);
+        return error_reply("%s", dev->error.text);
     }
     return json_pack("{s:b, s:o}", "ok", 1, "completions", list);
 }

@@ -3,25 +3,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int set_error(struct agent_device *dev, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int set_error(struct agent_device *dev, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(dev->why, sizeof(dev->why), fmt, args);
-    va_end(args);
-    return -1;
-}
 
 /* ---- opening and closing ----------------------------------------------------------------------
  */
@@ -39,11 +24,11 @@ static struct ibv_context *open_named(struct agent_device *dev, const char *name
             ctx = ibv_open_device(list[i]);
     }
     if (!found && name)
-        set_error(dev, "no RDMA device named %s", name);
+        error_set(&dev->error, "no RDMA device named %s", name);
     else if (!found)
-        set_error(dev, "no RDMA device found");
+        error_set(&dev->error, "no RDMA device found");
     else if (!ctx)
-        set_error(dev, "cannot open the RDMA device: %s", strerror(errno));
+        error_set(&dev->error, "cannot open the RDMA device: %s", strerror(errno));
     if (list)
         ibv_free_device_list(list);
     return ctx;
@@ -67,7 +52,7 @@ int agent_device_open(struct agent_device *dev, const char *name)
                                                                        : (int)AGENT_CQ_LEN,
                                  NULL, NULL, 0)) != NULL)
         return 0;
-    set_error(dev, "cannot create PD or CQ on the RDMA device: %s", strerror(errno));
+    error_set(&dev->error, "cannot create PD or CQ on the RDMA device: %s", strerror(errno));
     agent_device_close(dev);
     return -1;
 }
@@ -120,7 +105,7 @@ int agent_mr_register(struct agent_device *dev, uint32_t mr)
         return 0;
     m->mr = ibv_reg_mr(dev->pd, m->bytes, m->len, m->access);
     return m->mr ? 0
-                 : set_error(dev, "cannot register %llu bytes with access 0x%x: %s",
+                 : error_set(&dev->error, "cannot register %llu bytes with access 0x%x: %s",
                              (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
@@ -131,15 +116,16 @@ int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *o
     void *bytes;
 
     if (dev->mr_cnt == AGENT_MRS_MAX)
-        return set_error(dev, "more than %u memory regions", AGENT_MRS_MAX);
+        return error_set(&dev->error, "more than %u memory regions", AGENT_MRS_MAX);
     if (len == 0 || len > AGENT_BYTES_MAX - dev->bytes)
-        return set_error(
-            dev, "len must be at least 1 and within the rest of the session limit of %llu bytes",
+        return error_set(
+            &dev->error,
+            "len must be at least 1 and within the rest of the session limit of %llu bytes",
             (unsigned long long)AGENT_BYTES_MAX);
     *m = (struct agent_mr){.len = len, .access = access, .map_len = (len + page - 1) / page * page};
     bytes = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)
-        return set_error(dev, "no memory for %llu bytes", (unsigned long long)len);
+        return error_set(&dev->error, "no memory for %llu bytes", (unsigned long long)len);
     m->bytes = bytes;
     if (agent_mr_register(dev, dev->mr_cnt) != 0) {
         munmap(m->bytes, m->map_len);
@@ -156,7 +142,7 @@ int agent_mr_withdraw(struct agent_device *dev, uint32_t mr)
     int rc = m->mr ? ibv_dereg_mr(m->mr) : 0;
 
     if (rc != 0)
-        return set_error(dev, "cannot deregister the region: %s", strerror(rc));
+        return error_set(&dev->error, "cannot deregister the region: %s", strerror(rc));
     m->mr = NULL;
     return 0;
 }
@@ -180,12 +166,12 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_s
     struct agent_qp *qp = &dev->qp[dev->qp_cnt];
 
     if (dev->qp_cnt == AGENT_QPS_MAX)
-        return set_error(dev, "more than %u queue pairs", AGENT_QPS_MAX);
+        return error_set(&dev->error, "more than %u queue pairs", AGENT_QPS_MAX);
     if (max_send > AGENT_CQ_LEN || max_recv > AGENT_CQ_LEN)
-        return set_error(dev, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
+        return error_set(&dev->error, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
-        return set_error(dev, "cannot create the QP: %s", strerror(errno));
+        return error_set(&dev->error, "cannot create the QP: %s", strerror(errno));
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -242,12 +228,12 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
     static const char *const names[] = {"INIT", "RTR", "RTS"};
 
     if (!handle)
-        return set_error(dev, "the QP was deleted");
+        return error_set(&dev->error, "the QP was deleted");
     if ((128u << attr.path_mtu) != to->mtu)
-        return set_error(dev, "%u is not a path MTU", to->mtu);
+        return error_set(&dev->error, "%u is not a path MTU", to->mtu);
     if (attr.path_mtu > dev->port.active_mtu)
-        return set_error(dev, "the device's path MTU is %u, not %u", 128u << dev->port.active_mtu,
-                         to->mtu);
+        return error_set(&dev->error, "the device's path MTU is %u, not %u",
+                         128u << dev->port.active_mtu, to->mtu);
     for (unsigned i = 0; i < 3; i++) {
         int rc;
 
@@ -258,7 +244,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
         attr.qp_state = steps[i].state;
         rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | mask);
         if (rc != 0)
-            return set_error(dev, "cannot modify the QP to %s: %s", names[i],
+            return error_set(&dev->error, "cannot modify the QP to %s: %s", names[i],
                              strerror(rc > 0 ? rc : errno));
     }
     return 0;
@@ -269,7 +255,7 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
     int rc = dev->qp[qp].qp ? ibv_destroy_qp(dev->qp[qp].qp) : 0;
 
     if (rc != 0)
-        return set_error(dev, "cannot destroy the QP: %s", strerror(rc));
+        return error_set(&dev->error, "cannot destroy the QP: %s", strerror(rc));
     dev->qp[qp].qp = NULL;
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes && dev->wr[i].qp == qp)
@@ -286,12 +272,12 @@ static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint6
     struct agent_wr *wr = dev->free_wr;
 
     if (!dev->qp[qp].qp) {
-        set_error(dev, "the QP was deleted");
+        error_set(&dev->error, "the QP was deleted");
         return NULL;
     }
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
-        set_error(dev, "more than %u outstanding requests, or more than %llu bytes", AGENT_CQ_LEN,
-                  (unsigned long long)AGENT_BYTES_MAX);
+        error_set(&dev->error, "more than %u outstanding requests, or more than %llu bytes",
+                  AGENT_CQ_LEN, (unsigned long long)AGENT_BYTES_MAX);
         return NULL;
     }
     dev->free_wr = wr->next;
@@ -300,7 +286,7 @@ static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint6
     if (wr->bytes && len)
         wr->mr = ibv_reg_mr(dev->pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
-        set_error(dev, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
+        error_set(&dev->error, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
         free_wr_slot(dev, wr);
         return NULL;
     }
@@ -336,7 +322,7 @@ int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
     if (rc == 0)
         return 0;
     free_wr_slot(dev, wr);
-    return set_error(dev, "cannot post the receive: %s", strerror(rc));
+    return error_set(&dev->error, "cannot post the receive: %s", strerror(rc));
 }
 
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
@@ -374,7 +360,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
         if (!slot->ah) {
             rc = errno;
             free_wr_slot(dev, slot);
-            return set_error(dev, "cannot create the address handle: %s", strerror(rc));
+            return error_set(&dev->error, "cannot create the address handle: %s", strerror(rc));
         }
         wr.wr.ud.ah = slot->ah;
         wr.wr.ud.remote_qpn = send->dest_qpn;
@@ -392,7 +378,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     if (rc == 0)
         return 0;
     free_wr_slot(dev, slot);
-    return set_error(dev, "cannot post the send: %s", strerror(rc));
+    return error_set(&dev->error, "cannot post the send: %s", strerror(rc));
 }
 
 /* ---- completions ------------------------------------------------------------------------------
@@ -407,7 +393,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
     do {
         cnt = ibv_poll_cq(dev->cq, 1, &wc);
         if (cnt < 0)
-            return set_error(dev, "cannot poll the completion queue");
+            return error_set(&dev->error, "cannot poll the completion queue");
         if (cnt == 0)
             return 0;
         /* Completions of a deleted QP are dropped. */

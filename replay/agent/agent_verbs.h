@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 /* Limits of a session. They prevent a client from using all memory of the host. */
 #define AGENT_BYTES_MAX (UINT64_C(1) << 30)
@@ -65,8 +66,8 @@ struct agent_device {
     uint32_t qp_cnt;
     struct agent_wr wr[AGENT_CQ_LEN];
     struct agent_wr *free_wr;
-    uint64_t bytes; /* memory allocated by the session, bytes */
-    char why[256];
+    uint64_t bytes;     /* memory allocated by the session, bytes */
+    struct error error; /* error of the latest call that failed */
 };
 
 struct agent_connect {

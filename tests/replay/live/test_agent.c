@@ -201,7 +201,7 @@ static void failed_request_leaves_no_object(void)
     fakeverbs_fail(false);
     memset(&dev, 0, sizeof(dev));
     CU_ASSERT_EQUAL(agent_device_open(&dev, "nosuch"), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(dev.why, "nosuch"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dev.error.text, "nosuch"));
 }
 
 SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(other_services),

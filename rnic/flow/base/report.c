@@ -25,20 +25,31 @@ static const char *known_id(enum roce_profile profile, enum roce_rule rule, cons
     return NULL;
 }
 
-/* Returns whether a rule judges the current packet alone. */
-static bool is_of_packet(enum roce_rule rule)
+/* Returns whether a rule judges the packet at hand alone. */
+static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
 {
-    return rule == ROCE_RULE_DMA_LEN_MAX || rule == ROCE_RULE_SYNDROME_RESERVED;
+    switch (rule) {
+    case ROCE_RULE_DMA_LEN_MAX:
+    case ROCE_RULE_VA_WRAP:
+    case ROCE_RULE_PMTU_VALUE:
+    case ROCE_RULE_SYNDROME_RESERVED:
+    case ROCE_RULE_UD_SIZE:
+    case ROCE_RULE_MULTICAST_MAC:
+    case ROCE_RULE_GSI:
+    case ROCE_RULE_CNP_FORM: return true;
+    case ROCE_RULE_DMA_LEN: return ctx->pkt && ctx->pkt->op->pos == ROCE_POS_ONLY;
+    default: return false;
+    }
 }
 
 /* Returns whether a rule judges the packets of one endpoint alone. */
-static bool is_one_sided(enum roce_rule rule)
+static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
     case ROCE_RULE_OPCODE_ORDER:
     case ROCE_RULE_INTERLEAVED:
     case ROCE_RULE_DMA_LEN: return true;
-    default: return is_of_packet(rule);
+    default: return is_of_packet(ctx, rule);
     }
 }
 
@@ -59,13 +70,13 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
-    if (ctx->pkt && (!ctx->have_connection || is_of_packet(rule)))
-        return false; /* the rule does not depend on other packets */
+    if (ctx->pkt && (!ctx->have_connection || is_of_packet(ctx, rule)))
+        return false; /* the state of other packets does not matter */
     if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    return (roce_is_guess(conn) && !is_one_sided(rule)) || is_to_begin(ctx);
+    return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || is_to_begin(ctx);
 }
 
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *f)
@@ -136,7 +147,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
         f.severity = ROCE_SEV_WARN;
     if (ctx->result)
         ctx->result->findings++;
-    if (f.severity == ROCE_SEV_ERROR && ctx->have_connection && !is_of_packet(rule) &&
+    if (f.severity == ROCE_SEV_ERROR && ctx->have_connection && !is_of_packet(ctx, rule) &&
         roce_finding_defer(ctx, &f))
         return;
     roce_emit(ctx, &f);

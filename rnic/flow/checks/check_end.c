@@ -54,8 +54,21 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
  * request seven times therefore retries without end. */
 #define RNR_RETRY_NONE 7
 
-/* Records an unanswered request if the peer never sent a response and the request was retransmitted
- * without a later one. A later request would show that responses existed but were not captured. */
+#define RNR_SILENCE_NS  UINT64_C(50000000)
+#define RNR_SILENCE_CNT 10u /* multiple of the advertised wait */
+
+/* Returns whether the requester gave up after the first RNR NAK: nothing followed long after the
+ * wait. CM messages, if captured, agreed on no retry. */
+static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
+{
+    uint64_t silence = roce_since(rsp->rnr_time, ctx->flow->last_time);
+
+    return silence > RNR_SILENCE_NS && silence > RNR_SILENCE_CNT * rsp->rnr_wait &&
+           (!(ctx->conn->facts.cm.seen & 1u << ROCE_CM_REQ) || ctx->conn->facts.cm.rnr_retry == 0);
+}
+
+/* Notes an unanswered request if the peer never sent a response: the request was repeated, and no
+ * new one followed. A later request would show that responses existed but were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
@@ -125,7 +138,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     if (roce_diff(req->nxt, req->una) <= 0)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
-    if (rsp->rnr && req->rnrs >= 1)
+    if (rsp->rnr && (req->rnrs >= 1 || is_rnr_retry_0(ctx, rsp)))
         gave_up(ctx, side,
                 req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
                 rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);

@@ -92,7 +92,7 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
     if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
         return;
-    if (pkt->udp.sport < SPORT_MIN)
+    if (pkt->udp.sport < SPORT_MIN && pkt->op->kind != ROCE_KIND_CNP) /* NICs use any for CNPs */
         REPORT_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
                     .rel = ROCE_REL_AT_LEAST);
     if (pkt->udp.csum)

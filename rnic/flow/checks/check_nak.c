@@ -4,12 +4,12 @@
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
+#include "flow/checks/check_ack.h"
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-#define SAME_LIFE_NS                                                                               \
-    UINT64_C(10000000) /* idle time below which a QP cannot have been reused, ns                   \
-                        */
+#define SAME_LIFE_NS UINT64_C(10000000) /* shortest time between two uses of a QP */
+#define PSNS_PER_NS  2u                 /* more packets than any link carries */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -78,6 +78,46 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
+/* Returns whether the response at hand belongs to the use of the QPs that a fatal NAK would have
+ * ended: CM would announce another one, or the MSN counts on. */
+static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+
+    if (roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS || roce_conn_cm_seen(ctx->conn))
+        return true;
+    return e && roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) && rsp->last_msn > 0 &&
+           roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
+}
+
+/* Forgets the fatal NAK if the responder executed a request that was sent after it: neither QP
+ * stopped. */
+static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_conn_facts *facts = &ctx->conn->facts;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+
+    if (!e || e->frame < rsp->fatal_frame || facts->end != ROCE_END_NAK ||
+        facts->end_frame != rsp->fatal_frame || roce_pkt_is_nak(ctx->pkt))
+        return;
+    facts->end = ROCE_END_OPEN;
+    rsp->fatal = false;
+}
+
+/* Checks a response to PSNs far ahead of the captured requests. A few requests may be missing in the
+ * capture, but not more than a link carries in the time since the latest one. */
+static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
+{
+    int32_t ahead = roce_diff(ctx->pkt->bth.psn, req->nxt);
+    uint64_t since = roce_since(req->last_time, ctx->time) + ctx->flow->grain;
+
+    if (ahead > ROCE_PSN_JUMP)
+        REPORT(ctx, ACK_BEFORE_START, "bth.psn", (req->nxt - 1) & ROCE_PSN_MASK, ctx->pkt->bth.psn,
+               .rel = ROCE_REL_AT_MOST, .weak = (uint64_t)ahead <= PSNS_PER_NS * since);
+}
+
 void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -90,10 +130,12 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
 
     if (rsp->fatal && roce_diff(psn, req->nxt) >= 0)
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-    if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 &&
-        roce_since(rsp->fatal_time, ctx->time) < SAME_LIFE_NS)
+    if (rsp->fatal && roce_diff(psn, rsp->fatal_psn) >= 0 && is_of_refused_use(ctx, req)) {
         REPORT(ctx, ACK_AFTER_NAK, "bth.psn", (rsp->fatal_psn - 1) & ROCE_PSN_MASK, psn,
                rsp->fatal_frame, .rel = ROCE_REL_AT_MOST, .weak = later);
+        forget_fatal_nak(ctx, req);
+    }
+    check_ack_ahead(ctx, req);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
         /* An unsolicited ACK that grants initial credits carries the PSN before the expected one.

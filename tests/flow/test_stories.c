@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Tests what the observer reports about whole conversations of real devices: how a connection
+ * ended, why a requester retransmitted, and what that cost.
+ */
+#include "cases.h"
+#include "judge.h"
+#include "support/suite.h"
+
+static struct verdict v;
+
+static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
+{
+    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
+
+    flowgen_put(g, 0, &p);
+    return p.bth.psn;
+}
+
+/* Sends a packet of another connection, so that the capture continues. */
+static void put_other_traffic(struct flowgen *g)
+{
+    struct flowgen_conn conn = g->conn;
+
+    g->conn = flowgen_conn_of(7, 100, 200);
+    flowgen_send(g, 0, 64);
+    g->conn = conn;
+}
+
+/* With rnr_retry 0 the requester gives up after the first RNR NAK. The capture shows it if it
+ * continues long after the advertised wait of 1.28 ms. */
+static void rnr_nak_without_retry_is_a_give_up(void)
+{
+    static const struct {
+        uint64_t silence;
+        bool cm;
+        uint8_t rnr_retry;
+        enum roce_end end;
+    } rows[] = {{100000000, false, 0, ROCE_END_RNR_EXHAUSTED},
+                {5000000, false, 0, ROCE_END_OPEN},
+                {100000000, true, 0, ROCE_END_RNR_EXHAUSTED},
+                {100000000, true, 3, ROCE_END_OPEN}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        if (rows[i].cm) {
+            struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
+
+            req.req.rnr_retry_count = rows[i].rnr_retry;
+            flowgen_cm(&g, 0, &req);
+            flowgen_cm(&g, 1, &rep);
+        }
+        flowgen_send(&g, 0, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, RNR_1MS);
+        flowgen_wait(&g, rows[i].silence);
+        put_other_traffic(&g);
+        judge_end(&g, &v);
+        for (uint32_t c = 0; c < v.conn_cnt; c++)
+            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[1].rnr_naks)
+                EXPECT_EQ(v.conn[c].facts.end, rows[i].end);
+    }
+}
+
+/* A responder that sent a fatal NAK executes later requests: it violates the rule, and neither QP
+ * stopped. The MSN shows that the QPs were not reused meanwhile. */
+static void fatal_nak_that_stops_nothing_is_a_violation(void)
+{
+    for (unsigned more = 0; more < 2; more++) {
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        for (unsigned i = 0; i < 4; i++)
+            flowgen_send(&g, 0, 64);
+        flowgen_ack(&g, 1, g.conn.psn[0], NAK_ACC); /* of a request that was never sent */
+        flowgen_wait(&g, 30000000);
+        if (more)
+            flowgen_send(&g, 0, 64);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_AFTER_NAK), more);
+        if (more)
+            EXPECT_EQ(judge_worst(&v, ROCE_RULE_ACK_AFTER_NAK), ROCE_SEV_ERROR);
+        EXPECT_EQ(v.conn[0].facts.end, more ? ROCE_END_OPEN : ROCE_END_NAK);
+    }
+}
+
+/* An ACK far ahead of the requests is a violation. After a long hole in the capture it may not be
+ * one. */
+static void ack_far_ahead_is_a_violation(void)
+{
+    for (unsigned late = 0; late < 2; late++) {
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_connect(&g);
+        flowgen_send(&g, 0, 64);
+        if (late)
+            flowgen_wait(&g, 100000000);
+        flowgen_ack(&g, 1, (g.conn.psn[0] + 0x300000) & ROCE_PSN_MASK, ACK_31);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_BEFORE_START), true);
+        EXPECT_EQ(judge_worst(&v, ROCE_RULE_ACK_BEFORE_START),
+                  late ? ROCE_SEV_WARN : ROCE_SEV_ERROR);
+    }
+}
+
+/* NICs send CNPs from UDP source port 0. */
+static void source_port_of_a_cnp_is_not_judged(void)
+{
+    for (unsigned cnp = 0; cnp < 2; cnp++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 0);
+        if (cnp) {
+            struct roce_pkt q;
+
+            roce_pkt_init(&q, p.encap, ROCE_OP_CNP_ROCE);
+            p.op = q.op;
+            p.present = q.present;
+            p.bth = q.bth;
+            p.bth.becn = 1;
+        }
+        p.udp.sport = 0;
+        flowgen_put(&g, 0, &p);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_SPORT_RANGE), !cnp);
+    }
+}
+
+/* A deviation puts later findings of its connection in doubt, but not those that one packet shows
+ * alone. */
+static void finding_of_one_packet_stays_an_error(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    flowgen_connect(&g);
+    flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_FIRST, 512); /* CM agreed on 1024 */
+    flowgen_put(&g, 0, &p);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_LAST, 4);
+    flowgen_put(&g, 0, &p);
+    flowgen_ack_all(&g, 1);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+    p.reth.dma_len = 60;
+    flowgen_put(&g, 0, &p);
+    judge_end(&g, &v);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_MTU), true);
+    EXPECT_EQ(judge_worst(&v, ROCE_RULE_DMA_LEN), ROCE_SEV_ERROR);
+}
+
+SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
+      TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
+      TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error))

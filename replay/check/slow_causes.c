@@ -114,7 +114,7 @@ static void say_lost(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "packets were lost: ");
     add_addr(t, w->its);
-    strbuf_addf(t, " sent %" PRIu64 " sequence NAKs; ", w->naks);
+    strbuf_addf(t, " sent %" PRIu64 " sequence NAKs; ", w->its->psn_naks);
     if (w->gone)
         strbuf_addf(t, "%" PRIu64 " packets never reached the capture point", w->gone);
     else

@@ -281,6 +281,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn, k;
     struct roce_sent_packet *e = roce_window_get(&req->win, psn);
+    struct roce_read_step step;
     bool late;
 
     if (e)
@@ -315,13 +316,14 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, e->psn);
     if (e->resp_high == 0 && is_before_join(ctx, e))
         e->resp_next = e->resp_high = k, e->resp_seen = k << ROCE_RESP_SEEN_BITS;
-    roce_check_read_resp(ctx, req, e);
+    step = roce_read_stream_step(ctx, req, e);
+    roce_check_read_resp(ctx, req, e, &step);
     if (e->resp_high == 0) {
         e->resp_frame = ctx->frame;
         measure_rtt(ctx, e);
         roce_report_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
     }
-    if (k > e->resp_high && k > e->resp_next)
+    if (step.missing)
         roce_rate_hole(ctx->sender);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
@@ -408,6 +410,7 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_icrc = pkt->icrc;
     rsp->last_id = ctx->digest->ip_id;
     rsp->last_frame = ctx->frame;
+    rsp->last_us = roce_us(ctx->time);
     if (roce_pkt_is_nak(pkt))
         roce_copy_note_nak(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {

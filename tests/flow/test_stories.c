@@ -155,6 +155,106 @@ static void finding_of_one_packet_stays_an_error(void)
     EXPECT_EQ(judge_worst(&v, ROCE_RULE_DMA_LEN), ROCE_SEV_ERROR);
 }
 
+/* Sends READ `n` of four packets from its PSN `from` on. */
+static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
+{
+    struct roce_pkt p;
+
+    g->conn.psn[0] = (base + n * 4 + from) & ROCE_PSN_MASK;
+    p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (4 - from) * g->mtu);
+    p.reth.va += (uint64_t)(n * 4 + from) * g->mtu;
+    flowgen_put(g, 0, &p);
+}
+
+/* A gap in READ data, and a gap in data that was sent again. Each go-back comes milliseconds after
+ * the latest response: the missing response is its cause, not a timeout. */
+static void read_gaps_count_in_repeated_data_too(void)
+{
+    struct flowgen g;
+    const struct roce_endpoint_summary *a, *b;
+    uint32_t base;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    base = g.conn.psn[0];
+    ask(&g, base, 0, 0);
+    ask(&g, base, 1, 0);
+    flowgen_read_resp(&g, 1, base, 4 * g.mtu, 0, 0);
+    flowgen_read_resp(&g, 1, base, 4 * g.mtu, 2, 3); /* PSN 1 is missing */
+    flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 0, 3);
+    flowgen_wait(&g, 5000000);
+    ask(&g, base, 0, 1);
+    ask(&g, base, 1, 0);
+    flowgen_read_resp(&g, 1, base + 1, 3 * g.mtu, 0, 2);
+    flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 0, 1);
+    flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 3, 3); /* PSN 6 is missing, a second time */
+    flowgen_wait(&g, 5000000);
+    ask(&g, base, 1, 2);
+    flowgen_read_resp(&g, 1, base + 6, 2 * g.mtu, 0, 1);
+    judge_end(&g, &v);
+    a = &v.conn[0].side[0];
+    b = &v.conn[0].side[1];
+    EXPECT_EQ(a->oper[ROCE_OPER_READ].completed, 2);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].go_backs, 2);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_TIMEOUT].go_backs, 0);
+    EXPECT_EQ(b->response_gaps, 2);
+    EXPECT_EQ(b->missing_responses, 2);
+    EXPECT_EQ(b->repeated_responses, 7);
+    EXPECT_EQ(b->repeated_response_bytes, 7 * 1024);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 2);
+}
+
+/* Each step: PSN of a request packet, '.' 60 ms of silence, ',' 2 ms. */
+static void talk(struct flowgen *g, const char *steps)
+{
+    uint32_t base = g->conn.psn[0];
+
+    for (; *steps; steps++)
+        if (*steps == '.' || *steps == ',')
+            flowgen_wait(g, *steps == '.' ? 60000000 : 2000000);
+        else if (*steps == '!') /* a sequence NAK of the PSN that follows */
+            flowgen_ack(g, 1, base + (uint32_t)(*++steps - '0'), NAK_SEQ);
+        else if (*steps != ' ') {
+            g->conn.psn[0] = base + (uint32_t)(*steps - '0');
+            (void)put(g, ROCE_OP_RC_WRITE_ONLY, 64);
+        }
+}
+
+static void cause_of_a_go_back(void)
+{
+    static const struct {
+        const char *name, *steps;
+        uint64_t naks, timeouts, out_of_order;
+    } rows[] = {
+        {"packets of a go-back are lost before the capture point", "01234 !1 12,4", 1, 0, 0},
+        {"the first packet of a go-back is lost", "01234 !1 234", 1, 0, 0},
+        {"nothing follows a NAK that was obeyed", "01234 !1 1234 . 1234", 1, 1, 0},
+        {"the NAK is lost on its way", "01234 !1 . 1234", 0, 1, 0},
+        {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0},
+        {"a packet is overtaken", "02341", 0, 0, 1},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        g.conn.msn[0] = 1;
+        talk(&g, rows[i].steps);
+        judge_end(&g, &v);
+        if (a->retx[ROCE_CAUSE_SEQ_NAK].go_backs != rows[i].naks ||
+            a->retx[ROCE_CAUSE_TIMEOUT].go_backs != rows[i].timeouts ||
+            a->retx[ROCE_CAUSE_UNKNOWN].go_backs || a->out_of_order != rows[i].out_of_order)
+            suite_fail(__FILE__, __LINE__, "%s: %llu NAKs, %llu timeouts, %llu unknown, %llu late",
+                       rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_SEQ_NAK].go_backs,
+                       (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
+                       (unsigned long long)a->retx[ROCE_CAUSE_UNKNOWN].go_backs,
+                       (unsigned long long)a->out_of_order);
+    }
+}
+
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
-      TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error))
+      TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
+      TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back))

@@ -5,11 +5,12 @@ Each figure has the name of `check --json`, a side, and a description of how it 
 analysis is used. The packets of a side are those with its address, its peer's address and the peer's QPN. The model
 tracks the PSNs of a requester as a receiver does: a packet that is not the next one is missing, out of order or
 retransmitted."""
-from tshark_packets import ATOMIC, CNP, OTHER, READ, SEND, UC, UD, WRITE
+from tshark_packets import ATOMIC, CNP, OTHER, READ, READ_RESPONSES, SEND, UC, UD, WRITE
 
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
 MS = 10 ** 6
+USUAL_TIMEOUT = 20 * MS     # without CM, before a timeout was measured
 COPY = 50000    # ns: without IP identification and NAK, a repetition this soon is a copy
 # AETH codes: credits by credit count, and RNR NAK timers in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
@@ -70,6 +71,7 @@ class Sent:
         self.first, self.last, self.tries, self.span = p, p, 1, span
         self.got, self.answered = set(), False     # captured responses; any response was captured
         self.next, self.again = 0, False           # next response in order; the READ was repeated
+        self.gap = False                           # a response was missing since the latest transmission
         self.message, self.passed = None, False    # its message; a later request was answered first
 
 
@@ -85,6 +87,10 @@ class Requester:
 
     def __init__(self, mtu, base, timeout, numbered):
         self.mtu, self.nxt, self.slow = mtu, base, timeout * 3 // 4 if timeout else MS
+        self.timeout, self.answer_time = timeout, None
+        # READ responses: next PSN, PSNs requested, captured and missing; gaps, and those sent again (also in bytes).
+        self.stream, self.read_psns, self.captured, self.unread = None, set(), set(), set()
+        self.gaps, self.repeated = [0, 0], [0, 0]
         self.una, self.known = base, base is not None
         self.first_psn, self.agreed = base, base is not None
         self.sent, self.order, self.open = {}, [], None
@@ -138,7 +144,8 @@ class Requester:
             if p.service != UC:
                 self.go_back(p, e, span)
             if e:
-                e.tries, e.last = e.tries + 1, p
+                e.tries, e.last, e.gap = e.tries + 1, p, False
+                e.passed &= not self.answered(e.first)
                 if p.kind == READ:
                     e.next, e.again = diff(p.psn, e.first.psn), True
                     e.got = set(range(e.next))
@@ -160,6 +167,8 @@ class Requester:
     def add(self, p, span):
         self.sent[p.psn] = e = Sent(p, span)
         self.order.append(e)
+        if p.kind == READ:
+            self.read_psns.update((p.psn + k) % ORDER for k in range(span))
         if p.rkey is not None and p.length is not None and p.service != UC:
             r = self.regions.setdefault(p.rkey, [p.va, p.va + p.length, set(), 0, 0, 0])
             r[0], r[1] = min(r[0], p.va), max(r[1], p.va + p.length)
@@ -202,19 +211,36 @@ class Requester:
 
     # -- retransmission
 
+    def shown(self):
+        """Returns the shortest silence that a timeout explains."""
+        timeout = self.timeout or min(self.timeouts, default=USUAL_TIMEOUT)
+        return timeout - timeout // 4
+
     def go_back(self, p, e, span):
         idle = p.time - max(self.time, e.last.time if e else 0)
-        lost = self.going is not None and diff(p.psn, self.going) > 0 and idle < self.slow and not (
-            self.nak and diff(self.nak[0], self.una) >= 0) and not self.rnr     # packets before it were lost before the capture point
+        # A response comes at a time in whole microseconds: the observer keeps no more.
+        silence = idle if self.answer_time is None else min(idle, (p.time // 1000 - self.answer_time // 1000) * 1000)
+        nak = self.nak if self.nak and silence < self.shown() else None
+        # A timeout and a NAK go back to the oldest PSN outstanding: packets before it were lost before the capture
+        # point, or acknowledged meanwhile.
+        ahead = self.going is not None and diff(p.psn, self.going) > 0
+        named = (self.nak and self.nak[0] == p.psn) or (self.rnr and self.rnr[0] == p.psn)
+        if ahead and self.known and diff(p.psn, self.una) > 0 and not named:
+            lost = silence < self.shown()
+        else:
+            lost = ahead and silence < self.slow and not (nak and diff(nak[0], self.una) >= 0) and not self.rnr
         if self.going != p.psn and not lost:
             cause = "response"
-            if self.rnr and (not self.nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
+            missing = e and (e.gap or e.passed) or p.psn in self.unread     # a response
+            if nak and ((missing and diff(p.psn, nak[0]) < 0) or (diff(self.una, nak[0]) > 0 and nak[0] != p.psn)):
+                nak = None      # the response is missing before, or the packet that the NAK named was acknowledged since
+            if self.rnr and (not nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
                 cause = "rnr_nak"
                 self.rnr_advertised += self.rnr[2]
                 self.rnr_waited += p.time - self.rnr[1]
-            elif self.nak and (self.nak[0] == p.psn or idle < self.slow):
+            elif nak and (nak[0] == p.psn or silence < self.slow):
                 cause = "sequence_nak"
-            elif idle >= self.slow:
+            elif silence >= (self.shown() if missing else self.slow):
                 cause = "timeout"
                 self.timeouts.append(idle)
             if cause != "response":
@@ -227,9 +253,27 @@ class Requester:
 
     # -- responses
 
+    def read_data(self, p, e):
+        """Takes a READ response into the stream of all of them."""
+        if self.stream is None:
+            self.stream = e.first.psn
+        ahead = diff(p.psn, self.stream)
+        missing = {(self.stream + k) % ORDER for k in range(ahead)} & self.read_psns
+        self.gaps[0] += bool(missing)
+        self.gaps[1] += len(missing)
+        self.unread |= missing
+        self.unread.discard(p.psn)
+        if ahead >= 0 or e.again:
+            self.stream = (p.psn + 1) % ORDER
+        if p.psn in self.captured:
+            self.repeated[0] += 1
+            self.repeated[1] += p.payload
+        self.captured.add(p.psn)
+
     def response(self, p):
         if self.nxt is None:
             return
+        self.answer_time = p.time
         s, e = p.syndrome, self.find(p.psn)
         positive = s is None or s < 0x20
         if s == 0x60:
@@ -242,6 +286,9 @@ class Requester:
         if positive and e and p.op != 0x11:
             e.answered = True
             k = diff(p.psn, e.first.psn)
+            if e.first.kind == READ and p.op in READ_RESPONSES:
+                self.read_data(p, e)
+                e.gap = k > e.next or (e.gap and k != e.next)
             e.got.add(k)
             e.next += k == e.next
         if not positive:
@@ -336,6 +383,12 @@ def connection_figures(sides, cm):
                 yield who, f"retransmissions.{cause}.{name}", "event before the retransmission", value
         for name, value in r.most.items():
             yield who, name, "sent and not acknowledged", value
+        other = "b" if who == "a" else "a"
+        if other in sides:
+            for name, value in zip(("response_gaps", "missing_responses"), r.gaps):
+                yield other, name, "PSNs of READs that its READ responses skip", value
+            for name, value in zip(("repeated_responses", "repeated_response_bytes"), r.repeated):
+                yield other, name, "READ responses whose PSN was captured before", value
         yield who, "regions", "RETH and AtomicETH of requests, without retransmissions", r.regions
         yield who, "cnp_delay_ns", "since the latest marked packet", spread(delays(both, who))
         if r.late:

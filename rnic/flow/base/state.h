@@ -136,6 +136,7 @@ struct roce_rsp {
     bool gap_nak; /* the responder sent a sequence NAK and has not received its PSN yet */
     bool fatal;
     bool credit_seen;
+    bool read_known; /* read_nxt, read_high and read_back are valid */
     uint8_t credit_code;
     uint8_t credit_cnt; /* consecutive responses with valid credits, at most 255 */
     uint16_t last_id;
@@ -152,14 +153,26 @@ struct roce_rsp {
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;        /* highest MSN + credits (limit sequence number), mod 2^24 */
-    uint32_t lsn_before; /* value of `lsn` before the response in roce_ctx */
     uint32_t credit_ms;  /* time of the first of the credit_cnt responses, ms */
-    uint64_t nak_time, rnr_time, rnr_wait;
+    uint32_t read_nxt;  /* PSN after the latest READ response */
+    uint32_t read_high; /* one after the highest PSN of a READ response */
+    uint32_t last_us;   /* time of the latest response, us modulo 2^32 */
+    uint32_t rnr_wait;  /* advertised wait of the latest RNR NAK, ns */
+    uint64_t nak_time, rnr_time;
     uint64_t fatal_time;
 };
 
 #define ROCE_RECENT_NAKS  8u /* number of recent NAKs kept to detect their copies */
 #define ROCE_DEFERRED_MAX 8u
+#define ROCE_READ_GAPS    16u /* gaps in READ responses that are remembered until they are filled */
+
+/* READ responses that are missing in the capture. */
+struct roce_read_gap {
+    uint32_t psn, cnt; /* PSNs that are still missing; cnt 0: none */
+    uint32_t frame;    /* response after the gap */
+    bool fresh;        /* none of these PSNs was captured before */
+    bool passed;       /* that response answers a later request: an implied NAK */
+};
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
 struct roce_deferred_findings {
@@ -181,6 +194,9 @@ struct roce_cold_counters {
     uint64_t missing_psns, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
+    struct roce_read_gap read_gap[ROCE_READ_GAPS];
+    uint32_t read_gap_next;
+    uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t bad_icrc, malformed;
     /* Requests with a wrong ICRC since the latest right one: time, PSN, first and last frame,
      * count. */
@@ -332,6 +348,7 @@ struct roce_ctx {
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
     bool want_result; /* the caller of roce_flow_feed() passed a result to fill */
+    uint32_t lsn_before; /* value of roce_rsp.lsn before the response at hand */
     const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */
 };
@@ -361,6 +378,12 @@ static inline uint8_t roce_endpoint_side(const struct roce_endpoint *side)
 static inline uint32_t roce_ms(uint64_t ns)
 {
     return (uint32_t)(ns / 1000000);
+}
+
+/* Returns the microseconds of a time in ns, mod 2^32. */
+static inline uint32_t roce_us(uint64_t ns)
+{
+    return (uint32_t)(ns / 1000);
 }
 
 /* Returns the time from `from` to `to` in ns, or 0 if the capture's clock stepped back. */

@@ -31,7 +31,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
     uint8_t syndrome = pkt->aeth.syndrome, code = roce_syndrome_code(syndrome);
     uint32_t credits;
 
-    rsp->lsn_before = rsp->lsn;
+    ctx->lsn_before = rsp->lsn;
     if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||

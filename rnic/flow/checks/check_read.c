@@ -68,7 +68,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
            .condition = again || !is_whole(req, e) ? "restart" : NULL);
 }
 
-void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
+                          const struct roce_read_step *step)
 {
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
@@ -82,16 +83,17 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         !roce_conn_has_copies(ctx))
         REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->sender->rsp.last_frame,
                .rel = ROCE_REL_AT_LEAST);
+    if (step->repeated)
+        ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
+    if (step->missing) {
+        ctx->result->flags |= ROCE_AN_PSN_GAP;
+        ctx->result->gap = step->missing;
+        REPORT(ctx, READ_RESP_GAP, "bth.psn", step->expected, psn, e->last_frame);
+    }
     if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         REPORT(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
                e->resp_frame);
-    } else if (k > e->resp_next && k >= e->resp_high) {
-        if (e->resp_high == e->resp_next || k > e->resp_high)
-            REPORT(ctx, READ_RESP_GAP, "bth.psn",
-                   (e->psn + (e->resp_high > e->resp_next ? e->resp_high : e->resp_next)) &
-                       ROCE_PSN_MASK,
-                   psn, e->last_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
         roce_cold(ctx->flow, ctx->sender)->late_responses++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;

@@ -3,10 +3,11 @@
 #ifndef FLOW_CHECKS_CHECK_READ_H
 #define FLOW_CHECKS_CHECK_READ_H
 
-#include "flow/base/state.h"
+#include "flow/retransmit/read_stream.h"
 
-/* Checks the current READ response against its request `e`. */
-void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
+/* Checks the current READ response against its request `e`; `step` is its place in the stream. */
+void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
+                          const struct roce_read_step *step);
 
 /* Checks the current Atomic ACK against its request `e`. */
 void roce_check_atomic_ack(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);

@@ -90,8 +90,8 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
 
     if (!rsp->credit_seen || !rsp->msn_ref || rsp->msn_ref_run != e->run_id)
         return;
-    over = messages_over_credit(rsp, e, rsp->lsn_before);
-    none = rsp->last_syndrome == ROCE_SYNDROME_ACK && rsp->lsn_before == rsp->last_msn;
+    over = messages_over_credit(rsp, e, ctx->lsn_before);
+    none = rsp->last_syndrome == ROCE_SYNDROME_ACK && ctx->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
         return; /* the credits were captured late */
     then.sender = roce_peer(ctx->sender);

@@ -4,11 +4,13 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
+#include "flow/retransmit/read_stream.h"
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-/* age in ns above which an older packet is not merely out of order */
-#define LATE_NS UINT64_C(10000000)
+#define LATE_NS UINT64_C(10000000) /* a packet that is older than this is not just out of order */
+#define USUAL_TIMEOUT_NS                                                                           \
+    UINT64_C(20000000) /* ACK timeout where the capture shows none: most are longer */
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -21,9 +23,38 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
         return true;
     if (req->retx.active && req->retx.next == psn)
         return false;
+    /* The requester went back for the gap, and was silent: the retransmission was lost too. */
+    if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
+        roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
+        return false;
     if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
         return false;
     return roce_since(req->gap_time, ctx->time) < limit;
+}
+
+/* Returns the time since the latest packet of the requester or of its responder, ns. `e` is the
+ * entry that is sent again, or NULL. */
+static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
+    uint64_t idle = roce_since(last, ctx->time);
+    uint64_t unanswered = UINT64_C(1000) * (uint32_t)(roce_us(ctx->time) - rsp->last_us);
+
+    return ctx->conn->paired && rsp->started && unanswered < idle ? unanswered : idle;
+}
+
+/* Returns the shortest silence that a timeout explains: three quarters of the agreed timeout, or of
+ * the shortest one measured so far. */
+static uint64_t shown_timeout(const struct roce_ctx *ctx)
+{
+    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t measured = roce_cold_of(ctx->sender)->timeout_min_ns;
+
+    if (timeout == ROCE_NEVER_NS)
+        timeout = measured ? measured : USUAL_TIMEOUT_NS;
+    return timeout - timeout / 4;
 }
 
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
@@ -31,13 +62,17 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
 {
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    const struct roce_read_gap *gap = roce_read_gap_at(roce_peer(ctx->sender), psn);
     uint64_t timeout = roce_timeout_of(ctx->conn);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
+    uint64_t shown = shown_timeout(ctx);
     bool rnr = rsp->rnr, nak = rsp->nak;
-    bool missing = e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP));
+    bool missing = gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
     *trigger = 0;
-    /* The PSN of the NAK was retransmitted and then acknowledged. */
+    if (nak && idle >= shown) /* the NAK was lost, or the retransmission that it caused */
+        nak = false;
+    /* The PSN of the NAK was sent again and acknowledged since. */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
         nak = false;
     /* After both a sequence NAK and an RNR NAK, the wait shows which one the requester reacted to.
@@ -60,13 +95,17 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    if (idle >= slow)
+    if (idle >= (missing ? shown : slow))
         return ROCE_CAUSE_TIMEOUT;
-    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* the response gap was the first cause, even if an
-                                               * implied NAK followed */
+    if (gap)
+        *trigger = gap->frame;
+    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* the first cause, even if it was implicitly NAKed
+                                                 later */
         return ROCE_CAUSE_READ_GAP;
-    if (e && (e->flags & ROCE_SENT_IMPLIED))
+    if ((e && (e->flags & ROCE_SENT_IMPLIED)) || (gap && gap->passed))
         return ROCE_CAUSE_IMPLIED_NAK;
+    if (gap)
+        return ROCE_CAUSE_READ_GAP;
     return ROCE_CAUSE_UNKNOWN;
 }
 
@@ -102,13 +141,15 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
 {
     const struct roce_req *req = &ctx->sender->req;
     struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
-    uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint32_t trigger;
     enum roce_cause cause;
 
     if (roce_diff(psn, req->retx.next) <= 0)
         return false;
-    cause = cause_of(ctx, e, psn, roce_since(last, ctx->time), &trigger);
+    if (req->una_known && roce_diff(psn, req->una) > 0 && !(rsp->nak && rsp->nak_psn == psn) &&
+        !(rsp->rnr && rsp->rnr_psn == psn))
+        return silence(ctx, e) < shown_timeout(ctx);
+    cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN)
         return true;
     if (cause == ROCE_CAUSE_TIMEOUT || cause == ROCE_CAUSE_RNR_NAK || !req->una_known ||
@@ -143,7 +184,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     enum roce_cause cause;
 
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
-    cause = cause_of(ctx, e, psn, idle, &trigger);
+    cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
         cause = (enum roce_cause)req->pending_cause; /* the missing response arrived meanwhile */
     req->pending_cause = ROCE_CAUSE_NONE;

@@ -374,7 +374,7 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
         rsp->rnr_psn = ctx->pkt->bth.psn;
         rsp->rnr_frame = ctx->frame;
         rsp->rnr_time = ctx->time;
-        rsp->rnr_wait = roce_rnr_ns(roce_syndrome_code(syndrome));
+        rsp->rnr_wait = (uint32_t)roce_rnr_ns(roce_syndrome_code(syndrome));
     } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
                roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
         rsp->nak = true;

@@ -426,6 +426,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     }
     roce_req_reset(req);
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    rsp->read_known = false;
     ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);
@@ -441,6 +442,7 @@ void roce_conn_forget_use(struct roce_ctx *ctx)
         roce_reuse_confirm(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
         rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+        rsp->read_known = false;
     }
     roce_conn_forget_mtu(conn);
     conn->facts.end = ROCE_END_OPEN;

@@ -228,7 +228,7 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
         flowgen_put(&g, 0, &p);
         if (syndrome)
             flowgen_ack(&g, 1, p.bth.psn, syndrome);
-        flowgen_wait(&g, 20000000);
+        flowgen_wait(&g, 10000000);
     }
     keep(&g, "stuck.pcap");
     flowgen_free(&g);
@@ -318,7 +318,7 @@ static void end_of_a_failed_requester_is_reported(void)
                 g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
             if (rows[i].syndrome && k < rows[i].before)
                 flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
-            flowgen_wait(&g, 20000000);
+            flowgen_wait(&g, 10000000);
         }
         keep(&g, "ends.pcap");
         flowgen_free(&g);

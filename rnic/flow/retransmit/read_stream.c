@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/retransmit/read_stream.h"
+
+#include "flow/base/counters.h"
+
+static uint32_t later_psn(uint32_t a, uint32_t b)
+{
+    return roce_diff(a, b) > 0 ? a : b;
+}
+
+/* Returns whether `psn` is in the gap. */
+static bool gap_has(const struct roce_read_gap *gap, uint32_t psn)
+{
+    return ((psn - gap->psn) & ROCE_PSN_MASK) < gap->cnt;
+}
+
+const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *responder, uint32_t psn)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(responder);
+
+    for (unsigned i = 1; i <= ROCE_READ_GAPS; i++) {
+        const struct roce_read_gap *gap =
+            &cold->read_gap[(cold->read_gap_next - i) % ROCE_READ_GAPS];
+
+        if (gap_has(gap, psn))
+            return gap;
+    }
+    return NULL;
+}
+
+/* Remembers a gap up to `to`. The oldest gap is forgotten. */
+static void add_gap(struct roce_cold_counters *cold, uint32_t to, struct roce_read_gap gap)
+{
+    if (roce_diff(to, gap.psn) <= 0)
+        return;
+    gap.cnt = (to - gap.psn) & ROCE_PSN_MASK;
+    cold->read_gap[cold->read_gap_next++ % ROCE_READ_GAPS] = gap;
+}
+
+/* Removes `psn`, which was captured now, from all gaps. Returns whether it was missing since the
+ * first transmission. */
+static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
+{
+    bool fresh = false;
+
+    for (unsigned i = 0; i < ROCE_READ_GAPS; i++) {
+        struct roce_read_gap *gap = &cold->read_gap[i], before = *gap;
+
+        if (!gap_has(gap, psn))
+            continue;
+        fresh |= gap->fresh;
+        gap->cnt -= (psn + 1 - gap->psn) & ROCE_PSN_MASK;
+        gap->psn = (psn + 1) & ROCE_PSN_MASK;
+        add_gap(cold, psn, before); /* the part before, if it was in the middle */
+    }
+    return fresh;
+}
+
+/* Returns the PSNs from `from` up to `to` that belong to READs. */
+static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to)
+{
+    struct roce_window *w = &req->win;
+    uint32_t cnt = 0;
+
+    for (uint32_t i = roce_window_find(w, from); i < w->cnt; i++) {
+        const struct roce_sent_packet *e = roce_window_at(w, i);
+        uint32_t first = later_psn(e->psn, from), end = roce_sent_end(e);
+
+        if (roce_diff(e->psn, to) >= 0)
+            break;
+        if (roce_diff(end, to) > 0)
+            end = to;
+        if (roce_opcode(e->op)->kind == ROCE_KIND_READ && !(e->flags & ROCE_SENT_PSN_CNT_GUESS))
+            cnt += (uint32_t)roce_diff(end, first);
+    }
+    return cnt;
+}
+
+/* Remembers PSNs from `from` up to `to`, some of which may have been captured before. */
+static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool passed)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+    uint32_t high = ctx->sender->rsp.read_high;
+    struct roce_read_gap gap = {.psn = from, .frame = ctx->frame, .passed = passed};
+
+    add_gap(cold, roce_diff(to, high) > 0 ? high : to, gap);
+    gap.psn = later_psn(from, high);
+    gap.fresh = true;
+    add_gap(cold, to, gap);
+}
+
+/* Counts a gap of `missing` PSNs from `from` to the response at hand, which answers READ `e`. */
+static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t from,
+                     uint32_t missing)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+    cold->response_gaps++;
+    cold->missing_responses += missing;
+    if (roce_diff(e->psn, from) > 0)
+        add_missing(ctx, from, e->psn, true);
+    add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
+}
+
+struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_req *req,
+                                            const struct roce_sent_packet *e)
+{
+    struct roce_rsp *rsp = &ctx->sender->rsp;
+    uint32_t psn = ctx->pkt->bth.psn, next = (psn + 1) & ROCE_PSN_MASK;
+    struct roce_read_step step = {0};
+    int32_t d;
+
+    if (!rsp->read_known || roce_diff(psn, rsp->read_nxt) > ROCE_PSN_JUMP ||
+        roce_diff(psn, rsp->read_nxt) < -ROCE_PSN_JUMP) {
+        rsp->read_known = true;
+        rsp->read_nxt = e->last_frame < ctx->conn->join_frame ? psn : e->psn;
+        rsp->read_high = rsp->read_nxt;
+    }
+    step.expected = rsp->read_nxt;
+    d = roce_diff(psn, rsp->read_nxt);
+    if (d > 0)
+        step.missing = count_read_psns(req, rsp->read_nxt, psn);
+    if (step.missing)
+        note_gap(ctx, e, rsp->read_nxt, step.missing);
+    if (d >= 0 || (e->flags & ROCE_SENT_RESTARTED))
+        rsp->read_nxt = next;
+    step.repeated = roce_diff(psn, rsp->read_high) < 0;
+    if (ctx->sender->counts.cold && fill_gaps(ctx->sender->counts.cold, psn))
+        step.repeated = false;
+    if (roce_diff(next, rsp->read_high) > 0)
+        rsp->read_high = next;
+    if (step.repeated) {
+        struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+        cold->repeated_responses++;
+        cold->repeated_response_bytes += ctx->pkt->payload_len;
+    }
+    return step;
+}

@@ -152,8 +152,8 @@ struct roce_rsp {
                       * (rnr_at_tries) */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
-    uint32_t lsn;        /* highest MSN + credits (limit sequence number), mod 2^24 */
-    uint32_t credit_ms;  /* time of the first of the credit_cnt responses, ms */
+    uint32_t lsn;       /* highest MSN + credits (limit sequence number), mod 2^24 */
+    uint32_t credit_ms; /* time of the first of the credit_cnt responses, ms */
     uint32_t read_nxt;  /* PSN after the latest READ response */
     uint32_t read_high; /* one after the highest PSN of a READ response */
     uint32_t last_us;   /* time of the latest response, us modulo 2^32 */
@@ -347,7 +347,7 @@ struct roce_ctx {
     struct roce_conn *conn; /* connection of the packet, or NULL */
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
-    bool want_result; /* the caller of roce_flow_feed() passed a result to fill */
+    bool want_result;    /* the caller of roce_flow_feed() passed a result to fill */
     uint32_t lsn_before; /* value of roce_rsp.lsn before the response at hand */
     const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */

@@ -176,7 +176,8 @@ struct roce_endpoint_summary {
     uint64_t rnr_paged; /* RNR NAKs for requests that need no receive WQE: on-demand paging */
     uint64_t
         late_responses; /* READ responses that arrived after later responses of the same READ */
-    uint64_t response_gaps; /* READ responses before which others are missing, also in repeated data */
+    uint64_t
+        response_gaps; /* READ responses before which others are missing, also in repeated data */
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
     uint64_t repeated_responses;      /* READ responses that it sent again */
     uint64_t repeated_response_bytes; /* their payload */

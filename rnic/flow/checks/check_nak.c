@@ -106,8 +106,8 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
-/* Checks a response to PSNs far ahead of the captured requests. A few requests may be missing in the
- * capture, but not more than a link carries in the time since the latest one. */
+/* Checks a response to PSNs far ahead of the captured requests. A few requests may be missing in
+ * the capture, but not more than a link carries in the time since the latest one. */
 static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
 {
     int32_t ahead = roce_diff(ctx->pkt->bth.psn, req->nxt);

@@ -67,7 +67,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
     uint64_t shown = shown_timeout(ctx);
     bool rnr = rsp->rnr, nak = rsp->nak;
-    bool missing = gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
+    bool missing =
+        gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
     *trigger = 0;
     if (nak && idle >= shown) /* the NAK was lost, or the retransmission that it caused */

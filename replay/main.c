@@ -4,18 +4,17 @@
  * violation and no difference, 1 = a violation or a difference, 2 = unusable input or wrong use,
  * with one line on standard error.
  */
+#include <pcap/pcap.h>
 #include <string.h>
+#include <unistd.h>
 #include "cmd_import.h"
 #include "agent/agent_exec.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
 #include "cmd_drill.h"
 #include "util/cli_opts.h"
+#include "wire/crc32.h"
 #include "cmd_replay.h"
-
-#ifndef ROCEDRILL_VERSION
-#define ROCEDRILL_VERSION "unknown"
-#endif
 
 static const struct command {
     const char *name;
@@ -38,35 +37,121 @@ static void print_usage(FILE *out)
     for (size_t i = 0; i < COMMAND_CNT; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
     fprintf(out,
-            "  --version\n  --help   print this; rocedrill COMMAND --help lists the options\n"
+            "  version  print the versions of rocedrill and its libraries\n"
+            "  help [COMMAND]  print this text, or the options of a command\n"
             "exit status: 0 = no violation and no difference, 1 = a violation or a difference,\n"
             "  2 = unusable input or wrong use\n");
 }
 
-int main(int argc, char **argv)
+static const struct command *find_command(const char *name)
 {
-    const char *name;
+    for (size_t i = 0; i < COMMAND_CNT; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
 
-    if (argc < 2)
-        return cli_error("no command given (see rocedrill --help)");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+#define WORD_MAX 16u
+
+/* Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to
+ * turn one word into the other. Returns WORD_MAX for longer words. */
+static size_t word_distance(const char *a, const char *b)
+{
+    size_t row[3][WORD_MAX + 1], len = strlen(b);
+    size_t *before = row[0], *above = row[1], *now = row[2];
+
+    if (strlen(a) >= WORD_MAX || len >= WORD_MAX)
+        return WORD_MAX;
+    for (size_t k = 0; k <= len; k++)
+        above[k] = k;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t *oldest = before;
+
+        now[0] = i;
+        for (size_t k = 1; k <= len; k++) {
+            now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
+            now[k] = now[k - 1] + 1 < now[k] ? now[k - 1] + 1 : now[k];
+            now[k] = above[k] + 1 < now[k] ? above[k] + 1 : now[k];
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                before[k - 2] + 1 < now[k])
+                now[k] = before[k - 2] + 1;
+        }
+        before = above;
+        above = now;
+        now = oldest;
+    }
+    return above[len];
+}
+
+static int reject_command(const char *name)
+{
+    size_t best = 3;
+    const char *meant = NULL;
+
+    for (size_t i = 0; i < COMMAND_CNT; i++) {
+        size_t distance = word_distance(name, commands[i].name);
+
+        if (distance < best) {
+            best = distance;
+            meant = commands[i].name;
+        }
+    }
+    if (access(name, F_OK) == 0)
+        return cli_error("unknown command '%s'; did you mean: rocedrill check %s", name, name);
+    if (meant)
+        return cli_error("unknown command '%s'; did you mean '%s'?", name, meant);
+    return cli_error("unknown command '%s' (see rocedrill --help)", name);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    int status = command->run(argc, argv);
+
+    if (fflush(stdout) != 0 || ferror(stdout))
+        status = cli_error("standard output cannot be written");
+    return status;
+}
+
+/* rocedrill help [COMMAND] */
+static int print_help(int argc, char **argv)
+{
+    static char option[] = "--help";
+    char *help[] = {argv[0], option, NULL};
+    const struct command *command;
+
+    if (argc < 3) {
         print_usage(stdout);
         return EXIT_HOLDS;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("rocedrill %s\n", ROCEDRILL_VERSION);
-        return EXIT_HOLDS;
-    }
-    name = cli_command_name(argv[1]);
-    for (size_t i = 0; i < COMMAND_CNT; i++)
-        if (strcmp(name, commands[i].name) == 0) {
-            int status;
+    command = find_command(cli_command_name(argv[2]));
+    return command ? run_command(command, 2, help) : reject_command(argv[2]);
+}
 
-            argv[1] = argv[0];
-            status = commands[i].run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0 || ferror(stdout))
-                status = cli_error("standard output: write error");
-            return status;
-        }
-    return cli_error("unknown command '%s' (see rocedrill --help)", argv[1]);
+static int print_version(void)
+{
+    printf("rocedrill %s\nCRC-32: %s\n%s\n", ROCEDRILL_VERSION, roce_crc32_name(),
+           pcap_lib_version());
+    return EXIT_HOLDS;
+}
+
+static bool is_word(const char *text, const char *word, const char *option, const char *letter)
+{
+    return strcmp(text, word) == 0 || strcmp(text, option) == 0 || strcmp(text, letter) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command;
+
+    if (argc < 2)
+        return cli_error("no command given (see rocedrill --help)");
+    if (is_word(argv[1], "help", "--help", "-h"))
+        return print_help(argc, argv);
+    if (is_word(argv[1], "version", "--version", "-V"))
+        return print_version();
+    command = find_command(cli_command_name(argv[1]));
+    if (!command)
+        return reject_command(argv[1]);
+    argv[1] = argv[0];
+    return run_command(command, argc - 1, argv + 1);
 }

@@ -34,7 +34,8 @@ static const char usage[] =
     "                            there is no authentication\n"
     "  -d, --device NAME         the RDMA device (default: the first one)\n"
     "  -1, --once                end after one session\n"
-    "  -h, --help                this text\n"
+    "  -h, --help                print this help\n"
+    "  -V, --version             print the version\n"
     "exit status: 0, or 2 after an error\n";
 
 struct options {
@@ -189,21 +190,22 @@ static int listen_at(char *where)
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
-        {"listen", required_argument, NULL, 'l'},
-        {"device", required_argument, NULL, 'd'},
-        {"once", no_argument, NULL, '1'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"listen", required_argument, NULL, 'l'}, {"device", required_argument, NULL, 'd'},
+        {"once", no_argument, NULL, '1'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
     };
     static char name[] = "rocedrill-agent";
     int c;
 
     argv[0] = name; /* getopt begins its messages with this name */
-    while ((c = getopt_long(argc, argv, "l:d:1h", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "l:d:1hV", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
         case 'd': options->device = optarg; break;
         case '1': options->once = true; break;
+        case 'V':
+            puts("rocedrill-agent " ROCEDRILL_VERSION);
+            return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));
         case 'h':
             fputs(usage, stdout);
             return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));

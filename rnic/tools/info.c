@@ -20,6 +20,7 @@ static const char usage[] =
     "  resource   QPs of these processes, and number of their objects\n"
     "  statistic  counters of these processes that are not 0\n"
     "  limits     maximum number of objects of one device\n"
+    "  --version  version of this program\n"
     "Lists only processes of the same user (root: all users) in the same network namespace.\n";
 
 static void print_iface(const struct rnic_iface *iface)
@@ -207,6 +208,12 @@ static int print_statistics(void)
     return print_processes(print_statistic);
 }
 
+static int print_version(void)
+{
+    puts("rnic-info " RNIC_VERSION);
+    return 0;
+}
+
 static int print_usage(void)
 {
     fputs(usage, stdout);
@@ -220,7 +227,8 @@ int main(int argc, char **argv)
         int (*print)(void);
     } all[] = {
         {"link", print_link},     {"resource", print_resources}, {"statistic", print_statistics},
-        {"limits", print_limits}, {"-h", print_usage},           {"--help", print_usage}};
+        {"limits", print_limits}, {"-h", print_usage},           {"--help", print_usage},
+        {"-V", print_version},    {"--version", print_version}};
     const char *what = argc > 1 ? argv[1] : "link";
     int (*print)(void) = NULL;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

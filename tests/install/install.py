@@ -7,13 +7,14 @@
 prefix         cmake --install --prefix HOME/.local as an ordinary user, then the target uninstall
 system         cmake --install with DESTDIR: the plugin goes into Wireshark's own folders
 plugin_script  plugin/install --user and --system, then --remove
-packages       the target package: contents, lintian, and the programs of the unpacked packages
+packages       the target package: contents, lintian, the programs, manual pages and completions of the unpacked packages
 
 Nothing is changed outside of a temporary folder: the system folder of Wireshark is covered by a mount in a namespace.
 Root runs tshark and the installation of an ordinary user as nobody, because tshark ignores a user's plugins for root.
 """
 import argparse
 import glob
+import gzip
 import os
 import shutil
 import subprocess
@@ -22,6 +23,10 @@ import tempfile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
+PAGES = ["rocedrill", "rocedrill-agent", "rocedrill-check", "rocedrill-replay", "rnic-info", "rnic-run"]
+# The words of a command line, and the completions of bash for the last one.
+COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "--json --junit"),
+             (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 
 
@@ -89,6 +94,29 @@ def use_programs(place, prefix):
     devices = place.run_as_user([os.path.join(prefix, "bin/rnic-run"), "--net", "--", "ibv_devices"])
     if "rnic_" not in devices:
         wrong.append(f"ibv_devices on the installed rnic-run lists no device: {devices}")
+    return wrong
+
+
+def use_documents(prefix):
+    """Reads the installed manual pages with mandoc's lint, and runs the completions of bash. Returns errors."""
+    wrong = []
+    for name in PAGES:
+        path = f"{prefix}/share/man/man1/{name}.1.gz"
+        if not os.path.isfile(path):
+            wrong.append(f"{path}: not installed")
+            continue
+        with gzip.open(path) as page:
+            said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page.read(), capture_output=True)
+        if said.returncode:
+            wrong.append(f"{path}: {said.stdout.decode()}")
+    for words, expected in COMPLETED:
+        script = f"""source {prefix}/share/bash-completion/completions/{words[0]}
+            COMP_WORDS=({" ".join(words)}) COMP_CWORD={len(words) - 1}
+            _{words[0].replace("-", "_")}
+            echo "${{COMPREPLY[@]}}" """
+        found = run(["bash", "-c", script]).strip()
+        if found != expected:
+            wrong.append(f"completions of {words}: {found}, expected {expected}")
     return wrong
 
 
@@ -187,7 +215,7 @@ def check_packages(place):
     shutil.rmtree(out)
     place.give_to_user()
     expect_plugin(place, wrong, "wireshark-plugin-roce")
-    return wrong + use_programs(place, unpacked + "/usr")
+    return wrong + use_documents(unpacked + "/usr") + use_programs(place, unpacked + "/usr")
 
 
 def main():

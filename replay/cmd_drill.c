@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "drill/device_rnic.h"
 #include "drill/drill_report.h"
+#include "drill/matrix.h"
 #include "drill/parser.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
@@ -22,6 +23,7 @@ enum {
     KEY_ONLY,
     KEY_DEVICE,
     KEY_STRICT,
+    KEY_MATRIX,
 };
 
 static const struct cli_option rows[] = {
@@ -37,6 +39,8 @@ static const struct cli_option rows[] = {
     {"record", KEY_RECORD, "FOLDER",
      "write a pcapng of each drill, with the line as comment at each packet"},
     {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
+    {"matrix", KEY_MATRIX, "FILE",
+     "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
     {"jobs", 'J', "N", "drills that run at a time; the number of processors if not given"},
     {"quiet", 'q', NULL, "print only drills that did not pass, and the table"},
     {"help", 'h', NULL, "print this"},
@@ -45,7 +49,7 @@ static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[
 
 struct drill_args {
     bool quiet, strict;
-    const char *tap_path, *junit_path, *json_path, *only, *device;
+    const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
     struct drill_suite_options options;
 };
 
@@ -53,6 +57,7 @@ static void print_usage(FILE *out)
 {
     fprintf(out,
             "usage: rocedrill drill [options] DRILL|FOLDER...\n"
+            "       rocedrill drill --matrix FILE REPORT.json...\n"
             "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
             "The device is the software RNIC, in virtual time.\noptions:\n");
     cli_print_options(out, &table);
@@ -78,6 +83,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_ONLY: args->options.only = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
         case KEY_STRICT: args->strict = true; break;
+        case KEY_MATRIX: args->matrix_path = optarg; break;
         case 'j': args->json_path = optarg; break;
         case 'J':
             args->options.threads = (unsigned)strtoul(optarg, &end, 10);
@@ -136,6 +142,25 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
     return status;
 }
 
+static int write_matrix(const char *path, char **reports, unsigned cnt)
+{
+    size_t len = strlen(path);
+    bool html = len > 5 && strcmp(path + len - 5, ".html") == 0;
+    struct error error = {""};
+    FILE *out = NULL;
+    int status;
+
+    for (unsigned i = 0; i < cnt; i++)
+        if (outfile_is_no_input(path, reports[i]) != 0)
+            return EXIT_UNUSABLE;
+    status = outfile_open(path, &out);
+    if (status != 0)
+        return status;
+    if (matrix_print(out, reports, cnt, html, &error) != 0)
+        status = cli_error("drill: %s", error.text);
+    return outfile_close(out, path) != 0 ? EXIT_UNUSABLE : status;
+}
+
 int cmd_drill(int argc, char **argv)
 {
     struct drill_args args = {.options = {.ops = &device_rnic_ops}};
@@ -145,6 +170,8 @@ int cmd_drill(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (args.matrix_path)
+        return write_matrix(args.matrix_path, argv + optind, (unsigned)(argc - optind));
     for (int i = optind; i < argc; i++)
         if (drill_suite_add(&suite, argv[i], &error) != 0) {
             drill_suite_free(&suite);

@@ -337,6 +337,19 @@ static bool parse_bytes(struct packet_parser *s, struct script_field *f)
     return true;
 }
 
+/* Reads a field of more than 64 bits, which has no number: all its bytes in hexadecimal. */
+static bool parse_raw_bytes(struct packet_parser *s, struct script_field *f)
+{
+    char text[64];
+    size_t len = f->field->width / 8;
+
+    f->kind = SCRIPT_FIELD_BYTES;
+    lexer_raw(&s->p->lexer, text, sizeof(text));
+    if (strlen(text) != 2 * len || !hex_parse(text, f->bytes, len))
+        return lexer_fail(&s->p->lexer, "expected %u hexadecimal digits", (unsigned)(2 * len));
+    return true;
+}
+
 /* Finds "header.field". The header "ip" is that of the drill's IP version. */
 static const struct roce_field *find_field(struct packet_parser *s, enum roce_hdr *hdr)
 {
@@ -391,7 +404,7 @@ static bool parse_header_field(struct packet_parser *s)
     if (field->fmt == ROCE_FMT_MAC || field->fmt == ROCE_FMT_IP4 || field->fmt == ROCE_FMT_GID)
         return parse_bytes(s, f);
     if (field->width > 64)
-        return lexer_fail(l, "%s.%s is too long to be set", roce_hdr_info(hdr)->id, field->name);
+        return parse_raw_bytes(s, f);
     if (strcmp(field->name, "psn") == 0)
         return parse_packet_psn(s->p, f);
     if (strcmp(field->name, "va") == 0)

@@ -207,7 +207,7 @@ static void packets_are_written_in_the_words_of_decode(void)
     expect_line("+0 < Q: SEND Only with Invalidate PSN +0 invalidate M");
     expect_line("+0 < Q: opcode 0x1f PSN +0 payload 7");
     expect_line("+0 < U: SEND Only PSN +0 Q_Key 7 from QP 5 group 3");
-    expect_line("+0 < Q: CNP");
+    expect_line("+0 < Q: CNP cnp.resv=00000000000000000000000000000001");
     expect_line("+0 < Q: Acknowledge PSN +0 RNR NAK timer 5 MSN 7");
     expect_line("+0 < Q: Acknowledge PSN +0 ACK, 12 credits, MSN 4");
     expect_line("+0 < Q: Acknowledge PSN +0 ACK, credits not valid, MSN 4");
@@ -246,7 +246,7 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: SEND Only PSN +0 eth.src=02:00", 39, "a MAC address");
     expect_bad_line("+0 < Q: SEND Only PSN +0 ip4.src=192", 37, "an IP address");
     expect_bad_line("+0 < Q: SEND Only PSN +0 altered AckReq", 34, "as ip.ttl");
-    expect_bad_line("+0 < Q: CNP cnp.resv=0", 22, "too long to be set");
+    expect_bad_line("+0 < Q: CNP cnp.resv=0", 23, "expected 32 hexadecimal digits");
     expect_bad_line("+0 < CM HELLO", 9, "REQ, MRA");
     expect_bad_line("+0 < CM REQ colour=5", 13, "has no field 'colour'");
     expect_bad_line("+0 < CM REQ mad.tid 5", 21, "'='");

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* rocedrill drill: options, reports, recording, exit status. */
+#include <stdio.h>
+#include "replay/checkrun.h"
+#include "support/suite.h"
+
+/* Four drills in $T/d: one each that passes (in two variants), fails, is known, and is unsupported
+ * without CNPs. */
+static void make_drills(void)
+{
+    struct checkrun r = checkrun_shell(
+        "mkdir -p $T/d/g $T/d/h; cd $T/d; "
+        "H='rules RC-RSP-099\nrole responder\nmr M len 64 access write\nqp Q rc\n'; "
+        "W='+0 < WRITE Only PSN +0 va M+0 payload 8 AckReq\n'; "
+        "printf \"purpose passes\nip = 4, 6\n$H$W+0 > Acknowledge PSN +0 ACK\n\" >g/1-pass.drill; "
+        "printf \"purpose fails\n$H$W+0 > Acknowledge PSN +0 ACK MSN 7 [RC-RSP-102]\n\" "
+        ">g/2-fail.drill; "
+        "printf \"purpose known\n$H$W+0 > nothing\nelse > Acknowledge PSN +0 ACK known S1\n\" "
+        ">h/3-known.drill; "
+        "printf \"purpose needs\nneeds cnp\n$H$W+0 > Acknowledge PSN +0 ACK\n\" >h/4-cnp.drill; "
+        "echo text >h/notes.txt");
+
+    CU_ASSERT_EQUAL(r.status, 0);
+    checkrun_free(&r);
+}
+
+static void wrong_use_is_one_line(void)
+{
+    make_drills();
+    CHECKRUN_EXPECT("$R drill", 2, "", "no drill given");
+    CHECKRUN_EXPECT("$R drill --bogus x", 2, "", "--bogus");
+    CHECKRUN_EXPECT("$R drill --jobs 0 $T/d", 2, "", "not a number from 1 to 64");
+    CHECKRUN_EXPECT("$R drill $T/none.drill", 2, "", "none.drill: No such file");
+    CHECKRUN_EXPECT("mkdir -p $T/void; $R drill $T/void", 2, "", "no file *.drill");
+    CHECKRUN_EXPECT("$R drill --json $T/x --tap $T/x $T/d", 2, "", "for two outputs");
+    CHECKRUN_EXPECT("$R drill --matrix", 2, "", "--matrix");
+    CHECKRUN_EXPECT("$R drill --matrix $T/m.md $T/none.json", 2, "", "none.json");
+    CHECKRUN_EXPECT("echo '{}' >$T/e.json; $R drill --matrix $T/m.md $T/e.json", 2, "",
+                    "no report of rocedrill drill --json");
+}
+
+static void grammar_and_check(void)
+{
+    CHECKRUN_EXPECT("$R drill --grammar", 0, "event   = TIME", "");
+    CHECKRUN_EXPECT("$R drill --check $T/d", 0, "", "");
+    CHECKRUN_EXPECT("echo nonsense >$T/bad.drill; $R drill --check $T/bad.drill", 2, "",
+                    "bad.drill:1:1: expected");
+    CHECKRUN_EXPECT("$R drill $T/bad.drill", 2, "unusable     ", "");
+}
+
+static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
+{
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "pass         g/1-pass (2 variants)", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "aeth.msn: expected 7, actual 1", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "2-fail.drill:7:4: fail [RC-RSP-102]", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "again: rocedrill drill ", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1,
+                    "all                       2      1      1             0            0", "");
+    CHECKRUN_EXPECT("$R drill --quiet $T/d | grep -c '^pass'", 1, "0", "");
+    CHECKRUN_EXPECT("$R drill --lacks uc,cnp $T/d/h", 0, "unsupported  h/4-cnp", "");
+    CHECKRUN_EXPECT("$R drill --only ip=6 $T/d/g/1-pass.drill", 0, "pass         g/1-pass\n", "");
+    CHECKRUN_EXPECT("$R drill $T/d/h", 0, "known        h/3-known", "");
+    CHECKRUN_EXPECT("$R drill --strict $T/d/h", 1, "known        h/3-known", "");
+}
+
+static void order_does_not_depend_on_jobs(void)
+{
+    CHECKRUN_EXPECT("$R drill --jobs 1 $T/d >$T/1; $R drill --jobs 8 $T/d >$T/8; cmp $T/1 $T/8", 0,
+                    "", "");
+}
+
+static void ktap_has_a_line_a_case(void)
+{
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1, "KTAP version 1\n1..5\n", "");
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1, "ok 2 g/1-pass ip=6\n", "");
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1, "not ok 3 g/2-fail\n", "");
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1, "ok 4 h/3-known # XFAIL known: ", "");
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1,
+                    "ok 5 h/4-cnp # SKIP unsupported: ", "");
+}
+
+static void junit_has_a_suite_a_group(void)
+{
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
+                    "<testsuite name=\"g\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\">",
+                    "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
+                    "<testcase classname=\"drill\" name=\"g/1-pass ip=4\"/>", "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1, "<skipped message=\"known: ", "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/bad.drill", 2, "<error message=\"", "");
+}
+
+static void recording_has_the_line_at_each_frame(void)
+{
+    CHECKRUN_EXPECT("$R drill --record $T/rec $T/d >/dev/null; ls $T/rec", 0,
+                    "g-1-pass-ip=4.pcapng\ng-1-pass-ip=6.pcapng\ng-2-fail.pcapng\n", "");
+    CHECKRUN_EXPECT("grep -c 'g/1-pass.drill:7' $T/rec/g-1-pass-ip=4.pcapng", 0, "1", "");
+    CHECKRUN_EXPECT("grep -c 'g/2-fail.drill:7: aeth.msn: expected 7' $T/rec/g-2-fail.pcapng", 0,
+                    "1", "");
+    CHECKRUN_EXPECT("$R decode $T/rec/g-1-pass-ip=6.pcapng", 0, "WRITE Only", "");
+    CHECKRUN_EXPECT("$R drill --record /dev/null/x $T/d", 2, "", "/dev/null/x");
+}
+
+static void matrix_has_a_column_a_device(void)
+{
+    CHECKRUN_EXPECT("$R drill --json $T/a.json --device one --record $T/rec $T/d >/dev/null; "
+                    "$R drill --json $T/b.json --device 't|wo' --lacks cnp $T/d/h >/dev/null; "
+                    "$R drill --matrix $T/m.md $T/a.json $T/b.json && cat $T/m.md",
+                    0, "| drill | one | t\\|wo |\n|---|---|---|\n", "");
+    CHECKRUN_EXPECT("cat $T/m.md", 0, "| g/2-fail | [fail](<", "");
+    CHECKRUN_EXPECT("cat $T/m.md", 0, "| unsupported |", "");
+    CHECKRUN_EXPECT("$R drill --matrix $T/m.html $T/a.json $T/b.json && cat $T/m.html", 0,
+                    "<td class=\"known\">", "");
+}
+
+SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_check),
+      TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
+      TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
+      TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),
+      TEST(matrix_has_a_column_a_device))

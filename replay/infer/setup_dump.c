@@ -216,7 +216,8 @@ static int add_stores(json_t *devices, const struct session *session, const stru
     return 0;
 }
 
-json_t *setup_dump_json(const struct session *session, const struct memory_log *log)
+/* Returns the setup as JSON (a new reference), or NULL if out of memory. */
+static json_t *setup_json(const struct session *session, const struct memory_log *log)
 {
     json_t *connections = json_array(), *devices = json_array();
 
@@ -236,7 +237,7 @@ json_t *setup_dump_json(const struct session *session, const struct memory_log *
 int setup_dump_write(const struct session *session, const struct memory_log *log, const char *path,
                      struct error *error)
 {
-    json_t *json = setup_dump_json(session, log);
+    json_t *json = setup_json(session, log);
     FILE *file = json ? fopen(path, "wb") : NULL;
     int rc = 0;
 

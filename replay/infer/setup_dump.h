@@ -10,10 +10,6 @@
 #include "base/error.h"
 #include "infer/session.h"
 
-/* Returns the setup as JSON (a new reference), or NULL if out of memory. Call after
- * rc_responder_play(). */
-json_t *setup_dump_json(const struct session *session, const struct memory_log *log);
-
 /* Returns the bit of enum rnic_access that has this name in JSON, or 0 if the name is unknown. */
 unsigned setup_dump_access_bit(const char *name);
 

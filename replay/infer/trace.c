@@ -68,14 +68,6 @@ static struct flow_key flow_key(const uint8_t src[16], const uint8_t dst[16], en
     return key;
 }
 
-uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
-                         enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc)
-{
-    struct flow_key key = flow_key(src, dst, encap, dest_qp, svc);
-
-    return keymap_get(&trace->flows, &key);
-}
-
 /* Stores the addresses of a packet. A native InfiniBand packet without GRH has its LIDs as
  * addresses. */
 static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])

@@ -101,10 +101,6 @@ void trace_free(struct trace *trace);
  * if out of memory. */
 int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 
-/* Returns the number of the flow with these addresses, or KEYMAP_NONE. */
-uint32_t trace_flow_find(const struct trace *trace, const uint8_t src[16], const uint8_t dst[16],
-                         enum roce_encap encap, uint32_t dest_qp, enum roce_svc svc);
-
 /* Parses a packet again. Cannot fail: trace_read() parsed the packet before. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 

@@ -116,18 +116,6 @@ const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow)
     return &flow->totals;
 }
 
-void roce_flow_each(const struct roce_flow *flow,
-                    bool (*each)(void *user, const struct roce_conn_summary *conn), void *user)
-{
-    struct roce_conn_summary sum;
-
-    for (const struct roce_conn *c = flow->first_all; c; c = c->next_all) {
-        roce_summary_fill(flow, c, &sum);
-        if (!each(user, &sum))
-            return;
-    }
-}
-
 /* ---- one frame ------------------------------------------------------------------------------- */
 
 static void find_endpoint(struct roce_ctx *ctx, bool create)

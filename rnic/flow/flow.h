@@ -249,11 +249,6 @@ struct roce_flow_owner {
 struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t conn_index,
                                        uint8_t side);
 
-/* Calls `each` for every connection in memory, in the order of connection numbers, until `each`
- * returns false. The summary is valid until the next call with this flow. */
-void roce_flow_each(const struct roce_flow *flow,
-                    bool (*each)(void *user, const struct roce_conn_summary *conn), void *user);
-
 /* Totals of the whole capture. */
 struct roce_flow_totals {
     uint64_t packets, bytes; /* packets fed, and their bytes on the wire */

@@ -18,7 +18,7 @@
 struct uc_id *uc_ids;
 static unsigned claim_cnt; /* number of claims of all ids */
 
-struct uc_id *uc_id_find(uint32_t handle)
+static struct uc_id *find_id(uint32_t handle)
 {
     struct uc_id *id = uc_ids;
     while (id && id->handle != handle)
@@ -28,7 +28,7 @@ struct uc_id *uc_id_find(uint32_t handle)
 
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
 {
-    struct uc_id *id = uc_id_find(handle);
+    struct uc_id *id = find_id(handle);
     if (!id || id->file != file)
         return NULL;
     return id;
@@ -314,7 +314,7 @@ static void resolve_addr(struct uc_id *id)
     pthread_mutex_unlock(&uc_lock);
     int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, timeout, &path);
     pthread_mutex_lock(&uc_lock);
-    id = uc_id_find(handle); /* looked up again, because the id may have been deleted */
+    id = find_id(handle); /* looked up again, because the id may have been deleted */
     if (!id)
         return;
     int index = -1;

@@ -235,7 +235,6 @@ struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint
 void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
 /* Returns NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
-struct uc_id *uc_id_find(uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
 /* Writes the registry name of a port of a port space (port/shared/registry.h). */

@@ -134,7 +134,9 @@ int page_probe_region(const void *addr, size_t len, bool write)
     return result;
 }
 
-bool page_probe_pages(const void *addr, size_t len, bool write)
+/* Returns whether the pages of [addr, addr + len), which is short and not empty, can be accessed.
+ * This includes pages of a file that was truncated, except before Linux 5.14. */
+static bool can_access_pages(const void *addr, size_t len, bool write)
 {
     int result = populate_pages((uintptr_t)addr, (uintptr_t)addr + len, write);
     return result == EINVAL ? page_probe_region(addr, len, write) == 0 : result == 0;
@@ -316,7 +318,7 @@ bool page_probe_touch(const void *addr, size_t len, bool write)
     if (len == 0)
         return true;
     if (needs_syscall())
-        return page_probe_pages(addr, len, write);
+        return can_access_pages(addr, len, write);
     if (sigsetjmp(here, 0) != 0)
         return false;
     back = &here;

@@ -27,10 +27,6 @@ void page_probe_open_proc(void);
  * for later: see page_probe_touch(). */
 int page_probe_region(const void *addr, size_t len, bool write);
 
-/* Returns whether the pages of [addr, addr + len), which is short and not empty, can be accessed.
- * This includes pages of a file that was truncated, except before Linux 5.14. */
-bool page_probe_pages(const void *addr, size_t len, bool write);
-
 /* Installs handlers for SIGSEGV and SIGBUS, unless they are installed. Returns false if that is not
  * possible any more. */
 bool page_probe_install(void);

@@ -78,11 +78,22 @@ void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t le
         feed(frame, len, now, false);
 }
 
+static void (*conn_fn)(void *user, const struct roce_conn_summary *conn);
+static void *conn_user;
+
+static void on_conn(void *user, const struct roce_conn_summary *conn)
+{
+    (void)user;
+    if (conn_fn)
+        conn_fn(conn_user, conn);
+}
+
 void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed)
 {
     rng = rng_of(seed ^ 0x776972656a756467u);
     for (enum lane lane = 0; lane < LANES; lane++) {
         const struct roce_flow_opts opts = {.on_finding = on_finding,
+                                            .on_conn = lane == WHOLE ? on_conn : NULL,
                                             .user = (void *)(uintptr_t)&names[lane]};
 
         flow[lane] = roce_flow_new(&opts);
@@ -105,13 +116,10 @@ void flow_oracle_sent(const struct simnet_event *event)
         feed(event->pkt->frame, event->pkt->wire_len, event->now, true);
 }
 
-const struct roce_flow *flow_oracle_flow(void)
+void flow_oracle_end(void (*fn)(void *user, const struct roce_conn_summary *conn), void *user)
 {
-    return flow[WHOLE];
-}
-
-void flow_oracle_end(void)
-{
+    conn_fn = fn;
+    conn_user = user;
     for (enum lane lane = 0; lane < LANES; lane++) {
         roce_flow_finish(flow[lane]);
         roce_flow_del(flow[lane]);

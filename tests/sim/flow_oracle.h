@@ -20,11 +20,9 @@ void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed);
 void flow_oracle_sent(const struct simnet_event *event);
 void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
 
-/* Returns the flow of the complete capture, which is valid until flow_oracle_end(). */
-const struct roce_flow *flow_oracle_flow(void);
-
-/* Asserts that rnic/flow reported no violation, and prints the first ones. Also asserts that
- * almost every run of this process had frames. */
-void flow_oracle_end(void);
+/* Asserts that no rule was violated and prints the first violations. Also asserts that almost every
+ * run of this process had frames. Calls `on_conn`, which may be NULL, for each connection of the
+ * whole capture. */
+void flow_oracle_end(void (*on_conn)(void *user, const struct roce_conn_summary *conn), void *user);
 
 #endif

@@ -463,7 +463,7 @@ static void one_run(uint64_t seed)
     }
     roce_flow_finish(judge);
     roce_flow_del(judge);
-    flow_oracle_end();
+    flow_oracle_end(NULL, NULL);
     check();
     fabric_free(&fabric);
 }

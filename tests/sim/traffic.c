@@ -548,7 +548,7 @@ void traffic_check(void)
 
 void traffic_end(void)
 {
-    flow_oracle_end();
+    flow_oracle_end(NULL, NULL);
     for (unsigned s = 0; s < 2; s++) {
         free(expected[s]);
         expected[s] = NULL;

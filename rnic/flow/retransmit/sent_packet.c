@@ -40,7 +40,8 @@ void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint3
     e->marks = ctx->digest->sampled ? ROCE_MARK_SAMPLED : 0;
 }
 
-void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e)
+/* Adds `e` to the packets in flight; a repeated call has no effect. */
+static void add_in_flight(struct roce_req *req, struct roce_sent_packet *e)
 {
     if (e->marks & ROCE_MARK_IN_FLIGHT)
         return;
@@ -138,7 +139,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         }
         return;
     }
-    roce_req_add_in_flight(req, e);
+    add_in_flight(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
         roce_count_region(ctx, ctx->sender, oper, e->rkey, e->va, e->dma_len);
 }

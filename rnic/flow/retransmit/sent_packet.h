@@ -38,8 +38,7 @@ static inline void roce_sent_continue_message(const struct roce_sent_packet *pre
 /* Returns whether `prev` is known to end directly before `e`. `prev` may be NULL. */
 bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e);
 
-/* Add `e` to the packets in flight, or remove it; a repeated call has no effect. */
-void roce_req_add_in_flight(struct roce_req *req, struct roce_sent_packet *e);
+/* Removes `e` from the packets in flight; a repeated call has no effect. */
 void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 
 /* Counts a request packet at its first capture. */

@@ -10,6 +10,15 @@
 /* Outcome of a possible QP reuse. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
+/* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN.
+ */
+static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                            const struct roce_sent_packet *now);
+
+/* Resets both directions: a new use began some packets ago, and the stored state may mix both uses.
+ */
+static void forget_use(struct roce_ctx *ctx);
+
 /* ---- deferred findings ----------------------------------------------------------------------- */
 
 static bool is_nak(const struct roce_pkt *pkt)
@@ -72,7 +81,7 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     if (roce_qp_may_be_reused(ctx))
         ctx->conn->inconsistent = true; /* the state of the new use is incomplete */
     else
-        roce_conn_forget_use(ctx);
+        forget_use(ctx);
 }
 
 /* Returns whether only one packet differs. A single difference is more often a fault than a new
@@ -114,7 +123,8 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     return is_one_fault(side) ? SAME_USE : UNKNOWN_USE;
 }
 
-void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_endpoint *side)
+/* Closes the open candidate of `side`, if any, because the QP was reused. */
+static void confirm_reuse(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (roce_reuse_is_pending(&side->req))
         resolve_candidate(ctx, side, NEW_USE);
@@ -246,7 +256,7 @@ static bool is_another_packet(const struct roce_sent_packet *e, const struct roc
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now)
 {
-    bool alike = now->psn == e->psn && !roce_request_differs(ctx, e, now);
+    bool alike = now->psn == e->psn && !request_differs(ctx, e, now);
     struct roce_reuse_candidate *cand;
 
     if (!alike && roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_OLDER_PSN, now->psn))
@@ -359,8 +369,8 @@ static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
            (req->retx.active && req->retx.first == req->base && req->retx.next == psn);
 }
 
-bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                          const struct roce_sent_packet *now)
+static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                            const struct roce_sent_packet *now)
 {
     return now->op != e->op || now->len != e->len || now->sample != e->sample ||
            (roce_opcode_starts(ctx->pkt->op) &&
@@ -375,7 +385,7 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
         return true; /* CM would announce a reuse, but its messages may not be captured */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
-           roce_request_differs(ctx, e, now);
+           request_differs(ctx, e, now);
 }
 
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
@@ -411,7 +421,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     struct roce_req *req = &ctx->sender->req;
     struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
-    roce_reuse_confirm(ctx, ctx->sender);
+    confirm_reuse(ctx, ctx->sender);
     if (reuse && !req->peer_restarted) {
         REPORT(ctx, QP_REUSED, "bth.psn", req->nxt, psn, .value = ROCE_VALUE_DEC,
                .other = ctx->conn->facts.first_frame);
@@ -422,7 +432,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         roce_conn_forget_mtu(ctx->conn);
         roce_peer(ctx->sender)->req.peer_restarted =
             roce_reuse_is_unannounced(ctx) && roce_peer(ctx->sender)->req.started;
-        roce_reuse_confirm(ctx, roce_peer(ctx->sender));
+        confirm_reuse(ctx, roce_peer(ctx->sender));
     }
     roce_req_reset(req);
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
@@ -432,14 +442,14 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     roce_requester_start(ctx, psn);
 }
 
-void roce_conn_forget_use(struct roce_ctx *ctx)
+static void forget_use(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
 
     for (int s = 0; s < 2; s++) {
         struct roce_rsp *rsp = &conn->side[s].rsp;
 
-        roce_reuse_confirm(ctx, &conn->side[s]);
+        confirm_reuse(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
         rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
         rsp->read_known = false;

@@ -48,9 +48,6 @@ void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 /* Handles a response to `side` with an AETH. Its MSN may confirm or refute an open candidate. */
 void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* Closes the open candidate of `side`, if any, because the QP was reused. */
-void roce_reuse_confirm(struct roce_ctx *ctx, struct roce_endpoint *side);
-
 /* Decides open candidates when the connection ends, and reports the deferred findings. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
@@ -80,11 +77,6 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 /* Returns whether `psn` may begin a new use of the QP with the same first PSN. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
-/* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN.
- */
-bool roce_request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                          const struct roce_sent_packet *now);
-
 /* Returns whether `now` differs from `e` probably because the QP was reused: after an idle time, or
  * at the first PSN after all requests were acknowledged. */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
@@ -96,9 +88,5 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);
 /* Reinitializes the requester at `psn`: its QP was reused (`reuse`), or the gap in the capture is
  * too large. */
 void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse);
-
-/* Resets both directions: a new use began some packets ago, and the stored state may mix both uses.
- */
-void roce_conn_forget_use(struct roce_ctx *ctx);
 
 #endif

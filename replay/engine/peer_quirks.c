@@ -139,6 +139,13 @@ static bool seq_nak_after_rnr(const struct response_case *c)
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
+static bool rnr_nak_for_read(const struct response_case *c)
+{
+    return kind_of(c) == ROCE_KIND_ACK &&
+           roce_syndrome_kind(recorded(c)->syndrome) == ROCE_SYN_RNR &&
+           request_is(c, ROCE_KIND_READ);
+}
+
 static bool no_read_limit(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -156,8 +163,14 @@ static bool repeats_without_va(const struct request_case *c)
     struct roce_pkt pkt;
 
     trace_parse(c->pkt, &pkt);
-    return c->retransmit && (op->kind == ROCE_KIND_FLUSH || op->kind == ROCE_KIND_ATOMIC_WRITE) &&
+    return c->retransmit && !c->beyond &&
+           (op->kind == ROCE_KIND_FLUSH || op->kind == ROCE_KIND_ATOMIC_WRITE) &&
            c->diffs->cnt == 1 && field_diff_find(c->diffs, "reth.va") && pkt.reth.va == 0;
+}
+
+static bool retries_without_end(const struct request_case *c)
+{
+    return c->beyond;
 }
 
 /* Returns whether a FLUSH has the wrong ICRC of this peer. The peer adds the bytes from the BTH

@@ -40,6 +40,7 @@ struct request_case {
     const struct tx_request *ours;
     const struct field_diffs *diffs;
     bool retransmit; /* the recorded request is a retransmission */
+    bool beyond;     /* it is a retry beyond the largest retry count */
 };
 
 /* UC message that the peer's program did not receive. */

@@ -241,6 +241,23 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
 }
 
+/* Reports a retry beyond the largest retry count. Our RNIC retries as often then, so that the rest
+ * of the direction is compared. */
+static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
+{
+    struct field_diffs d = {.cnt = 0};
+    struct request_case again = {
+        .pkt = event_packet(cmp->setup, event), .diffs = &d, .retransmit = true, .beyond = true};
+
+    if (event >= cmp->run->unsure_from) {
+        cmp->res->inconclusive++;
+        return 0;
+    }
+    field_diff_add(&d, "retries", "8 or more", "7");
+    return report_or_excuse(cmp, event, &d, "the largest retry count permits no more retries",
+                            peer_quirk_of_request(cmp->all->quirks, &again));
+}
+
 /* Returns whether only the payload of a retransmission differs, and our request equals the recorded
  * original. A requester reads its buffer again for each retransmission, so the program changed it.
  */
@@ -319,6 +336,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
         res->mark[event] = MARK_NOTE;
         return 0;
     }
+    if (event == cmp->setup->timers.beyond && compare_retry_count(cmp, event) != 0)
+        return -1;
     if (a->error_event != EVENT_NONE && a->error_event < event && cmp->res->diff_frames > 0) {
         res->not_compared++;
         return 0;

@@ -52,7 +52,8 @@ static const char *requester_dev_open(struct requester_dev *dev)
                                 .max_send_sge = 1,
                                 .window = UINT32_C(1) << 23, /* the largest window that R060
                                                               * allows */
-                                .any_credits = exceeds_credits(dev->run)};
+                                .any_credits = exceeds_credits(dev->run),
+                                .endless_retries = s->timers.beyond != EVENT_NONE};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,

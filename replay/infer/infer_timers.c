@@ -82,9 +82,9 @@ static void on_answer(struct walk *w, uint32_t event, uint64_t time)
     w->rnr_rel = s->event[event].rel;
 }
 
-/* Counts a retry: the requester retransmits from PSN `rel`. Measures the wait if the ACK timeout
- * caused the retry. */
-static void on_restart(struct walk *w, int64_t rel, uint64_t time)
+/* Counts a retry: at `event` the requester retransmits from PSN `rel`. Measures the wait if the ACK
+ * timeout caused the retry. */
+static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t time)
 {
     uint64_t wait = time - w->start, longest = time - w->sent;
 
@@ -105,6 +105,8 @@ static void on_restart(struct walk *w, int64_t rel, uint64_t time)
     w->waited = !w->naked;
     if (++w->tries > w->t->retries)
         w->t->retries = w->tries;
+    if (w->tries > COUNT_MAX && w->t->beyond == EVENT_NONE)
+        w->t->beyond = event;
 }
 
 static void on_request(struct walk *w, uint32_t event, uint64_t time)
@@ -119,7 +121,7 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     if (rel <= w->last && e && e->event != event) {
         if (w->request != EVENT_NONE && is_copy(s, w->request, event))
             return;
-        on_restart(w, rel, time);
+        on_restart(w, event, rel, time);
     }
     w->request = event;
     w->last = end;
@@ -186,7 +188,7 @@ void infer_timers(struct inferred_setup *s)
                      .rnr_rel = INT64_MIN,
                      .request = EVENT_NONE};
 
-    s->timers = (struct inferred_timers){0};
+    s->timers = (struct inferred_timers){.beyond = EVENT_NONE};
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint64_t time = event_packet(s, i)->time;
 

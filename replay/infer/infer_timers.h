@@ -24,6 +24,7 @@ struct inferred_timers {
     bool sure;        /* each wait followed another timeout, so the start of the wait is certain */
     uint32_t retries; /* most retries in a row other than after RNR NAKs: lower bound of the retry
                          count */
+    uint32_t beyond;  /* event of the first retry beyond the largest retry count, or EVENT_NONE */
     bool exhausted;   /* the requester gave up after `retries` retries, so `retries` is its retry
                        * count */
     uint32_t

@@ -207,6 +207,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     if (init.window)
         qp->req.window = init.window;
     qp->req.ignore_credits = init.any_credits;
+    qp->req.endless_retries = init.endless_retries;
     count_users(qp, 1);
     *out = qp;
     return RNIC_OK;

@@ -131,5 +131,6 @@ void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct r
             .max_inline = qp->req.sq.max_inline,
             .window = qp->req.window,
             .any_credits = qp->req.ignore_credits,
+            .endless_retries = qp->req.endless_retries,
         };
 }

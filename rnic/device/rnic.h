@@ -439,6 +439,7 @@ struct rnic_qp_init {
                              * 256. A replay of a peer with more packets in flight needs more */
     bool any_credits;       /* RC: ignores the credits in ACKs, to replay a peer that had not
                              * received them yet */
+    bool endless_retries;   /* RC: never uses up its retry count, to replay a peer that does so */
 };
 
 /* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use, RNIC_ERR_INVALID for a

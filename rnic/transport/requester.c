@@ -247,7 +247,7 @@ void rnic_requester_go_back(struct rnic_requester *req)
 
 void rnic_requester_retry(struct rnic_requester *req)
 {
-    if (rnic_retry_use_one(&req->retry)) {
+    if (req->endless_retries || rnic_retry_use_one(&req->retry)) {
         rnic_requester_go_back(req);
     } else {
         req->counters->retry_exceeded_err++;

@@ -122,6 +122,8 @@ struct rnic_requester {
     bool restarted; /* the requester already went back for a NAK or implied NAK at una (R161) */
     bool limited;   /* the responder sends credits, which limit the requester */
     bool ignore_credits; /* credits are ignored; the device sets it before the start */
+    bool
+        endless_retries; /* the retry count is never used up; the device sets it before the start */
 };
 
 /* Initializes a stopped requester. `counters` and `ops` must outlive it. The send queue has the

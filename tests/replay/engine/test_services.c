@@ -218,8 +218,49 @@ static void deviations_of_linux_hold_with_its_profile(void)
     talk_free(&t);
 }
 
+/* ---- Deviations of Linux rxe that any operation can show ---------------------------------------
+ */
+
+/* D11: Linux treats a retry count of 7 as unlimited. */
+static void an_eighth_retry_holds_for_linux_only(void)
+{
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    for (unsigned retries = 0; retries < 12; retries++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 8, 1);
+        t.time += 100 * MS;
+    }
+    talk_ack(&t, 0, ACK, 1);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
+        EXPECT_EQ(r.requests.diff_cnt, 1);
+        if (r.requests.diff_cnt == 1)
+            CU_ASSERT_STRING_EQUAL(r.requests.diff[0].field, "retries");
+    }
+    replay_free(&r);
+    expect_holds(&t, "linux-rxe-6.12", 1);
+}
+
+/* S12: Linux answers a READ with an RNR NAK if its transmit queue is full. */
+static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 100);
+    talk_ack(&t, 0, 0x21, 1);
+    t.time += 5 * MS;
+    talk_read(&t, 0, VA, RKEY, 100);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 100, 7);
+    talk_expect_diff(&t, NULL, 2, "bth.opcode");
+    expect_holds(&t, "linux-rxe-6.12", 1);
+}
+
 SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
       TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
       TEST(an_unaligned_atomic_write_served_differs),
-      TEST(deviations_of_linux_hold_with_its_profile))
+      TEST(deviations_of_linux_hold_with_its_profile), TEST(an_eighth_retry_holds_for_linux_only),
+      TEST(an_rnr_nak_of_a_read_holds_for_linux_only))

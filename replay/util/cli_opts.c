@@ -22,7 +22,7 @@ int cli_error(const char *fmt, ...)
     return EXIT_UNUSABLE;
 }
 
-/* "--json FILE"; its length. */
+/* Writes an option as the help prints it, such as "--json FILE". Returns the length of the text. */
 static int option_text(const struct cli_option *row, char buf[64])
 {
     return snprintf(buf, 64, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
@@ -49,7 +49,7 @@ void cli_print_options(FILE *out, const struct cli_opts *options)
     }
 }
 
-/* Former spellings, accepted until the next release. */
+/* Former names of options, which are accepted until the next release. */
 static const struct {
     const char *former, *present;
 } renamed_options[] =
@@ -62,7 +62,7 @@ static const struct {
 };
 #define RENAMED_CNT (sizeof(renamed_options) / sizeof(renamed_options[0]))
 
-/* The long options in getopt's form: those of the table, then their former names. */
+/* Long options for getopt_long(): the options of the table, then their former names. */
 struct long_options {
     struct option row[CLI_OPTIONS_MAX + RENAMED_CNT + 1];
     size_t cnt;
@@ -103,7 +103,7 @@ void cli_begin(const struct cli_opts *options, char **argv)
 
     snprintf(name, sizeof(name), "rocedrill: %s", options->command);
     argv[0] = name;
-    optind = 0; /* glibc: forget the state of earlier calls */
+    optind = 0; /* makes getopt of glibc forget the state of earlier calls */
 }
 
 int cli_next(const struct cli_opts *options, int argc, char **argv)

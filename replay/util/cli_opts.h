@@ -17,19 +17,20 @@
 /* Exit status of every command. */
 enum { EXIT_HOLDS = 0, EXIT_DIFFERS = 1, EXIT_UNUSABLE = 2 };
 
-#define CLI_LONG 256 /* the first key of an option without a letter */
+#define CLI_LONG 256 /* smallest key of an option without a letter */
 
 struct cli_option {
     const char *name;
-    int key;         /* its letter, or CLI_LONG and up */
-    const char *arg; /* name of its argument in the help text, NULL without an argument */
+    int key;         /* letter of the option; CLI_LONG or more for an option without a letter */
+    const char *arg; /* name of the option's argument in the help text; NULL for an option without
+                      * an argument */
     const char *help;
 };
 
 struct cli_opts {
     const char *command;
     const struct cli_option *row;
-    size_t cnt; /* rows, at most CLI_OPTIONS_MAX */
+    size_t cnt; /* number of rows, at most CLI_OPTIONS_MAX */
 };
 #define CLI_OPTIONS_MAX 48u
 
@@ -39,7 +40,8 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);
 
-/* Starts reading. Sets argv[0] to the program and command, which getopt puts before its errors. */
+/* Starts reading options. Sets argv[0] to the program and command, which getopt prints before its
+ * errors. */
 void cli_begin(const struct cli_opts *options, char **argv);
 
 /* Returns the key of the next option, with its argument in optarg. Returns -1 after the last one;
@@ -48,7 +50,7 @@ void cli_begin(const struct cli_opts *options, char **argv);
 #define CLI_BAD (-2)
 int cli_next(const struct cli_opts *options, int argc, char **argv);
 
-/* Returns the present name of a command. If `name` is a former name, prints the present one on
+/* Returns the present name of a command. If `name` is a former name, prints the present name on
  * standard error. */
 const char *cli_command_name(const char *name);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hex: bytes as text, two hexadecimal digits each, as JSON files of setups and the agent have them.
+ * Hex: converts bytes to hexadecimal text and back, two digits a byte. Files of setups and the
+ * protocol of the agent use such text in JSON.
  */
 #ifndef REPLAY_UTIL_HEX_H
 #define REPLAY_UTIL_HEX_H

@@ -71,7 +71,7 @@ uint32_t keymap_add(struct keymap *map, const void *key)
 
     if (found != KEYMAP_NONE)
         return found;
-    /* At most half full, so that a search is short. */
+    /* The hash table is at most half full, so that a search is short. */
     if (map->cnt >= map->slot_cnt / 2 && !grow(map))
         return KEYMAP_NONE;
     memcpy(map->keys + map->cnt * map->key_len, key, map->key_len);

@@ -23,7 +23,7 @@
 struct keymap {
     struct roce_hash_secret secret;
     size_t key_len;
-    uint8_t *keys;   /* cnt keys in a row */
+    uint8_t *keys;   /* the keys one after the other, in the order of their numbers */
     uint32_t *slots; /* hash table of numbers or KEYMAP_NONE; slot_cnt is a power of 2 */
     uint32_t slot_cnt;
     uint32_t cnt;
@@ -33,20 +33,21 @@ struct keymap {
 void keymap_init(struct keymap *map, size_t key_len);
 void keymap_free(struct keymap *map);
 
-/* Returns the number of `key`. A new key is added, with the old map->cnt as its number. KEYMAP_NONE
- * without memory. */
+/* Returns the number of `key`. Adds a new key, whose number is the old map->cnt. Returns
+ * KEYMAP_NONE if out of memory. */
 uint32_t keymap_add(struct keymap *map, const void *key);
 
-/* Returns the number of `key`, or KEYMAP_NONE. */
+/* Returns the number of `key`, or KEYMAP_NONE if the map does not have the key. */
 uint32_t keymap_get(const struct keymap *map, const void *key);
 
 /*
- * Makes room for one more element of a growing array. Returns false without memory; then nothing
- * has changed.
+ * Makes room for one more element of a growing array. Returns false if out of memory; then the
+ * array is unchanged.
  */
 #define VEC_GROW(vec, cnt, cap)                                                                    \
     ((cnt) < (cap) || vec_grow((void *)&(vec), (cnt), &(cap), sizeof(*(vec))))
-/* For VEC_GROW: `vec` points to the pointer to the array. */
+/* Function behind VEC_GROW. `vec` points to the pointer to the array. Returns false if out of
+ * memory. */
 bool vec_grow(void *vec, size_t cnt, size_t *cap, size_t size);
 
 #endif

@@ -8,7 +8,8 @@
 #include <unistd.h>
 #include "util/cli_opts.h"
 
-/* Stats the file, or for "-" the standard descriptor. */
+/* Gets the status of the file at `path`; for "-", of descriptor `standard`. Returns false on
+ * failure. */
 static bool stat_path(const char *path, int standard, struct stat *st)
 {
     return (strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st)) == 0;
@@ -27,7 +28,8 @@ static bool same_file(const char *path, const char *other, int standard)
            S_ISREG(a.st_mode) && is_same_inode(&a, &b);
 }
 
-/* Stats the folder of the path and finds the name in it. */
+/* Gets the status of the folder of `path`, and sets *name to the part of `path` after the folder.
+ * Returns false on failure. */
 static bool stat_folder(const char *path, struct stat *folder, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -39,7 +41,7 @@ static bool stat_folder(const char *path, struct stat *folder, const char **name
     return there;
 }
 
-/* Whether two paths of files that do not exist yet are the same. */
+/* Returns whether two paths of files that do not exist yet name one place. */
 static bool same_place(const char *path, const char *other)
 {
     const char *name, *its;

@@ -14,24 +14,27 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether the path is "-", standard output. */
+/* Returns whether the path is "-", which means standard output. */
 bool outfile_is_stdout(const char *path);
 
-/* Checks that the output is not the same file as an input capture, also by another path. 0, or the
- * exit status. */
+/* Checks that the output is not the input capture, also under another path. Returns 0, or the exit
+ * status after an error. */
 int outfile_is_no_input(const char *path, const char *capture);
 
-/* Checks that the outputs of a command are different files. 0, or the exit status. */
+/* Checks that the outputs of a command are different files. Returns 0, or the exit status after an
+ * error. */
 int outfiles_differ(const char *command, const char *const *path, unsigned cnt);
 
-/* Opens and truncates it; leaves *out alone for NULL. 0, or the exit status. */
+/* Opens and truncates the output file. Leaves *out unchanged if `path` is NULL. Returns 0, or the
+ * exit status after an error. */
 int outfile_open(const char *path, FILE **out);
 
-/* Whether a write has failed; NULL is fine. A writer need not report it: outfile_close() does, and
- * main() for standard output. */
+/* Returns whether a write has failed; false for NULL. A writer need not report the failure:
+ * outfile_close() reports it, and main() does for standard output. */
 bool outfile_failed(FILE *file);
 
-/* Closes it, except standard output; NULL is fine. 0, or the exit status if a write has failed. */
+/* Closes the file, except standard output; accepts NULL. Returns 0, or the exit status if a write
+ * has failed. */
 int outfile_close(FILE *file, const char *path);
 
 #endif

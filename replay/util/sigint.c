@@ -10,19 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_MS 1000 /* for data that is still in the pipe */
-#define TWICE_MS                                                                                   \
-    200 /* a second signal within it is the same one: timeout(1) signals its child and its group   \
-         */
+#define GRACE_MS 1000 /* time for data that is still in the pipe, ms */
+/* A second signal within this time is not a second Ctrl-C, ms: timeout(1) sends each signal to its
+ * child and to its process group. */
+#define TWICE_MS 200
 
 static const int signals[] = {SIGINT, SIGTERM};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* One for the process, as signals are. */
+/* State of the process: signals are sent to the whole process, so there is one. */
 static struct {
     atomic_bool came, on;
     atomic_llong first; /* time of the first signal, ms */
-    int wake[2];        /* a pipe: one thread gets the signal while another may wait in poll() */
+    int wake[2];        /* pipe that wakes a thread in poll() if another thread got the signal */
     struct sigaction old[SIGNALS];
 } it;
 
@@ -81,7 +81,7 @@ bool sigint_received(void)
     return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
 }
 
-/* Returns the rest of the time for a pipe, ms. */
+/* Returns the remaining time for reading a pipe after the first signal, ms. */
 static int left_ms(void)
 {
     long long gone = now_ms() - atomic_load(&it.first);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Sigint: Ctrl-C while a capture is read ends the reading, and what was read is reported. A
- * terminal sends SIGINT to all programs of a pipeline, and tcpdump writes its last packets then. So
- * a pipe is read until it ends, or for one more second. The second Ctrl-C ends the program. Used by
- * check, and by the readers of pipes.
+ * Sigint: the first Ctrl-C during the reading of a capture ends only the reading. The command
+ * then reports the part that it has read. A terminal sends SIGINT to all programs of a pipeline,
+ * and tcpdump then writes its last packets. So a pipe is read until its end, or for one more
+ * second. The second Ctrl-C ends the program. Used by check, and by the readers of pipes.
  *
- *   1. sigint_begin(), 2. sigint_received() and sigint_wait_readable() while reading, 3.
+ * 1. sigint_begin(), 2. sigint_received() and sigint_wait_readable() while reading, 3.
  * sigint_end().
  */
 #ifndef REPLAY_UTIL_SIGINT_H
@@ -17,11 +17,11 @@
 void sigint_begin(void);
 void sigint_end(void);
 
-/* Whether one was received since sigint_begin(). */
+/* Returns whether SIGINT or SIGTERM was received since sigint_begin(). */
 bool sigint_received(void);
 
-/* Waits until the descriptor can be read. Returns false if a signal was received and the second is
- * over: the caller stops reading. */
+/* Waits until the descriptor can be read. Returns false if a signal was received more than a second
+ * ago: the caller stops reading. */
 bool sigint_wait_readable(int fd);
 
 #endif

@@ -69,7 +69,9 @@ bool parse_ip_addr(const char *text, uint8_t addr[16])
 
 unsigned utf8_decode(const char *p, uint32_t *code)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* overlong forms are invalid */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* smallest code of each length; a
+                                                                   * smaller one is an overlong
+                                                                   * form, which is invalid */
     const unsigned char first = (unsigned char)*p;
     unsigned len = first < 0x80             ? 1
                    : (first & 0xE0) == 0xC0 ? 2
@@ -80,7 +82,7 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     if (len == 0)
         return 0;
     *code = len == 1 ? first : first & (0x7Fu >> len);
-    for (unsigned i = 1; i < len; i++) { /* also ends at the zero byte */
+    for (unsigned i = 1; i < len; i++) { /* the terminating zero also ends the loop */
         if (((unsigned char)p[i] & 0xC0) != 0x80)
             return 0;
         *code = *code << 6 | ((unsigned char)p[i] & 0x3F);
@@ -88,7 +90,7 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     return *code >= least[len] && *code <= 0x10FFFF && (*code < 0xD800 || *code > 0xDFFF) ? len : 0;
 }
 
-/* Also the controls above ASCII, which a terminal obeys. */
+/* Returns whether the character is a control character. Terminals also obey those above ASCII. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
@@ -126,7 +128,7 @@ void put_shell_word(FILE *out, const char *word)
         len = utf8_decode(p, &code);
         plain = len > 0 && !is_control(code);
     }
-    fputs(plain ? "'" : "$'", out); /* in $'...' a shell reads escapes */
+    fputs(plain ? "'" : "$'", out); /* a shell reads escapes such as \x1b in $'...' only */
     for (; *word; word++) {
         const unsigned char c = (unsigned char)*word;
 

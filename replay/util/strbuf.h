@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Strbuf: text put together in a buffer of fixed size, and text that came from outside, made safe
- * to print. What does not fit is cut off. Used by all rooms of replay/.
+ * Strbuf: builds text in a buffer of fixed size, and makes text from outside safe to print. Text
+ * that does not fit is truncated. Used by all folders of replay/.
  *
- *   1. strbuf_of() over a char array, 2. strbuf_add...(), as often as needed, 3. read `p`.
+ * 1. strbuf_of() over a char array, 2. strbuf_add...(), as often as needed, 3. read `p`.
  */
 #ifndef REPLAY_UTIL_STRBUF_H
 #define REPLAY_UTIL_STRBUF_H
@@ -19,27 +19,27 @@ struct strbuf {
     size_t len;
 };
 
-/* Begins an empty text in `buf`; cap > 0. */
+/* Returns an empty text in `buf`. `cap` must be greater than 0. */
 struct strbuf strbuf_of(char *buf, size_t cap);
 
 void strbuf_addf(struct strbuf *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds an IP address as of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
+/* Appends an IP address in the form of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
 void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16]);
 
-/* Add a duration, "960 ns", "12.5 µs", "1.024 ms", "3 s"; and a size, "141 bytes", "67.0 kB". */
+/* Append a duration ("960 ns", "12.5 µs", "1.024 ms", "3 s") or a size ("141 bytes", "67.0 kB"). */
 void strbuf_add_duration(struct strbuf *t, uint64_t ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
 
-/* Parses an IP address; returns false if the text is none. */
+/* Parses an IP address. Returns false if the text is not an IP address. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);
 
-/* Writes text from outside, for example a file name. Bytes that are not printable UTF-8 are escaped
- * ("\n", "\x1b"), so that it stays on one line and a terminal does not obey it. */
+/* Writes text from outside, for example a file name. Escapes bytes that are not printable UTF-8
+ * ("\n", "\x1b"), so that the text has one line and cannot control a terminal. */
 void put_escaped(FILE *out, const char *text);
 
-/* Decodes the UTF-8 character at `p`, which is not the end. Returns its bytes and *code; 0 if it is
- * invalid. */
+/* Decodes the UTF-8 character at `p`, which must not be the end of the text. Returns its length in
+ * bytes and sets *code. Returns 0 if the character is invalid. */
 unsigned utf8_decode(const char *p, uint32_t *code);
 
 /* Writes text, for example a file name, quoted as one word of a shell command. */

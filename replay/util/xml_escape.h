@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-/* Writes UTF-8 text. Characters with a meaning in XML are escaped, forbidden ones become '?'. */
+/* Writes UTF-8 text. Escapes characters with a meaning in XML, and writes '?' for forbidden
+ * characters. */
 void xml_escape(FILE *out, const char *text);
 
-/* Writes a file name, or a message that contains one. It may be invalid UTF-8: each byte that is
- * not ASCII becomes '?'. */
+/* Writes a file name or a message that contains one. Such text may be invalid UTF-8, so '?'
+ * replaces each byte that is not ASCII. */
 void xml_escape_name(FILE *out, const char *name);
 
 #endif

@@ -10,8 +10,8 @@
 #include "capture/pcapng_writer.h"
 #include "util/strbuf.h"
 
-#define LATE_MAX     262144u /* 25 MB; a late finding comes at the end of a connection */
-#define COMMENTS_MAX 16u     /* a frame; Wireshark shows them one below the other */
+#define LATE_MAX     262144u /* limit of findings about an earlier frame; 25 MB */
+#define COMMENTS_MAX 16u     /* limit of comments for each frame */
 #define COMMENT_LEN  512u
 
 int annotate_init(struct annotator *annotate, const char *path, struct error *error)
@@ -65,7 +65,8 @@ static void add_late(struct annotator *a, const struct roce_finding *finding)
 
 void annotate_add(struct annotator *a, const struct roce_finding *finding, uint32_t frame)
 {
-    /* The strings of a finding are static, so that it can be read back as it is. */
+    /* A struct roce_finding points only to static strings, so its bytes can be stored and read
+     * back. */
     if (finding->frame < frame)
         add_late(a, finding);
     else
@@ -146,7 +147,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
         return error_set(error, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
-    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear it */
+    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear the error indicator */
         free(comments);
         return error_set(error, "%s: cannot write the temporary file of findings: %s", a->out_name,
                          strerror(errno));

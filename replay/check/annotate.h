@@ -20,17 +20,18 @@ struct annotator {
     FILE *out; /* the annotated copy */
     const char *out_name;
     FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* findings about a frame earlier than the one that was being checked */
+    /* findings about a frame before the frame that was checked when they were reported */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
-    uint64_t lost; /* number of findings dropped because of the limit or of missing memory */
+    uint64_t lost; /* number of findings dropped because of the limit, or because memory ran out */
 };
 
 /* Opens the file at `path` for the copy; "-" is standard output. `path` must stay valid until
  * annotate_free(). Truncates an existing file, so call this function only when there is something
  * to copy. Returns 0, or -1 and an error. */
 int annotate_init(struct annotator *annotate, const char *path, struct error *error);
-void annotate_free(struct annotator *annotate); /* also allowed on a zeroed annotator */
+void annotate_free(struct annotator *annotate); /* Frees the annotator. A zeroed annotator is
+                                                 * allowed. */
 
 /* Adds a finding that was reported while frame `frame` was checked. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);

@@ -15,7 +15,8 @@
 struct check {
     const struct check_options *options;
     struct check_report *report;
-    struct capture_reader *reader, *again; /* `again` is the second pass, for the annotated copy */
+    struct capture_reader *reader, *again; /* readers of the capture; `again` is for the second
+                                            * pass, which writes the annotated copy */
     struct annotator annotate;
     struct roce_flow *flow;
     struct progress progress;
@@ -70,7 +71,8 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
         check->json_failed = true;
 }
 
-/* A rejected connection has no data packets: keep the address and reason of its REJ. */
+/* Keeps the address and the reason of the REJ that rejected a connection. Such a connection has no
+ * data packets, so no other part of the report names it. */
 static void note_rejection(struct check_report *report, const struct roce_flow_in *in,
                            const struct roce_cm_msg *msg)
 {
@@ -116,9 +118,8 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
         unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
 
-/* Items come from the second level cache while items before them are looked at, and what is known
- * of their connections from wherever it is. The bytes of the frames stay where they are: a glance
- * was taken. */
+/* Prefetches an item 8 places ahead and the state of the connection of an item 3 places ahead. The
+ * bytes of the frames are not prefetched: their digests suffice. */
 static inline void prefetch_item(const struct roce_flow *flow, const struct parsed_frame *item,
                                  unsigned left)
 {
@@ -158,7 +159,8 @@ static void on_batch(void *user, const struct frame_batch *frames)
     check->report->frames = check->frame;
     progress_step(&check->progress, check->reader, check->frame);
     if (check->options->json && reader_is_live(check->reader))
-        fflush(check->options->json); /* an error stays set, and is seen at the end */
+        fflush(check->options->json); /* the stream keeps a write error, which is reported at the
+                                       * end of the check */
 }
 
 static int read_all(struct check *check, struct error *error)
@@ -170,11 +172,11 @@ static int read_all(struct check *check, struct error *error)
                        on_batch, check, error);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
-    sigint_end(); /* the remaining work is short */
+    sigint_end(); /* SIGINT ends the program again, because the remaining work is short */
     return rc;
 }
 
-/* Findings may name a stream that turned out to be the other direction of a connection. */
+/* Writes an alias for each stream of a finding that became a direction of another connection. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;
@@ -191,7 +193,8 @@ static void write_aliases(struct check *check)
     }
 }
 
-/* The sources of one or two passes over the same bytes. */
+/* Opens the capture once, or twice if an annotated copy needs a second pass. Returns 0, or -1 and
+ * an error. */
 static int open_sources(struct check *check, const char *path, struct error *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
@@ -202,7 +205,7 @@ static int open_sources(struct check *check, const char *path, struct error *err
         if (annotate_copy_stdin(&copy, error) != 0)
             return -1;
         path = copy;
-        check->report->interrupted = sigint_received(); /* and so it ended */
+        check->report->interrupted = sigint_received(); /* a signal ends the copying */
         sigint_end();
     }
     check->reader = reader_open_as(path, name, error);
@@ -255,7 +258,8 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    struct error same; /* a broken capture breaks the second pass where it broke the first */
+    struct error same; /* error of the second pass: where the first pass failed, the second one
+                        * fails too */
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);

@@ -46,7 +46,7 @@ static json_t *begin_line(const char *type, const char *file)
     return o;
 }
 
-/* Writes an object as a line and frees the object. */
+/* Writes an object as one line and frees the object. */
 static int put_line(FILE *out, json_t *o)
 {
     int rc = o ? json_dumpf(o, out, JSON_COMPACT) : -1;
@@ -407,7 +407,8 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 /* ---- summary -----------------------------------------------------------------------------------
  */
 
-/* Frames by the tunnel they came in, of those that were opened or of those that were not. */
+/* Returns the number of frames for each tunnel type: of opened tunnels if `open` is set, otherwise
+ * of tunnels that were not opened. */
 static json_t *tunnels_json(const struct check_report *r, bool open)
 {
     json_t *o = json_object();

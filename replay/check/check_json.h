@@ -16,7 +16,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *conn);
 /* Writes a span of CNPs that has ended. */
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode);
 
-/* Writes that `stream`, which earlier findings named, is a part of connection `is`. */
+/* Writes an alias: `stream`, which earlier findings named, is part of connection `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, int status);

@@ -23,7 +23,7 @@ static bool conn_fails(const struct finding_group *g)
     return g->first.severity == ROCE_SEV_ERROR && !g->first.known;
 }
 
-/* Prints the findings of one connection, those that fail the run and those that do not. */
+/* Prints the findings of one connection that fail the check, or those that do not. */
 static void put_findings(FILE *out, const struct check_report *r, uint32_t stream)
 {
     uint32_t cnt;

@@ -18,7 +18,7 @@ void check_report_free(struct check_report *report)
     *report = (struct check_report){0};
 }
 
-/* Sorts the connections and removes the less important half. */
+/* Sorts the connections by check_conn_order(), and keeps the first conn_max of them. */
 static void trim_conns(struct check_report *report)
 {
     qsort(report->conn, report->conn_cnt, sizeof(*report->conn), check_conn_order);

@@ -35,7 +35,7 @@ struct check_report {
     uint64_t cut;                     /* number of frames captured only in part */
     uint64_t unverified;              /* number of packets whose ICRC could not be computed */
     uint64_t zero_checksums;          /* number of packets with an IPv4 header checksum of 0 */
-    bool no_icrc; /* ICRCs were not computed, because the user turned that off */
+    bool no_icrc;                     /* the user switched off the computation of ICRCs */
     uint64_t first_time, last_time;
     enum roce_profile profile;
     struct roce_flow_totals totals;
@@ -49,7 +49,8 @@ struct check_report {
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
     uint64_t ended;                         /* number of all connections */
-    uint64_t failed, stuck, slow, violated; /* number of connections in each of these states */
+    uint64_t failed, stuck, slow, violated; /* number of connections that failed, got stuck, were
+                                             * slow, or violated a rule */
     uint64_t unseen;                        /* number of requests that were acknowledged but not
                                              * captured */
     uint64_t copies;                        /* number of packets that were captured twice */
@@ -60,7 +61,8 @@ struct check_report {
 };
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);
-void check_report_free(struct check_report *report); /* also allowed on a zeroed report */
+void check_report_free(struct check_report *report); /* Frees the report. A zeroed report is
+                                                      * allowed. */
 
 /* Adds a connection that has ended. */
 void check_report_add(struct check_report *report, const struct roce_conn_summary *sum);
@@ -69,8 +71,9 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
  * streams belong to one connection. */
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
-/* VIOLATION if there is an ERROR finding that is not known; NOTHING without a RoCE packet; else
- * HOLDS: a QP that failed by the rules does not fail a check. */
+/* Returns the verdict on a capture: VIOLATED if an ERROR finding is not a known deviation, SKIPPED
+ * without a RoCE packet, else HOLDS. A QP that failed within the rules does not change the verdict.
+ */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
 /* Prints the report: a summary, or with `verbose` everything. */

@@ -10,10 +10,10 @@
 
 #define LINE_LEN 1024
 
-/* Limits of the summary; -v prints everything that the report has. */
-#define SUMMARY_REASONS  2u /* of each of "why it failed", "what got stuck", "what slowed it" */
+/* Limits of the summary. With -v the report prints everything that it has. */
+#define SUMMARY_REASONS  2u /* connections for each kind: failed, stuck, slow */
 #define SUMMARY_CONNS    4u
-#define SUMMARY_FINDINGS 12u /* kinds */
+#define SUMMARY_FINDINGS 12u /* groups of findings */
 
 struct page {
     FILE *out;
@@ -159,7 +159,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     fprintf(out, "%s:\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     check_conn_reason(&t, sum);
-    /* What happened, and what follows from it. */
+    /* Prints each part of the reason, which "; " separates, on one line. */
     for (char *part = buf, *next; part; part = next) {
         next = strstr(part, "; ");
         if (next) {
@@ -238,7 +238,8 @@ static void print_slow(struct page *page, const struct roce_conn_summary *sum)
     slow_causes_print(page->out, sum);
 }
 
-/* The stories of the connections of one kind, of which there are `cnt`. */
+/* Prints the reasons of the connections of one kind, up to a limit. `cnt` is the number of all
+ * connections of this kind. */
 static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
                           void (*print)(struct page *, const struct roce_conn_summary *),
                           uint64_t cnt, const char *what)
@@ -249,7 +250,7 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
 
     for (uint32_t i = 0; i < r->conn_cnt && shown < max; i++)
         if (kind(&r->conn[i].sum)) {
-            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() has it */
+            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() prints these */
                 print(page, &r->conn[i].sum);
             shown++;
         }

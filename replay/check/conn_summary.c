@@ -5,7 +5,7 @@
 #include "check/slow_causes.h"
 #include "wire/codes.h"
 
-#define LARGE_LEN 1500u /* payload: such frames are jumbo frames */
+#define LARGE_LEN 1500u /* bytes; a packet with this much payload needs jumbo frames */
 
 static struct check_latency latency_of(const struct roce_hist *hist)
 {
@@ -94,7 +94,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum)
     add_end(t, &sum->side[1]);
 }
 
-/* The completion status that the requester's program sees, by the names and numbers of verbs. */
+/* Returns the completion status that the requester's program gets, with the name and number that
+ * verbs uses. Returns NULL if the status is unknown. */
 static const char *status_of(const struct roce_conn_summary *sum)
 {
     switch (sum->facts.end) {
@@ -118,9 +119,10 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " (frame %u)", sum->facts.end_request_frame);
 }
 
-#define RETRY_MAX 7 /* largest retry_cnt */
+#define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
-/* Who stops, and what its program sees; or that it does not stop. */
+/* Appends which QP enters the error state and the completion status that its program gets; or that
+ * the QP never gives up. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
@@ -148,7 +150,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* What follows a code that has no meaning depends on the requester. */
+/* Result of a NAK code without a meaning, which depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
     "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \
@@ -168,7 +170,8 @@ static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t, " enters the error state" WITHOUT_MEANING);
 }
 
-/* After a NAK that stops a QP: what the program sees, unless the NAK did not get there. */
+/* Appends the completion status after a NAK that stopped a QP, unless the NAK did not reach the
+ * requester. */
 static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
@@ -289,7 +292,8 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t, " enters the error state, and its program gets %s", status_of(sum));
 }
 
-/* What makes a responder refuse a request as invalid, by what was asked of it. */
+/* Appends the usual reason why a responder refuses a request as invalid. The reason depends on the
+ * operation of the request. */
 static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
                          const struct history_event *request)
 {
@@ -331,8 +335,8 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "; check also the path MTU of both QPs");
 }
 
-/* Small packets may pass where large ones do not: a switch without jumbo frames, or QPs
- * that do not agree on their path MTU. */
+/* Appends a hint that large packets may be lost although small ones arrive. The cause is a switch
+ * without jumbo frames, or a different path MTU in each QP. */
 static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)

@@ -17,8 +17,9 @@ struct check_latency {
 };
 
 struct check_conn {
-    struct roce_conn_summary sum; /* Summary without latencies and regions, which are in the members
-                                   * below. A pointer in it is NULL unless there is data for it. */
+    struct roce_conn_summary sum; /* Summary of the connection. The members below contain its
+                                   * latencies and regions. A pointer in the summary is NULL unless
+                                   * there is data for it. */
     struct check_latency latency[2][ROCE_OPER_CNT];
     struct check_latency rtt[2];
     struct roce_region region[2][ROCE_REGIONS_MAX];
@@ -47,8 +48,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum);
  * stopped, and the error that its program sees. */
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum);
 
-/* Appends the usual cause of such a failure, or nothing if none is known. `request` is the event of
- * the last request, or NULL. */
+/* Appends the usual cause of such a failure, or nothing if no cause is known. `request` is the
+ * event of the last request, or NULL. */
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request);
 

@@ -38,8 +38,9 @@ static void put_line(FILE *out, unsigned side, const char *what, const char *tex
     fprintf(out, "     %s %s%s\n", check_text_arrow(side), what, text);
 }
 
-/* " (9 completed; median 3 µs, p99 5 µs, max 5 µs)", or of one that has a time " in 3 µs". `known`:
- * that none was would show. */
+/* Appends the number of completed operations and their latency, as " (9 completed; median 3 µs, p99
+ * 5 µs, max 5 µs)". For a single latency appends " in 3 µs". `known`: the capture would show a
+ * completion, so 0 completed operations are printed too. */
 static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
                           const struct check_latency *latency, bool known)
 {
@@ -66,7 +67,7 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
     }
 }
 
-/* Returns whether responses were matched with their requests when they were captured. */
+/* Returns whether each response was matched with its request as soon as it was captured. */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
     return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE; /* ROCE_PAIRED_ALONE:

@@ -7,9 +7,9 @@
 #include "capture/packet_text.h"
 #include "wire/codes.h"
 
-#define PLACES 65536u /* power of two: 47 MB once as many connections were seen */
+#define PLACES 65536u /* a power of two; the table has 47 MB after this many connections */
 
-/* What makes a packet worth an event of its own kind. */
+/* Flags that end the current event: a packet with other flags begins a new event. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
@@ -27,8 +27,8 @@ struct event_history {
 
 struct event_history *event_history_new(void)
 {
-    return calloc(1, sizeof(struct event_history)); /* the system provides each page when it is
-                                                     * first used */
+    return calloc(1, sizeof(struct event_history)); /* the kernel allocates a page when it is first
+                                                     * used */
 }
 
 void event_history_del(struct event_history *history)
@@ -72,7 +72,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* Credits change all the time, so a change of credits is no event. */
+        /* ACKs change their credits all the time. Their syndrome is left out, so that a new credit
+         * value begins no new event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

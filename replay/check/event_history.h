@@ -10,7 +10,8 @@
 #include "flow/flow.h"
 #include "util/strbuf.h"
 
-/* Enough for the last transmissions of a request and the packets between them. */
+/* Events kept for each connection. This is enough for the last transmissions of a request and the
+ * packets between them. */
 #define HISTORY_EVENTS 8
 
 struct history_event {

@@ -56,8 +56,8 @@ void explain_list_rules(FILE *out)
     }
 }
 
-/* Returns the rule whose number is that at the end of `id`. The numbers are unique, and users
- * easily mistake the prefix. */
+/* Returns the rule whose number is that at the end of `id`. The numbers are unique, but users often
+ * confuse the prefixes. */
 static enum roce_rule find_by_number(const char *id)
 {
     const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;
@@ -89,7 +89,7 @@ int explain_rule(FILE *out, const char *id)
         rule = find_by_number(upper);
         if (rule == ROCE_RULE_CNT)
             return -1;
-        if (strchr(upper, '-')) { /* another prefix, not the number alone */
+        if (strchr(upper, '-')) { /* the user wrote another prefix, not only the number */
             fprintf(out, "There is no ");
             put_escaped(out, upper);
             fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);

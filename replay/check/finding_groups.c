@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MAX 65536u  /* 10 MB; a report of more is read by programs: --json */
+#define GROUPS_MAX 65536u  /* 10 MB; use --json for more groups */
 #define KEPT_MAX   262144u /* 25 MB */
 
 struct group_key {
@@ -144,8 +144,8 @@ void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *
         uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index
                                                         : roce_flow_conn_index(flow, f->conn_index);
 
-        /* A direction that joined another connection sent as its side 0 before, and as side 1 of
-         * that since. */
+        /* Such a direction was side 0 of its own stream. In the connection that it joined it is
+         * side 1. */
         if (stream != f->conn_index)
             f->side ^= 1;
         f->conn_index = stream;

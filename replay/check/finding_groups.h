@@ -10,7 +10,7 @@
 #include "flow/flow.h"
 #include "util/keymap.h"
 
-#define FINDING_GROUP_FRAMES 6 /* frames that one line of a report shows */
+#define FINDING_GROUP_FRAMES 6 /* number of frames that a line of the report lists */
 
 /* Findings that differ only in their frame. */
 struct finding_group {
@@ -42,13 +42,14 @@ struct finding_groups {
 
 /* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */
 void finding_groups_init(struct finding_groups *groups, bool keep);
-void finding_groups_free(struct finding_groups *groups); /* also allowed on zeroed groups */
+void finding_groups_free(struct finding_groups *groups); /* Frees the groups. Zeroed groups are
+                                                          * allowed. */
 
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
 /* Sorts the groups after the last finding was added: by connection, then severity, then frame.
- * Groups without a connection, or of several, are last. Replaces streams by their connections
- * first. Merges equal findings of many connections into one group, because their cause is the
+ * Groups of no connection or of several connections are last. First replaces each stream by its
+ * connection. Merges equal findings of many connections into one group, because their cause is the
  * capture, unless every finding is kept. No finding can be added afterwards. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 

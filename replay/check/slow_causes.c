@@ -6,17 +6,18 @@
 #include "check/conn_state.h"
 #include "util/strbuf.h"
 
-/* Less than this is not worth a word: of the packets, and of the time. */
+/* Limits in percent of the packets and of the time. A slow cause below both limits is not reported.
+ */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
 #define LINE_LEN 1024
 
-/* One side's requests, and what the other one said to them. */
+/* The requests of one side, and the responses of the other side to them. */
 struct direction {
     const struct roce_endpoint_summary *mine, *its;
-    uint64_t ns;   /* duration of the connection in ns */
-    uint64_t naks; /* go-backs after a sequence NAK */
+    uint64_t ns;   /* duration of the connection, ns */
+    uint64_t naks; /* number of go-back-N retransmissions after a sequence NAK */
     uint64_t gone; /* number of packets that never reached the capture point */
 };
 
@@ -54,15 +55,15 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
-/* Returns whether the receiver accepts packets in any order: it sent NAKs for few of many late
- * packets, and the packets of these NAKs never arrived. */
+/* Returns whether the receiver accepts packets in any order. Such a receiver sends a NAK for few of
+ * many out-of-order packets, and the packets that it requests were really lost. */
 static bool takes_any_order(const struct direction *w)
 {
     return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
 }
 
-/* Returns whether packets were reordered, not lost: at least every second sequence NAK belongs to a
- * late packet. */
+/* Returns whether packets were reordered, not lost: at least every second sequence NAK belongs to
+ * an out-of-order packet. */
 static bool is_overtaken(const struct direction *w)
 {
     return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
@@ -104,7 +105,8 @@ static void look_damaged(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to the capture point");
 }
 
-/* Damage alone may be why packets were missed. */
+/* Returns whether packets were lost. Returns false if damaged packets alone explain the sequence
+ * NAKs. */
 static bool is_lost(const struct direction *w)
 {
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
@@ -134,7 +136,8 @@ static void look_lost(struct strbuf *t, const struct direction *w)
     }
 }
 
-/* Returns whether READs were retransmitted although their whole response arrived, only late. */
+/* Returns whether READs were retransmitted although all their responses arrived, but out of order
+ * or too late. */
 static bool is_answer_overtaken(const struct direction *w)
 {
     return w->its->late_responses >= 2 && go_back_cnt(w, ROCE_CAUSE_READ_GAP) +
@@ -241,7 +244,7 @@ static void say_paged(struct strbuf *t, const struct direction *w)
                 " sent RNR NAK %" PRIu64 "× for READs, WRITEs or atomics, which need no receive: "
                 "its memory is paged on demand (ODP) and had page faults",
                 w->its->rnr_paged);
-    if (!is_unready(w)) /* which told the time of both */
+    if (!is_unready(w)) /* say_unready() has already printed the time of both */
         add_waited(t, w);
 }
 
@@ -274,7 +277,7 @@ static void look_congested(struct strbuf *t, const struct direction *w)
                     w->mine->ce_marked);
 }
 
-/* Only where nothing else tells. */
+/* Returns whether retransmissions remain that no other cause explains. */
 static bool is_unexplained(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&
@@ -331,7 +334,8 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     if (sum->facts.svc != ROCE_SVC_RC &&
-        sum->facts.svc != ROCE_SVC_XRC) /* the requester does not wait for lost packets */
+        sum->facts.svc != ROCE_SVC_XRC) /* for other services the requester does not wait for lost
+                                         * packets */
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }

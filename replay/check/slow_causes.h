@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Slow causes: describes the causes that slowed down a connection that did not fail: packets
- * lost, reordered or damaged, missing responses, receive queues without WQEs, congestion.
+ * Slow causes: describes the causes that slowed down a connection that did not fail. Examples
+ * are lost, reordered or damaged packets, missing responses, receive queues without WQEs, and
+ * congestion.
  */
 #ifndef REPLAY_CHECK_SLOW_CAUSES_H
 #define REPLAY_CHECK_SLOW_CAUSES_H
@@ -9,13 +10,13 @@
 #include <stdio.h>
 #include "flow/base/summary.h"
 
-/* Returns whether such causes cost enough to report: packets retransmitted or damaged, or time.
- * Returns false for a connection that failed or got stuck, because its report has another
- * description. Returns false too if no requester waits for the lost packets. */
+/* Returns whether slow causes cost enough to report: packets retransmitted or damaged, or time.
+ * Returns false for a connection that failed or got stuck, because the report has another
+ * description of it. Also returns false if no requester waits for lost packets. */
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
-/* Prints the causes of a slow connection, each with the place to look for it. The lines are
- * indented; those of a side begin with its arrow. */
+/* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
+ * lines about a side begin with its arrow. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum);
 
 #endif

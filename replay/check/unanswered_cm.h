@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include "wire/cm_msg.h"
 
-#define UNANSWERED_CM_MAX 64u /* limit of the messages without an answer at any time */
+#define UNANSWERED_CM_MAX 64u /* maximum number of entries */
 
 struct unanswered_cm_entry {
     uint32_t tries; /* number of transmissions; 0 for an unused entry */
@@ -29,8 +29,8 @@ struct unanswered_cm {
     unsigned reps; /* number of entries that are REPs */
 };
 
-/* Adds a CM message, or removes the entry that the message answers. Receivers must accept the
- * packet. */
+/* Adds a CM message, or removes the entry that the message answers. Call it only for packets that a
+ * receiver accepts. */
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 

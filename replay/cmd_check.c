@@ -14,8 +14,8 @@
 #include "capture/capture_reader.h"
 #include "util/strbuf.h"
 
-/* Limit of connections that a report keeps, 5 kB each. The summary prints fewer; -v and JUnit print
- * all. */
+/* Maximum number of connections that a report keeps, 5 kB each: SHORT for the summary, LONG for -v
+ * and JUnit. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
@@ -47,7 +47,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
-/* Minimum severity that causes exit status 1. Each value includes the previous ones. */
+/* Lowest result that causes exit status 1. Each value includes the values before it. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
 
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
@@ -146,7 +146,7 @@ static int unknown_peer(const char *name)
     return cli_error("--quirks: unknown name '%s'; known are:%s", name, buf);
 }
 
-/* Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct check_args *args)
 {
     int c;
@@ -185,7 +185,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
     return -1;
 }
 
-/* Returns 0 if no output is a capture or another output, else the exit status. */
+/* Checks that no output is a capture or another output. Returns 0, or the exit status after an
+ * error. */
 static int check_outputs(int cnt, char **files, const struct check_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
@@ -198,7 +199,7 @@ static int check_outputs(int cnt, char **files, const struct check_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* Returns 0 if the arguments can be combined, else the exit status. */
+/* Checks that the arguments can be combined. Returns 0, or the exit status after an error. */
 static int check_arguments(int cnt, char **files, const struct check_args *args)
 {
     unsigned stdins = 0;

@@ -4,8 +4,8 @@
 #define REPLAY_CMD_CHECK_H
 
 /*
- * Runs the command; argv[0] is not looked at. Returns the exit status: 0 = no rule was broken, 1 =
- * one was, 2 = input that cannot be used or wrong use, with one line on standard error.
+ * Runs the command. Ignores argv[0]. Returns the exit status: 0 if no rule was violated, 1 if
+ * one was, 2 for unusable input or wrong usage, with one line on standard error.
  */
 int cmd_check(int argc, char **argv);
 

@@ -30,7 +30,7 @@ static void print_usage(FILE *out)
     fprintf(out, "exit status: 0 = every capture was read, 2 = unusable input or wrong use\n");
 }
 
-/* Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct decode_args *args)
 {
     int c;

@@ -65,7 +65,7 @@ static void print_usage(FILE *out)
                  "  2 = a drill that cannot be parsed, or wrong use\n");
 }
 
-/* Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
     char *end;
@@ -100,7 +100,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     return -1;
 }
 
-/* Prints each drill that cannot be parsed. Returns the exit status. */
+/* Prints an error for each drill that cannot be parsed. Returns the exit status. */
 static int report_check(const struct drill_suite *suite)
 {
     int status = EXIT_HOLDS;

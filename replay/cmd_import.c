@@ -40,7 +40,7 @@ static void print_usage(FILE *out)
             "exit status: 0 = imported, 2 = unusable input or wrong use; nothing was imported\n");
 }
 
-/* "addresses,payload"; false for anything else. */
+/* Reads the list of --anonymize: "addresses", "payload" or both. Returns false for other text. */
 static bool read_anonymize(const char *text, struct import_options *options)
 {
     while (*text) {
@@ -72,13 +72,13 @@ static bool read_connection(const char *text, struct import_options *options)
     return true;
 }
 
-/* For a column of the manifest. */
+/* Returns whether the text fits in one column of the manifest: it has no tab or line break. */
 static bool is_one_field(const char *text)
 {
     return text[strcspn(text, "\t\r\n")] == '\0';
 }
 
-/* Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct import_options *options, bool *quiet)
 {
     int c;

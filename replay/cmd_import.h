@@ -3,8 +3,9 @@
 #ifndef REPLAY_CMD_IMPORT_H
 #define REPLAY_CMD_IMPORT_H
 
-/* Runs the command; argv[0] is not looked at. Returns the exit status: 0 = added, 2 = input that
- * cannot be used or wrong use, with one line on standard error; then nothing was added. */
+/* Runs the command. Ignores argv[0]. Returns the exit status: 0 if the capture was added, 2 for
+ * unusable input or wrong usage, with one line on standard error. With status 2 nothing was added.
+ */
 int cmd_import(int argc, char **argv);
 
 #endif

@@ -70,8 +70,8 @@ struct replay_args {
     bool closed;
     const char *dump_path, *setup_path;
     struct setup_override given;
-    struct loop_options loop; /* with `closed` */
-    unsigned jobs;            /* 0: as many as there are processors */
+    struct loop_options loop; /* options of a closed loop, used with `closed` */
+    unsigned jobs;            /* number of threads; 0: number of processors */
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct capture_set captures;
@@ -101,7 +101,7 @@ static void print_usage(FILE *out)
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* Returns a number from 1 to JOBS_MAX, or 0. */
+/* Returns the number of jobs, 1 to JOBS_MAX, or 0 for other text. */
 static unsigned jobs_number(const char *text)
 {
     char *end;
@@ -122,7 +122,7 @@ static unsigned side_number(const char *text)
     return 0;
 }
 
-/* Reads a number from `min` to `max`. Returns false for anything else. */
+/* Parses a number from `min` to `max`. Returns false for other text. */
 static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -132,7 +132,7 @@ static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *ou
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
 }
 
-/* Reads an option of closed loops. Returns 0, or the exit status. */
+/* Reads an option of closed loops. Returns 0, or the exit status after an error. */
 static int read_loop_option(int option, struct replay_args *args)
 {
     struct error error;
@@ -157,7 +157,7 @@ static int read_loop_option(int option, struct replay_args *args)
     }
 }
 
-/* Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct replay_args *args)
 {
     int c;
@@ -215,7 +215,8 @@ static int read_options(int argc, char **argv, struct replay_args *args)
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
-/* Returns 0 if no output is a capture or another output, else the exit status. */
+/* Checks that no output is a capture or another output. Returns 0, or the exit status after an
+ * error. */
 static int check_outputs(const struct replay_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
@@ -231,7 +232,8 @@ static int check_outputs(const struct replay_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* Adds the captures and checks which options can be combined. Returns 0, or the exit status. */
+/* Adds the captures, and checks that the options can be combined. Returns 0, or the exit status
+ * after an error. */
 static int read_captures(int cnt, char **paths, struct replay_args *args)
 {
     unsigned stdins = 0;

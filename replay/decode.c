@@ -10,7 +10,7 @@
 #include "wire/dc.h"
 #include "wire/tunnel.h"
 
-/* A part of a frame that a table describes. */
+/* A part of a frame whose fields a table describes. */
 struct part {
     const struct roce_hdr_info *info;
     const uint8_t *p;
@@ -28,11 +28,13 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
         parts[(*cnt)++] = (struct part){.info = info, .p = pkt->frame + off};
 }
 
-/* All headers in the order of the wire, and the MAD with its message in the payload. */
+/* Collects all headers in the order of the frame, and the MAD with its message in the payload.
+ * Returns their number. */
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
-    bool dc = roce_dc_is(pkt); /* what the codec found after the BTH is none of it */
+    bool dc = roce_dc_is(pkt); /* the headers that the codec found after the BTH do not apply to a
+                                * DC packet */
     unsigned cnt = 0;
 
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
@@ -42,7 +44,7 @@ static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
             add_part(parts, &cnt, pkt, roce_hdr_info((enum roce_hdr)h),
                      pkt->off[h] + (size_t)i * ROCE_VLAN_LEN);
     }
-    /* Few, and nearly in order already. */
+    /* Insertion sort: there are few parts, and they are nearly in order. */
     for (unsigned i = 1; i < cnt; i++)
         for (unsigned k = i; k > 0 && parts[k].p < parts[k - 1].p; k--) {
             struct part swap = parts[k];
@@ -175,7 +177,7 @@ static json_t *frame_json(const struct captured_frame *frame, const struct roce_
 
 static const char *skip_columns(const char *line)
 {
-    /* The frame number and the time are members of their own. */
+    /* Skip the frame number and the time, which are separate JSON members. */
     for (unsigned i = 0; i < 2; i++) {
         while (*line == ' ')
             line++;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill device: the device under test (DUT) as the engine sees it. One implementation is the
- * software RNIC in this process (device_rnic.h).
+ * Drill device: the interface between the engine and the device under test (DUT). One
+ * implementation is the software RNIC in this process (device_rnic.h).
  *
- *   1. open() creates the device and all objects of a script.
- *   2. input(), output(), expire() and verb() as the script says; then poll(), async(), notified()
- *      until they return false.
- *   3. close()
+ * 1. open() creates the device and all objects of a script. 2. The engine calls input(),
+ * output(), expire() and verb() for the lines of the script. After each call it calls poll(),
+ * async() and notified() until they return false. 3. close()
  *
  * Objects are named by their index in the script. Times are in ns since any fixed time.
  */
@@ -18,30 +17,31 @@
 #include "wire/opcode.h"
 #include "wire/pkt.h"
 
-/* Addresses of both ends. */
+/* IP and MAC addresses of the DUT and of the drill's own end. */
 struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
 };
 
-/* Returns the addresses for IP version 4 or 6: 192.0.2.2 or 2001:db8::2 is the DUT's. */
+/* Returns the addresses for IP version 4 or 6. The DUT has 192.0.2.2 or 2001:db8::2. */
 struct drill_net drill_net_of(unsigned ip);
 
-/* Returns the address of multicast group `group`, 1..255, of this network. */
+/* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
 void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
 
-/* QPN, first R_Key and first address of the drill's own end for an object. */
+/* Return the QPN, the first R_Key and the first address that the drill's own end uses for an
+ * object. */
 uint32_t drill_own_qpn(int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
-/* First PSN of the DUT's requests and of the requests to the DUT. */
+/* Return the first PSN of the requests of the DUT, and of the requests to the DUT. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 
 struct drill_comp {
-    int object; /* QP */
+    int object; /* index of the QP */
     bool recv;
     uint64_t id;
     unsigned status; /* enum rnic_wc_status */
@@ -49,7 +49,7 @@ struct drill_comp {
     bool has_imm, has_invalidated, solicited;
     uint32_t imm, invalidated;
     uint32_t src_qp;
-    uint64_t header; /* bytes of a network header before the data */
+    uint64_t header; /* length of the network header before the data, bytes */
 };
 
 struct drill_async {
@@ -62,7 +62,7 @@ struct drill_device;
 struct drill_device_ops {
     /* Returns whether the device has a capability that a script needs. */
     bool (*supports)(const char *need);
-    /* Returns NULL and an error if the device cannot be made. */
+    /* Creates the device. Returns NULL and an error if the device cannot be created. */
     struct drill_device *(*open)(const struct script *script, const struct drill_net *net,
                                  struct error *error);
     void (*close)(struct drill_device *dev);
@@ -79,18 +79,19 @@ struct drill_device_ops {
     bool (*notified)(struct drill_device *dev, int *cq);
     bool (*cm_event)(struct drill_device *dev, unsigned *type);
 
-    /* Live values of an object. */
+    /* Return the current values of an object. */
     uint64_t (*address)(const struct drill_device *dev, int object);
     uint32_t (*key)(const struct drill_device *dev, int object);
     uint32_t (*number)(const struct drill_device *dev, int object); /* QPN or SRQ number */
-    unsigned (*state)(const struct drill_device *dev, int object);  /* of a QP */
+    unsigned (*state)(const struct drill_device *dev, int object);  /* state of a QP */
 
-    /* Copies bytes of an MR, or of the buffer of a receive. Returns false if they are not there. */
+    /* Copy bytes of an MR, or of the buffer of a completed receive. Return false if the range has
+     * no such bytes. */
     bool (*read)(const struct drill_device *dev, int object, uint64_t off, void *buf, size_t len);
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
-    /* Returns whether all bytes next to the memory of the device are unchanged. */
+    /* Returns whether the guard bytes before and after each memory region are unchanged. */
     bool (*guards_intact)(const struct drill_device *dev);
 };
 

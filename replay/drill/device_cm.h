@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device CM: the communication manager of the in-process device, and its program: one listener and
- * one exchange.
+ * Device CM: the communication manager (CM) of the in-process device, and the program that uses
+ * it. The program has one listener and one CM exchange.
  *
- *   1. device_cm_open() on a device with a GSI QP. A struct of zeros is closed.
- *   2. device_cm_run() after each input and at the time of device_cm_deadline().
- *   3. device_cm_close() before the device is freed.
+ * 1. device_cm_open() on a device with a GSI QP. A struct of zeros is closed. 2. device_cm_run()
+ * after each input and at the time of device_cm_deadline(). 3. device_cm_close() before the
+ * device is freed.
  */
 #ifndef REPLAY_DRILL_DEVICE_CM_H
 #define REPLAY_DRILL_DEVICE_CM_H
@@ -25,7 +25,7 @@ struct device_cm {
     struct rnic_qp *gsi;
     struct rnic_ah *ah;
     struct rnic_mr *mr;
-    uint8_t *buf; /* receive buffers, then one to send from */
+    uint8_t *buf; /* receive buffers, followed by one send buffer */
     unsigned event[DEVICE_CM_EVENTS];
     unsigned event_cnt;
 };
@@ -35,7 +35,7 @@ int device_cm_open(struct device_cm *c, struct rnic *rnic, struct rnic_pd *pd,
                    const struct drill_net *net);
 void device_cm_close(struct device_cm *c);
 
-/* Runs one of the CM verbs; `qpn` and `psn` are those of the program's QP. */
+/* Runs one of the CM verbs. `qpn` and `psn` belong to the program's QP. */
 int device_cm_verb(struct device_cm *c, const struct script_event *event, uint32_t qpn,
                    uint32_t psn, uint64_t now);
 
@@ -43,7 +43,7 @@ int device_cm_verb(struct device_cm *c, const struct script_event *event, uint32
 void device_cm_run(struct device_cm *c, uint64_t now);
 uint64_t device_cm_deadline(const struct device_cm *c);
 
-/* Removes the oldest event. Returns false if there is none. */
+/* Removes the oldest CM event and sets *type. Returns false if there is none. */
 bool device_cm_event(struct device_cm *c, unsigned *type);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define GUARD_LEN   64u
 #define GUARD_BYTE  0xA5
-#define MEMORY_MAX  (UINT64_C(1) << 26) /* longest MR, bytes */
+#define MEMORY_MAX  (UINT64_C(1) << 26) /* maximum length of an MR, bytes */
 #define CQ_DEPTH    4096u
-#define RECV_MAX    1024u /* receives of one drill */
+#define RECV_MAX    1024u /* maximum number of receives in one drill */
 #define DEFAULT_MTU 1024u
 
 /* A posted receive and its buffer in the device's receive memory. */
@@ -19,7 +19,8 @@ struct recv_buffer {
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* the program named the place: `place`, not the receive memory */
+    bool named; /* the program named the memory of the receive: `place` is used instead of the
+                 * receive memory */
     struct script_value place;
 };
 
@@ -39,13 +40,13 @@ struct drill_device {
         struct rnic_mr *mr;
         struct rnic_mw *mw;
         struct rnic_ah *ah;
-        uint8_t *block; /* memory of an MR between two guards */
+        uint8_t *block; /* memory of an MR, between two guards */
         uint64_t len;
-        uint32_t key, number; /* kept after the object is destroyed */
+        uint32_t key, number; /* keys and numbers remain after the object is destroyed */
     } at[SCRIPT_OBJECTS_MAX];
     uint8_t *recv_block;
     uint64_t recv_len, recv_used;
-    struct rnic_pd *recv_pd[SCRIPT_OBJECTS_MAX]; /* PDs with a receive memory */
+    struct rnic_pd *recv_pd[SCRIPT_OBJECTS_MAX]; /* PDs in which the receive memory is registered */
     struct rnic_mr *recv_mr[SCRIPT_OBJECTS_MAX];
     unsigned recv_mr_cnt;
     struct recv_buffer recv[RECV_MAX];
@@ -151,7 +152,7 @@ static int make_srq(struct drill_device *dev, int i)
     bool xrc = script_given(o, SCRIPT_OPT_XRCD);
     int rc;
 
-    /* An SRQ of a drill with XRC targets and without a service of its own is an XRC SRQ. */
+    /* An SRQ without an XRC option is an XRC SRQ if the drill has an XRC target QP. */
     for (int k = 0; k < dev->script->object_cnt; k++)
         if (dev->script->object[k].kind == SCRIPT_QP)
             xrc |= dev->script->object[k].service == SCRIPT_XRC;
@@ -275,7 +276,8 @@ static int make_object(struct drill_device *dev, int i)
     return RNIC_ERR_INVALID;
 }
 
-/* Returns the L_Key of the receive memory in a PD, registered on first use; 0 without memory. */
+/* Returns the L_Key of the receive memory in a PD. Registers the memory on first use. Returns 0 if
+ * out of memory. */
 static uint32_t recv_key(struct drill_device *dev, struct rnic_pd *pd)
 {
     const struct rnic_mr_attr attr = {.addr = dev->recv_block,
@@ -292,7 +294,7 @@ static uint32_t recv_key(struct drill_device *dev, struct rnic_pd *pd)
     return rnic_mr_key(dev->recv_mr[dev->recv_mr_cnt++]);
 }
 
-/* Sets the P_Key table: the default one, and those that QPs of the script have. */
+/* Sets the P_Key table: the default P_Key, and the P_Keys of the script's QPs. */
 static void set_pkeys(const struct script *script, struct rnic_attr *attr)
 {
     attr->pkey[attr->pkey_cnt++] = 0xFFFF;
@@ -321,7 +323,7 @@ static void device_close(struct drill_device *dev)
 static struct drill_device *device_open(const struct script *script, const struct drill_net *net,
                                         struct error *error)
 {
-    /* Objects that others need come first. */
+    /* Order of creation: an object comes after the objects that it uses. */
     static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_XRCD, SCRIPT_SRQ,
                                                     SCRIPT_QP, SCRIPT_MR, SCRIPT_MW,   SCRIPT_PEER};
     struct drill_device *dev = calloc(1, sizeof(*dev));
@@ -450,7 +452,7 @@ static int post_recv(struct drill_device *dev, const struct script_event *event)
     return rc;
 }
 
-/* Sets the SGE of a place in the device's memory. */
+/* Sets the SGE of a work request to a place in the device's memory. */
 static void set_sge(const struct drill_device *dev, const struct script_value *place,
                     struct rnic_sge *sge)
 {
@@ -462,7 +464,7 @@ static void set_sge(const struct drill_device *dev, const struct script_value *p
     }
 }
 
-/* Sets the place at the peer that a work request names. */
+/* Sets the remote address and key of a work request to a place at the peer. */
 static void set_remote(const struct drill_device *dev, const struct script_event *event,
                        const struct script_value *place, struct rnic_send_wr *wr)
 {
@@ -498,7 +500,7 @@ static int set_bind(struct drill_device *dev, const struct script_event *event,
         wr->mw.access |= RNIC_ACCESS_ZERO_BASED;
     wr->mw.rkey = script_given(o, SCRIPT_OPT_KEY) ? (uint32_t)o->value[SCRIPT_OPT_KEY].num
                                                   : rnic_mw_rkey(dev->at[window].mw) + 1;
-    if (!script_given(o, SCRIPT_OPT_KEY)) /* only the low 8 bits may change */
+    if (!script_given(o, SCRIPT_OPT_KEY)) /* only the low 8 bits of the key may change */
         wr->mw.rkey = (rnic_mw_rkey(dev->at[window].mw) & ~0xFFu) | (wr->mw.rkey & 0xFF);
     return 0;
 }
@@ -513,7 +515,7 @@ static uint32_t key_value(const struct drill_device *dev, const struct script_va
 static const struct {
     enum rnic_wr_opcode opcode, imm;
     enum script_opt local, remote;
-    uint32_t len; /* length if none is named */
+    uint32_t len; /* length of the request in bytes if the script names none */
 } posts[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_SEND] = {RNIC_WR_SEND, RNIC_WR_SEND_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_CNT, 0},
     [SCRIPT_VERB_WRITE] = {RNIC_WR_WRITE, RNIC_WR_WRITE_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_TO, 0},
@@ -538,7 +540,7 @@ static unsigned send_flags(const struct script_options *o)
            (script_given(o, SCRIPT_OPT_INLINE) ? RNIC_SEND_INLINE : 0);
 }
 
-/* Posts a datagram to a multicast group, with an address handle for this post only. */
+/* Posts a datagram to a multicast group. Creates an address handle for this request only. */
 static int post_to_group(struct drill_device *dev, const struct script_event *event,
                          struct rnic_send_wr *wr)
 {
@@ -631,7 +633,7 @@ static int store_bytes(struct drill_device *dev, const struct script_event *even
     return 0;
 }
 
-/* Options of "modify QP" and the attributes that they set. */
+/* Options of "modify QP", and the QP attribute that each option sets. */
 static const struct {
     enum script_opt opt;
     unsigned mask;
@@ -655,8 +657,8 @@ static const struct {
     {SCRIPT_OPT_PORT, RNIC_QP_PORT},
 };
 
-/* "modify Q state S" alone passes all attributes that the state may have, with the values of the
- * object; with other options it passes only these. */
+/* Runs "modify QP". With only a new state, passes all attributes that this state permits, with the
+ * values of the object. With other options, passes only their attributes. */
 static int modify_qp(struct drill_device *dev, const struct script_event *event, uint64_t now)
 {
     const struct script_options *o = &event->options;
@@ -831,8 +833,8 @@ static int object_of_qpn(const struct drill_device *dev, uint32_t qpn)
     return SCRIPT_NO_OBJECT;
 }
 
-/* Returns whether the id is that of a receive of this QP or its SRQ: completions in error have no
- * opcode. */
+/* Returns whether the id belongs to a receive of this QP or its SRQ. A completion in error has no
+ * valid opcode, so only its id identifies a receive. */
 static bool is_recv_id(const struct drill_device *dev, int object, uint64_t id)
 {
     for (unsigned i = 0; i < dev->recv_cnt; i++)

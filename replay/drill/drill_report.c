@@ -104,7 +104,8 @@ static void print_ladder(FILE *out, const struct drill_case *c)
             print_row(out, &c->result.log[i]);
 }
 
-/* Prints a case that did not pass: the line, the difference, the ladder, the command. */
+/* Prints a case that did not pass: the line, the difference, the ladder, and the command that
+ * repeats the case. */
 static void print_problem(FILE *out, const struct drill_case *c, const char *command)
 {
     const struct drill_result *r = &c->result;
@@ -145,7 +146,7 @@ static size_t drill_cases(const struct drill_suite *suite, size_t i)
     return cnt;
 }
 
-/* Returns the verdict of a drill: the worst of its cases. */
+/* Returns the case with the worst verdict among the cases of one drill. */
 static const struct drill_case *worst_case(const struct drill_case *c, size_t cnt)
 {
     static const uint8_t weight[] = {[DRILL_PASS] = 0,
@@ -167,7 +168,8 @@ static const struct drill_case *worst_case(const struct drill_case *c, size_t cn
 struct group_row {
     const char *name;
     unsigned len;
-    unsigned cnt[DRILL_VERDICT_CNT + 1]; /* the last: unusable */
+    unsigned cnt[DRILL_VERDICT_CNT + 1]; /* number of drills with each verdict; the last element
+                                          * counts unusable drills */
 };
 
 static unsigned group_len(const struct drill_case *c)

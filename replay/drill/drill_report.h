@@ -18,13 +18,13 @@ int drill_suite_status(const struct drill_suite *suite, bool strict);
  * the command that repeats a case. */
 void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command);
 
-/* Prints KTAP version 1, as the selftests of the Linux kernel do: one test a case. */
+/* Prints KTAP version 1, the format of the selftests of the Linux kernel, with one test a case. */
 void drill_tap(FILE *out, const struct drill_suite *suite);
 
-/* Prints JUnit: one suite a group, one test case a case. */
+/* Prints JUnit, with one test suite a group and one test case a case. */
 void drill_junit(FILE *out, const struct drill_suite *suite);
 
-/* Returns {device, totals, drills: [...]} as in drill.schema.json; NULL without memory. */
+/* Returns {device, totals, drills: [...]} as in drill.schema.json, or NULL if out of memory. */
 json_t *drill_json(const struct drill_suite *suite, const char *device);
 
 #endif

@@ -15,11 +15,12 @@
 
 /* Start of virtual time, ns. */
 #define TIME_BASE UINT64_C(1000000000)
-/* Most frames of the device and timer events in one drill: more is a device that does not stop. */
+/* Limits of one drill: frames of the device, and timer events. A device that exceeds a limit does
+ * not stop by itself. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 #define QUEUE_MAX  1024u
-#define CHECK_MAX  65536u /* bytes of memory compared at a time */
+#define CHECK_MAX  65536u /* number of bytes of memory that are compared at a time */
 
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
@@ -36,11 +37,12 @@ struct drill_engine {
     struct flow_oracle oracle;
     bool has_oracle;
     uint64_t now;
-    uint64_t base; /* time of the event before */
-    uint64_t met;  /* time at which the event being tried was met */
+    uint64_t base; /* time of the previous event, from which times count, ns */
+    uint64_t met;  /* time at which the current event was met, ns */
     unsigned timers;
     bool endless;
-    size_t first_pending; /* all log rows before it are consumed or no frames of the DUT */
+    size_t first_pending; /* rows of the log before this index are consumed, or are not frames of
+                           * the DUT */
     struct queued_comp comp[QUEUE_MAX];
     unsigned comp_cnt, comp_total;
     struct drill_async async[QUEUE_MAX];
@@ -49,9 +51,10 @@ struct drill_engine {
     unsigned notified_cnt, notified_total;
     unsigned cm_event[QUEUE_MAX];
     unsigned cm_event_cnt;
-    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time * */
+    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*", which apply
+                                                           * to the whole drill */
     unsigned whole_cnt;
-    char problem[320]; /* why the main alternative of the step is not met */
+    char problem[320]; /* reason why the first alternative of the step is not met */
     struct drill_diff diff;
 };
 
@@ -106,7 +109,7 @@ static struct drill_log_row *add_text(struct drill_engine *e, unsigned line, con
     return row;
 }
 
-/* Adds a frame with its text. Returns NULL without memory. */
+/* Adds a frame with its text to the log. Returns NULL if out of memory. */
 static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *bytes, size_t len,
                                        const char *text, bool from_dut)
 {
@@ -125,7 +128,8 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
-/* Writes the packet as ladder and decode do, with a relative PSN if its QP is known. */
+/* Writes a packet in the form of the ladder and of `rocedrill decode`, with a relative PSN if its
+ * QP is known. */
 static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
                         const struct roce_pkt *pkt, struct strbuf *t)
 {
@@ -165,7 +169,7 @@ static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
         row->qp = qp;
 }
 
-/* Takes everything that the device has at this time. */
+/* Fetches all frames, completions and events that the device has ready at this time. */
 static void drain_device(struct drill_engine *e)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -239,7 +243,7 @@ static uint64_t time_after(uint64_t base, uint64_t delta)
 
 /* ---- trying one alternative ------------------------------------------------------------------ */
 
-/* Sets why the alternative is not met. Returns TRY_FAILED. */
+/* Sets the reason why an alternative is not met. Returns TRY_FAILED. */
 static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -253,8 +257,8 @@ static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
     return TRY_FAILED;
 }
 
-/* Returns the first frame of the DUT that no line expected yet, of this QP (or of the CM, or of any
- * if `any`); NULL if there is none. */
+/* Returns the first frame of this QP (or of the CM, or of any QP if `any`) that the DUT sent and no
+ * line has consumed. Returns NULL if there is none. */
 static struct drill_log_row *pending_frame(struct drill_engine *e, int qp, bool any)
 {
     for (size_t i = e->first_pending; i < e->result->log_cnt; i++) {
@@ -280,7 +284,7 @@ static void consume_frame(struct drill_engine *e, struct drill_log_row *row, uns
     }
 }
 
-/* Returns whether something at `time` is in the window of the event; else says what is wrong. */
+/* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
@@ -297,7 +301,8 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
     return false;
 }
 
-/* Returns the outcome when nothing has come so far. */
+/* Returns the outcome while the expected event has not occurred: pending until the window ends,
+ * then failed. */
 static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
                                     const char *what)
 {
@@ -380,7 +385,8 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
     }
 }
 
-/* Returns the outcome of an event with "nothing" or "no": `found` came. */
+/* Returns the outcome of an event with "nothing" or "no". `found` describes what the device did, or
+ * is NULL. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {
@@ -557,7 +563,8 @@ static enum outcome_of_try try_event(struct drill_engine *e, const struct script
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Sets the verdict and where the drill stopped. A known deviation before it explains it. */
+/* Sets the verdict, and the line where the drill stopped. After a known deviation the verdict
+ * remains "known", because the deviation explains the failure. */
 static void stop_at(struct drill_engine *e, const struct script_step *step,
                     const struct script_event *event, enum drill_verdict verdict)
 {
@@ -573,7 +580,8 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Takes the alternative that was met. Returns false if the drill ends with it. */
+/* Ends a step with the alternative that was met. Returns false if the drill ends with this
+ * alternative. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
@@ -592,7 +600,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Waits until one alternative of the step is met, or all have failed. */
+/* Waits until one alternative of the step is met, or all have failed. Returns false if the drill
+ * ends here. */
 static bool run_expectation(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -700,7 +709,8 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     return false;
 }
 
-/* Does an action, or checks a state, at the end of its time. */
+/* Performs an action, or checks a state, at the end of its time. Returns false if the drill ends
+ * here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
@@ -784,7 +794,7 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
-/* Fails if the device did something that no line expects. */
+/* Returns false and fails the drill if the device did something that no line expects. */
 static bool check_rest(struct drill_engine *e)
 {
     const struct script_event *last =
@@ -833,7 +843,7 @@ static void judge_end(struct drill_engine *e)
              e->oracle.first);
 }
 
-/* Returns the first need of the script that the device does not have, or NULL. */
+/* Returns the first capability that the script needs and the device lacks, or NULL. */
 static const char *missing_need(const struct script *script, const struct drill_device_ops *ops,
                                 const char *lacking)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "drill/parser.h"
 
-/* The same text is in docs/drill.md; a test compares them. */
+/* Grammar of the language. docs/drill.md contains an equal copy, and a test compares them. */
 const char script_grammar[] =
     "A drill is a text file. One line is one statement; # begins a comment; indentation is free.\n"
     "\n"

@@ -17,7 +17,7 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads the number at `at`. A number above 64 bits is a problem of the line. */
+/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. */
 static void take_number(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
@@ -109,8 +109,8 @@ bool lexer_word(struct lexer *lexer, const char *word)
     return true;
 }
 
-/* Returns the bytes of the line at `text` that are the words of `phrase`, with any number of
- * blanks between them, and end with a word; 0 if they are others. */
+/* Returns the length of the words of `phrase` at the start of `text`, or 0 if `text` has other
+ * words. Any number of blanks may separate the words. */
 static size_t phrase_len(const char *text, const char *phrase)
 {
     const char *at = text;

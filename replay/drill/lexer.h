@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Lexer: cuts one line of a drill into tokens. A comment begins with # and ends with the line.
+ * Lexer: splits one line of a drill into tokens. A comment begins with # and ends with the line.
  *
- *   1. lexer_begin() on a line; `token` is its first token.
- *   2. lexer_next() moves to the next one; the last token of a line is LEX_END.
+ * 1. lexer_begin() on a line; `token` is its first token. 2. lexer_next() moves to the next one;
+ * the last token of a line is LEX_END.
  *
- * The first problem is kept, and from then on every token is LEX_END, so that a caller checks for
- * errors once a line.
+ * The lexer keeps the first error of a line. After an error every token is LEX_END, so that a
+ * caller checks for errors once a line.
  */
 #ifndef REPLAY_DRILL_LEXER_H
 #define REPLAY_DRILL_LEXER_H
@@ -17,10 +17,10 @@
 
 enum lex_kind {
     LEX_END,
-    LEX_WORD,   /* letter, then letters, digits, _ . - */
-    LEX_NUMBER, /* decimal or 0x; `unit` is the word that follows it directly */
-    LEX_MARK,   /* one character of + - ~ * / < > ? = : , ( ) [ ] $ */
-    LEX_BAD,    /* another character */
+    LEX_WORD,   /* a letter, then letters, digits and _ . - */
+    LEX_NUMBER, /* decimal or 0x; `unit` is the word directly after the number */
+    LEX_MARK,   /* one of the characters + - ~ * / < > ? = : , ( ) [ ] $ */
+    LEX_BAD,    /* any other character */
 };
 
 struct lex_token {
@@ -29,7 +29,7 @@ struct lex_token {
     unsigned len;
     unsigned column; /* from 1 */
     uint64_t number; /* NUMBER */
-    char unit[16];   /* NUMBER: "us", or "" */
+    char unit[16];   /* unit of a number, such as "us", or "" */
 };
 
 struct lexer {
@@ -44,20 +44,22 @@ struct lexer {
 void lexer_begin(struct lexer *lexer, const char *text, unsigned line);
 void lexer_next(struct lexer *lexer);
 
-/* Returns whether the token is this mark or this word, and moves on if it is. */
+/* Returns whether the token is this mark or this word. If so, moves to the next token. */
 bool lexer_mark(struct lexer *lexer, char mark);
 bool lexer_word(struct lexer *lexer, const char *word);
 bool lexer_is_word(const struct lexer *lexer, const char *word);
 
-/* Moves on if the token is one of `cnt` words of several parts, as "READ Request". Returns the
- * index of the longest match, or -1. An empty or NULL word matches nothing. */
+/* Moves past the longest of `cnt` phrases that the line has here; a phrase may have several words
+ * ("READ Request"). Returns its index, or -1 if none matches. An empty or NULL phrase matches
+ * nothing. */
 int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt);
 
-/* Returns the text from the current token up to the next blank, in `buf`, and moves behind it. */
+/* Copies the text from the current token up to the next blank to `buf`, and moves past that text.
+ */
 void lexer_raw(struct lexer *lexer, char *buf, unsigned cap);
 
-/* Returns the rest of the line without a comment and without blanks at its end, for free(); moves
- * to the end. NULL without memory. */
+/* Returns the rest of the line without a comment and without blanks at its end, and moves to the
+ * end of the line. The caller frees the text. Returns NULL if out of memory. */
 char *lexer_rest(struct lexer *lexer);
 
 /* Sets the error "FILE:LINE:COLUMN: expected `what`, found 'TOKEN'". Returns false. */

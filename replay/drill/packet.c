@@ -39,8 +39,8 @@ static int32_t psn_distance(uint32_t psn, uint32_t from)
     return (int32_t)((psn - from) << 8) >> 8;
 }
 
-/* First PSN of the direction of a packet: requests of an end begin with its own first PSN, and
- * responses have the PSNs of the other end's requests. */
+/* Returns the first PSN of the direction of a packet. The requests of an end begin with its own
+ * first PSN. Responses have the PSNs of the other end's requests. */
 static uint32_t first_psn(const struct drill_context *ctx, int qp, bool from_dut, uint8_t opcode)
 {
     const struct script_object *object = &ctx->script->object[qp];
@@ -77,8 +77,8 @@ static uint32_t mtu_of(const struct drill_context *ctx, int qp)
 
 /* ---- what was sent --------------------------------------------------------------------------- */
 
-/* Returns the newest request whose PSN is at or before `psn`, and of this kind if `any` is false.
- */
+/* Returns the request with the highest PSN at or before `psn`, or NULL. The request must be of this
+ * kind, unless `kind` is ROCE_KIND_RESERVED. With `starts`, it must begin a message. */
 static const struct drill_sent *find_sent(const struct drill_history *h, uint32_t psn,
                                           enum roce_kind kind, bool starts)
 {
@@ -133,7 +133,7 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn)
         uint32_t end = op->kind == ROCE_KIND_READ ? sent->psn : sent->last;
         bool again = false;
 
-        /* A retransmission, also of the rest of a READ, is no message of its own. */
+        /* A retransmission, also of the rest of a READ, does not increment the MSN. */
         for (unsigned k = 0; k < i; k++)
             again |= roce_opcode_ends(roce_opcode(h->at[k].opcode)) && h->at[k].last == sent->last;
         msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= 0;
@@ -143,8 +143,8 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn)
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-/* Returns the number of the first byte of a packet in its message, and, for READ responses, sets
- * *va to the address of that byte. */
+/* Returns the offset of a packet's first byte in its message. For READ responses, sets *va to the
+ * address of that byte. */
 static uint64_t message_offset(const struct drill_context *ctx, int qp, bool from_dut,
                                const struct roce_pkt *pkt, uint64_t *va)
 {
@@ -175,8 +175,8 @@ static uint64_t message_offset(const struct drill_context *ctx, int qp, bool fro
     return off;
 }
 
-/* Gets byte `i` of a fill whose first byte is number `base` of its message. Returns false if the
- * memory does not have it. */
+/* Gets byte `i` of the payload. The first payload byte has offset `base` in its message. Returns
+ * false if the named memory is too short. */
 static bool fill_byte(const struct drill_context *ctx, const struct script_fill *fill,
                       uint64_t base, uint64_t i, uint8_t *out)
 {
@@ -220,8 +220,8 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
     return true;
 }
 
-/* Returns the number of the first byte of a packet in the fill of its line: the place that its
- * address has in the named memory, or its offset in the message. */
+/* Returns the offset of the packet's first byte in the contents that its line names: the offset of
+ * its address in the named memory, otherwise the offset in the message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {
@@ -280,7 +280,7 @@ static void set_destination(const struct drill_net *net, const struct script_pac
     }
 }
 
-/* Sets what a packet has if its line does not name it. */
+/* Sets the default values of the fields that the line of a packet may omit. */
 static void set_defaults(const struct drill_context *ctx, const struct script_packet *packet,
                          struct roce_pkt *pkt)
 {
@@ -299,7 +299,8 @@ static void set_defaults(const struct drill_context *ctx, const struct script_pa
             pkt->xrceth.srqn = ctx->ops->number(ctx->dev, i);
 }
 
-/* Length of the payload: as named, or that of the bytes or of the operation. */
+/* Returns the length of the payload: the length that the line names, otherwise the length of its
+ * data or the usual length of the opcode. */
 static uint32_t payload_len(const struct drill_context *ctx, const struct script_packet *packet,
                             const struct roce_opcode *op)
 {
@@ -331,7 +332,7 @@ static unsigned keep_flags(const struct script_packet *packet)
     return flags;
 }
 
-/* Lengths as they are right, for a packet that names only some of them. */
+/* Sets the correct lengths of IP and UDP, for a packet whose line names only some of them. */
 static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet)
 {
     uint32_t pad = (4 - (pkt->payload_len & 3)) & 3;
@@ -345,7 +346,8 @@ static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet
         pkt->bth.padcnt = (uint8_t)pad;
 }
 
-/* Applies the fields that are altered on the path, or those that are not. */
+/* Applies the fields that are altered on the path if `altered` is set; otherwise all other fields.
+ */
 static void apply_fields(const struct drill_context *ctx, const struct script_packet *packet,
                          bool altered, struct roce_pkt *pkt)
 {
@@ -365,7 +367,8 @@ static bool has_altered(const struct script_packet *packet)
     return false;
 }
 
-/* Builds the frame; a path that alters fields keeps the ICRC of the sender. */
+/* Builds the frame and returns its length. If the path alters fields, the frame keeps the ICRC of
+ * the sender. */
 static size_t build_frame(const struct drill_context *ctx, const struct script_packet *packet,
                           struct roce_pkt *pkt, uint8_t *buf, size_t cap)
 {
@@ -390,7 +393,7 @@ static size_t build_frame(const struct drill_context *ctx, const struct script_p
     return len > (int)packet->cut ? (size_t)len - packet->cut : 0;
 }
 
-/* Sets the fields of a CM message that its line does not name. */
+/* Sets the default values of the fields that the line of a CM message may omit. */
 static void set_cm_defaults(const struct drill_context *ctx, uint8_t kind, uint8_t *mad)
 {
     static const struct {
@@ -608,7 +611,8 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
     return false;
 }
 
-/* Compares what the specification fixes for each packet, named or not. */
+/* Compares the properties that the specification fixes for every packet, also those that the line
+ * does not name. */
 static bool compare_form(const struct drill_context *ctx, const struct script_packet *packet,
                          const struct roce_pkt *pkt, struct drill_diff *diff)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill packet: makes the frame of a line with <, and compares a frame of the DUT with a line with
- * >. Relative PSNs, names of memory and contents are resolved with what both ends sent before.
+ * Drill packet: builds the frame of a line with <, and compares a frame of the DUT with a line
+ * with >. Lines may have relative PSNs, names of memory, and contents. The packets of both ends
+ * so far determine their values.
  *
- *   1. drill_packet_build() for each packet to the DUT.
- *   2. drill_packet_seen() for each frame of the DUT, in order.
- *   3. drill_packet_compare() when a line expects it.
+ * 1. drill_packet_build() for each packet to the DUT. 2. drill_packet_seen() for each frame of
+ * the DUT, in order. 3. drill_packet_compare() when a line expects the frame.
  */
 #ifndef REPLAY_DRILL_PACKET_H
 #define REPLAY_DRILL_PACKET_H
@@ -17,14 +17,14 @@
 /* A request packet of one direction of a QP. */
 struct drill_sent {
     uint32_t psn;   /* of this packet */
-    uint32_t last;  /* PSN of the last packet or response of its message so far */
-    uint32_t start; /* PSN of the first packet of its message */
+    uint32_t last;  /* PSN of the last packet or response of the message so far */
+    uint32_t start; /* PSN of the first packet of the message */
     uint8_t opcode;
     uint64_t va;
     uint32_t len;
 };
 
-/* Requests of one direction, the newest DRILL_HISTORY of them. */
+/* The newest DRILL_HISTORY requests of one direction. */
 struct drill_history {
     struct drill_sent at[DRILL_HISTORY];
     unsigned cnt;
@@ -35,15 +35,15 @@ struct drill_context {
     const struct drill_device_ops *ops;
     struct drill_device *dev;
     struct drill_net net;
-    struct drill_history *own; /* requests to the DUT, by object */
-    struct drill_history *dut; /* requests of the DUT, by object */
-    /* CM: what the DUT's latest message said. */
+    struct drill_history *own; /* requests to the DUT, with the index of the QP */
+    struct drill_history *dut; /* requests of the DUT, with the index of the QP */
+    /* CM: transaction ID, communication ID and QPN of the DUT's latest message. */
     uint64_t cm_tid;
     uint32_t cm_id, cm_qpn;
     uint32_t cm_psn; /* next PSN of QP 1 */
 };
 
-/* One difference: field, expected and actual value. */
+/* A difference between a frame and its line. */
 struct drill_diff {
     char field[48];
     char expected[96];
@@ -54,20 +54,20 @@ struct drill_diff {
 size_t drill_packet_build(struct drill_context *ctx, const struct script_packet *packet,
                           uint8_t *buf, size_t cap);
 
-/* Remembers a frame of the DUT. Returns the QP that it is from, or SCRIPT_NO_OBJECT for a CM
- * message or if no QP is at its destination. */
+/* Records a frame of the DUT. Returns the QP that sent the frame. Returns SCRIPT_NO_OBJECT for a CM
+ * message, or if no QP of the drill has the destination QPN. */
 int drill_packet_seen(struct drill_context *ctx, const struct roce_pkt *pkt);
 
-/* Returns whether the frame is the packet of the line; otherwise sets *diff. */
+/* Returns whether the frame matches the packet of the line; otherwise sets *diff. */
 bool drill_packet_compare(const struct drill_context *ctx, const struct script_packet *packet,
                           const struct roce_pkt *pkt, struct drill_diff *diff);
 
-/* Returns whether bytes of memory are as named; otherwise sets *diff. `base` is the number of the
- * first byte in the message or region. */
+/* Returns whether bytes of memory have the contents that a line names; otherwise sets *diff. `base`
+ * is the offset of the first byte in the message or region. */
 bool drill_fill_compare(const struct drill_context *ctx, const struct script_fill *fill,
                         uint64_t base, const uint8_t *bytes, size_t len, struct drill_diff *diff);
 
-/* Returns the offset of a PSN from the first one of its direction. */
+/* Returns the distance of a packet's PSN from the first PSN of its direction. */
 int32_t drill_packet_relative(const struct drill_context *ctx, int qp, bool from_dut,
                               const struct roce_pkt *pkt);
 

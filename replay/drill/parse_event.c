@@ -7,7 +7,7 @@
 #include "drill/words.h"
 #include "util/keymap.h"
 
-/* Kinds of objects that a verb acts on. */
+/* Kinds of objects that a verb can have as its operand. */
 enum operand { ON_NONE, ON_QP, ON_QUEUE, ON_CQ, ON_ANY, ON_PLACE };
 
 #define POST_FLAGS (SCRIPT_BIT(FENCE) | SCRIPT_BIT(SOLICITED) | SCRIPT_BIT(UNSIGNALED))
@@ -109,7 +109,7 @@ static bool copy_bytes(struct script_fill *fill)
     return data != NULL;
 }
 
-/* Makes `to` a copy of `from` with its own memory; keeps line, column and time of `to`. */
+/* Makes `to` a copy of `from` with separate memory. `to` keeps its line, column and time. */
 static bool copy_event(struct parser *p, struct script_event *to, const struct script_event *from)
 {
     unsigned line = to->line, column = to->column;
@@ -167,7 +167,7 @@ static bool parse_acks(struct parser *p, struct script_event *event)
     return !event->has_number || parse_number(p, "an MSN", 0xFFFFFF, &event->number);
 }
 
-/* Reads what follows ">" or ">?". */
+/* Reads the rest of an expectation after ">" or ">?". */
 static bool parse_expectation(struct parser *p, struct script_event *event)
 {
     struct lexer start = p->lexer;
@@ -338,7 +338,8 @@ static bool parse_fails(struct parser *p, struct script_event *event)
     return true;
 }
 
-/* The key of a bind is named by the window: "post bind Q id 1 mw W mr M len 64". */
+/* Reads the operands of a bind. The memory window determines the key: "post bind Q id 1 mw W mr M
+ * len 64". */
 static bool parse_window(struct parser *p, struct script_event *event)
 {
     struct script_value *window = &event->options.value[SCRIPT_OPT_INVALIDATE];
@@ -410,7 +411,7 @@ static bool parse_body(struct parser *p, struct script_event *event)
                              "listen, connect, accept, reject, establish or disconnect");
 }
 
-/* Returns whether the device must do the event, in a window of time. */
+/* Returns whether the event is an expectation: the device must do it within its time window. */
 static bool is_expectation(const struct script_event *event)
 {
     switch (event->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Parse event: a line with a time, and the lines with "or" and "else" after it. */
+/* Parse event: reads a line with a time, and the lines with "or" and "else" after it. */
 #ifndef REPLAY_DRILL_PARSE_EVENT_H
 #define REPLAY_DRILL_PARSE_EVENT_H
 

@@ -30,8 +30,8 @@ enum item_kind {
     ITEM_GROUP,
 };
 
-/* Words of a packet and the fields that they set. A word may have several rows: the packet has one
- * of the headers. */
+/* Words of a packet, and the field that each word sets. A word may have several rows, of which the
+ * row with a header of the packet applies. */
 static const struct {
     const char *word;
     enum item_kind kind;
@@ -78,7 +78,7 @@ struct packet_parser {
     struct parser *p;
     struct script_packet *out;
     bool expected;
-    bool altered; /* the next field is changed on the path */
+    bool altered; /* the next field is altered on the path */
     const struct roce_opcode *op;
 };
 
@@ -236,7 +236,8 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
     return parse_place(s->p, "a place in memory, as M+1024", false, &f->value);
 }
 
-/* Adds the R_Key of the object that an address named, unless the line names one. */
+/* Adds an R_Key field for the object that an address field names, unless the line names an R_Key.
+ */
 static bool add_key_of_address(struct packet_parser *s, enum roce_hdr hdr, int object)
 {
     const struct roce_field *rkey = roce_field_find(roce_hdr_info(hdr), "rkey");
@@ -350,7 +351,8 @@ static bool parse_raw_bytes(struct packet_parser *s, struct script_field *f)
     return true;
 }
 
-/* Finds "header.field". The header "ip" is that of the drill's IP version. */
+/* Finds a field by its name "header.field". The header "ip" means the header of the drill's IP
+ * version. */
 static const struct roce_field *find_field(struct packet_parser *s, enum roce_hdr *hdr)
 {
     const struct lex_token *token = &s->p->lexer.token;
@@ -455,7 +457,7 @@ static bool parse_cm_field(struct packet_parser *s)
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* Index of the item that the token begins and the packet can have, or -1. */
+/* Returns the index of the item that begins at the token and is possible in the packet, or -1. */
 static int find_item(struct packet_parser *s)
 {
     const char *words[ITEM_CNT];
@@ -552,7 +554,8 @@ static bool parse_items(struct packet_parser *s)
 
 /* ---- what a packet needs --------------------------------------------------------------------- */
 
-/* Adds what follows from the items: the key of an address, the kind of syndrome. */
+/* Adds the fields that follow from the items: the R_Key of an address, the kind of the syndrome.
+ * Returns false if an item is missing. */
 static bool complete_packet(struct packet_parser *s)
 {
     struct script_packet *out = s->out;

@@ -107,7 +107,7 @@ static bool parse_variant(struct parser *p, uint64_t *out)
     return lexer_expected(&p->lexer, "the name of a variant of this drill");
 }
 
-/* Reads "(CODE)" after timeout or rnr. */
+/* Reads "(CODE)" after "timeout" or "rnr". CODE is at most 31. */
 static bool parse_code(struct parser *p, unsigned depth, uint64_t *out)
 {
     if (!lexer_mark(&p->lexer, '('))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Parse value: numbers, times, places in memory, names of objects, bytes and options of a drill.
- * Used by the other parsers of this room. Each function returns false after a problem, which is
- * then in the lexer's error.
+ * Parse value: reads numbers, times, places in memory, names of objects, bytes and options of a
+ * drill. Used by the other parsers of this folder. Each function returns false on an error,
+ * which is then in the lexer's error.
  */
 #ifndef REPLAY_DRILL_PARSE_VALUE_H
 #define REPLAY_DRILL_PARSE_VALUE_H
@@ -22,46 +22,49 @@ struct parser {
     unsigned let_cnt;
 };
 
-/* Names of `cnt` words for a message: "a, b or c". Returns `buf`. */
+/* Joins `cnt` words for a message, as "a, b or c". Returns `buf`. */
 const char *parse_word_list(const char *const *words, unsigned cnt, char *buf, size_t cap);
 
-/* A name of at most SCRIPT_NAME_MAX - 1 characters. `what` is for the message. */
+/* Reads a name of at most SCRIPT_NAME_MAX - 1 characters. The error message calls it `what`. */
 bool parse_name(struct parser *p, const char *what, char *out);
 
-/* NUMBER, $VARIANT, the name of a let, timeout(N), rnr(N), or (EXPRESSION). */
+/* Reads a number: NUMBER, $VARIANT, the name of a let, timeout(N), rnr(N), or (EXPRESSION). */
 bool parse_number(struct parser *p, const char *what, uint64_t max, uint64_t *out);
 
-/* A duration: a number and one of ns us ms s or the name of a let, or the name of a let. */
+/* Reads a duration: a number with the unit ns, us, ms or s, or the name of a let. */
 bool parse_duration(struct parser *p, uint64_t *out);
 
-/* TIME of an event. */
+/* Reads the TIME of an event. */
 bool parse_time(struct parser *p, struct script_time *out);
 
-/* Index of the object that the token names, or SCRIPT_NO_OBJECT; does not move. */
+/* Returns the index of the object that the current token names, or SCRIPT_NO_OBJECT. Does not move
+ * to the next token. */
 int parse_find_object(const struct parser *p);
 
-/* The name of an object of this kind. */
+/* Reads the name of an object of this kind. */
 bool parse_object(struct parser *p, enum script_object_kind kind, int *out);
 const char *parse_object_kind_name(enum script_object_kind kind);
 
-/* NAME, NAME+OFFSET or a number. `memory`: only an MR or peer memory may be named. */
+/* Reads a place: NAME, NAME+OFFSET or a number. `memory`: only an MR or peer memory may be named.
+ */
 bool parse_place(struct parser *p, const char *what, bool memory, struct script_value *out);
 
-/* Bytes after `fill` or `data`, which the caller has read. */
+/* Read the bytes after `fill` or `data`. The caller has already read that word. */
 bool parse_fill(struct parser *p, struct script_fill *out);
 bool parse_data(struct parser *p, struct script_fill *out);
 
-/* The number after `u64`, as eight bytes in the byte order of the host. */
+/* Reads the number after `u64`, stored as eight bytes in the byte order of the host. */
 bool parse_u64(struct parser *p, struct script_fill *out);
 
-/* Reads options as long as the token is the word of one in `allowed`. */
+/* Reads options until a token is not the word of an option in `allowed`. */
 bool parse_options(struct parser *p, uint64_t allowed, struct script_options *out);
 
-/* Fails if an option of `required` is missing. `what` is what needs them. */
+/* Returns false and sets an error if an option of `required` is missing. The error message calls
+ * the owner of the options `what`. */
 bool parse_required(struct parser *p, const struct script_options *options, uint64_t required,
                     const char *what);
 
-/* Words of an option set for a message. */
+/* Lists the words of an option set for a message. Returns `buf`. */
 const char *parse_option_list(uint64_t set, char *buf, size_t cap);
 
 #endif

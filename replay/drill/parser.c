@@ -15,7 +15,7 @@
      SCRIPT_BIT(STATE) | SCRIPT_BIT(PD) | SCRIPT_BIT(CQ) | SCRIPT_BIT(RECV_CQ) | SCRIPT_BIT(SRQ) | \
      SCRIPT_BIT(XRCD))
 
-/* Options of each kind of object; `required` of them must be given. */
+/* Options that each kind of object accepts and that it requires. */
 static const struct {
     enum script_object_kind kind;
     uint64_t allowed, required;
@@ -35,7 +35,7 @@ static const struct {
 };
 #define OBJECT_KINDS (sizeof(object_rows) / sizeof(object_rows[0]))
 
-/* Words that no object, let or variant may have as its name. */
+/* Reserved words, which an object, let or variant cannot have as its name. */
 static const char *const reserved[] = {
     "purpose", "rules",   "coverage", "needs", "role",    "allow", "let", "or",
     "else",    "timeout", "rnr",      "is",    "fill",    "data",  "at",  "recv",
@@ -58,7 +58,7 @@ static bool parse_ids(struct parser *p, const char *what, char (*list)[SCRIPT_NA
     return !p->lexer.failed;
 }
 
-/* Adds the rest of the line to the purpose. */
+/* Appends the rest of the line to the purpose of the drill. */
 static bool parse_purpose(struct parser *p)
 {
     char *text = lexer_rest(&p->lexer), *joined;
@@ -94,7 +94,7 @@ static bool parse_role(struct parser *p)
     return !p->lexer.failed;
 }
 
-/* Fails if the token is reserved or names something already. */
+/* Returns false and sets an error if the token is a reserved word or the name of something else. */
 static bool check_new_name(struct parser *p)
 {
     struct lexer *l = &p->lexer;
@@ -126,7 +126,7 @@ static bool parse_let(struct parser *p)
     return true;
 }
 
-/* Chooses the value of each variant that `number`, the combination, stands for. */
+/* Sets the chosen value of each variant. `number` is the number of the combination. */
 static void choose_values(struct script *s, unsigned number)
 {
     for (unsigned i = s->variant_cnt; i-- > 0;) {
@@ -290,7 +290,7 @@ static bool check_whole(struct parser *p)
     return true;
 }
 
-/* Moves the variants before everything else: their number decides which values are chosen. */
+/* Reads all variants before the other lines, because the chosen values apply to every line. */
 static bool read_variants(struct parser *p, unsigned variant)
 {
     struct script *s = p->script;
@@ -304,7 +304,7 @@ static bool read_variants(struct parser *p, unsigned variant)
         if (p->lexer.token.kind == LEX_WORD && p->lexer.at[strspn(p->lexer.at, " \t")] == '=' &&
             !parse_variant_values(p))
             return false;
-        if (p->lexer.failed) { /* reported again, at its line, by the second reading */
+        if (p->lexer.failed) { /* the second reading reports this error again, with its line */
             p->lexer.failed = false;
             continue;
         }

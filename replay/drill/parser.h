@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Parser: reads a drill from text. */
+/* Parser: parses the text of a drill into a struct script. */
 #ifndef REPLAY_DRILL_PARSER_H
 #define REPLAY_DRILL_PARSER_H
 
 #include "base/error.h"
 #include "drill/script.h"
 
-#define PARSER_TEXT_MAX (1u << 20) /* longest drill, bytes */
+#define PARSER_TEXT_MAX (1u << 20) /* maximum length of a drill, bytes */
 
-/* Parses `len` bytes of text as combination `variant` of the variants, which is below
- * script_combinations(). Returns 0, or -1 and an error "PATH:LINE:COLUMN: PROBLEM"; *out must be
- * freed in both cases. */
+/* Parses `len` bytes of text as combination `variant`, which must be below script_combinations().
+ * Returns 0, or -1 and an error "PATH:LINE:COLUMN: PROBLEM". The caller frees *out in both cases.
+ */
 int script_parse(struct script *out, const char *path, const char *text, size_t len,
                  unsigned variant, struct error *error);
 
-/* Reads a file and parses it as script_parse() does. */
+/* Reads a file and parses it as script_parse() does. Returns 0, or -1 and an error. */
 int script_read(struct script *out, const char *path, unsigned variant, struct error *error);
 
-/* Text of the grammar, for users. */
+/* Grammar of the language, printed for users. */
 extern const char script_grammar[];
 
 #endif

@@ -8,7 +8,7 @@
 #include "drill/suite_run.h"
 #include "sim/sim_pcap.h"
 
-/* Writes the name of a case as a file name: without slashes, blanks and "=". */
+/* Converts the name of a case to a file name without slashes, blanks and "=". */
 static void file_name(const struct drill_case *c, char *buf, size_t cap)
 {
     snprintf(buf, cap, "%.*s%s%s.pcapng", (int)c->name_len, c->name, *c->variant ? "-" : "",

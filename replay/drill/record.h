@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Record: the packets of a drill as pcapng, with the line of the drill as comment at each frame. */
+/* Record: writes the packets of a drill as pcapng. The comment of each frame is the line of the
+ * drill. */
 #ifndef REPLAY_DRILL_RECORD_H
 #define REPLAY_DRILL_RECORD_H
 

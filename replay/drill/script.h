@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill script: a test of an RDMA device as text. Packets that the drill sends to the device under
- * test (DUT), packets that the DUT must send, calls of the DUT's program and their completions.
+ * Drill script: a parsed test of an RDMA device. A script has the packets to the device under
+ * test (DUT), the packets that the DUT must send, and the calls and completions of the DUT's
+ * program.
  *
- *   1. script_read() parses a file for one combination of its variants (parser.h).
- *   2. drill_run() plays it (engine.h).
- *   3. script_free()
+ * 1. script_read() parses a file for one combination of its variants (parser.h). 2. drill_run()
+ * plays it (engine.h). 3. script_free()
  *
  * A script owns all its memory. Numbers are in host order, times in ns.
  */
@@ -24,14 +24,14 @@
 #define SCRIPT_FIELDS_MAX   24
 #define SCRIPT_IDS_MAX      24
 #define SCRIPT_NO_OBJECT    (-1)
-#define SCRIPT_TIME_MAX     UINT64_C(1000000000000000) /* longest time, ns: 11 days */
+#define SCRIPT_TIME_MAX     UINT64_C(1000000000000000) /* maximum time in ns: 11 days */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A number, or an offset from an object: its address, key, QPN or SRQ number, as the place
- * requires. */
+/* A number, or an offset from a property of an object. The property is the address, key, QPN or SRQ
+ * number, depending on the place of the value. */
 struct script_value {
-    int object; /* index of the object, or SCRIPT_NO_OBJECT: `num` is the value */
+    int object; /* index of the object; SCRIPT_NO_OBJECT if `num` is the whole value */
     uint64_t num;
 };
 
@@ -39,22 +39,22 @@ enum script_fill_kind {
     SCRIPT_FILL_NONE,    /* not named */
     SCRIPT_FILL_PATTERN, /* fill N */
     SCRIPT_FILL_MEMORY,  /* fill NAME */
-    SCRIPT_FILL_DATA,    /* data HEX, or u64 N: its eight bytes as the host stores them */
+    SCRIPT_FILL_DATA,    /* data HEX, or u64 N as eight bytes in host byte order */
     SCRIPT_FILL_ZERO,    /* zero */
 };
 
-/* Bytes of a payload or of memory. */
+/* Contents of a payload or of memory. */
 struct script_fill {
     enum script_fill_kind kind;
     uint64_t pattern;          /* PATTERN */
     struct script_value place; /* MEMORY */
-    uint64_t off;              /* PATTERN: number of the first byte */
-    bool has_off;              /* PATTERN, MEMORY: the offset was named */
+    uint64_t off;              /* PATTERN: index of the first byte in the pattern */
+    bool has_off;              /* PATTERN, MEMORY: the line names an offset */
     uint8_t *data;             /* DATA */
     uint32_t len;              /* DATA: bytes */
 };
 
-/* Returns byte `i` of pattern `n`, which is never 0. */
+/* Returns byte `i` of pattern `n`. The byte is never 0. */
 static inline uint8_t script_pattern(uint64_t n, uint64_t i)
 {
     return (uint8_t)(1 + (n * 67 + i * 7 + i / 251 * 13) % 255);
@@ -62,7 +62,7 @@ static inline uint8_t script_pattern(uint64_t n, uint64_t i)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Options of objects, verbs and completions. Name, word in the language, type, greatest value. */
+/* Options of objects, verbs and completions: name, word in the language, type, maximum value. */
 /* clang-format off */
 #define SCRIPT_OPTIONS(X)                                   \
     X(ID,         "id",         NUMBER, UINT64_MAX)         \
@@ -130,12 +130,12 @@ _Static_assert(SCRIPT_OPT_CNT <= 64, "script_options.given holds one bit for eac
 #define SCRIPT_BIT(NAME) (UINT64_C(1) << SCRIPT_OPT_##NAME)
 
 struct script_options {
-    uint64_t given; /* set of SCRIPT_BIT() */
+    uint64_t given; /* options that were given: set of SCRIPT_BIT() */
     struct script_value value[SCRIPT_OPT_CNT];
     struct script_fill fill; /* FILL, DATA */
 };
 
-/* Returns the number of an option, or `fallback` if it was not given. */
+/* Returns the value of an option, or `fallback` if the option was not given. */
 static inline uint64_t script_number(const struct script_options *options, enum script_opt opt,
                                      uint64_t fallback)
 {
@@ -181,7 +181,7 @@ struct script_object {
 
 enum script_field_kind {
     SCRIPT_FIELD_NUMBER,
-    SCRIPT_FIELD_PSN, /* offset from the first PSN of the direction, two's complement */
+    SCRIPT_FIELD_PSN, /* offset from the first PSN of the direction, in two's complement */
     SCRIPT_FIELD_ANY, /* not compared */
     SCRIPT_FIELD_ADDRESS,
     SCRIPT_FIELD_KEY,
@@ -196,12 +196,12 @@ struct script_field {
     enum script_field_kind kind;
     struct script_value value;
     uint8_t bytes[16];
-    bool altered;   /* changed on the path, after the ICRC was computed */
-    bool kind_only; /* syndrome: only its upper 3 bits are compared */
+    bool altered;   /* altered on the path, after the sender computed the ICRC */
+    bool kind_only; /* syndrome field: only its upper 3 bits are compared */
 };
 
 struct script_cm_field {
-    const struct roce_field *field; /* NULL: of the MAD header */
+    const struct roce_field *field; /* description of the field; NULL: a field of the MAD header */
     bool mad;
     bool any;
     struct script_value value;
@@ -209,7 +209,7 @@ struct script_cm_field {
 
 struct script_packet {
     int qp;         /* index of the QP */
-    uint8_t opcode; /* of the QP's service */
+    uint8_t opcode; /* opcode for the service of the QP */
     bool is_cm;
     uint8_t cm_kind; /* enum roce_cm */
     unsigned field_cnt;
@@ -220,11 +220,11 @@ struct script_packet {
     uint32_t payload; /* bytes */
     struct script_fill fill;
     bool bad_icrc;
-    uint32_t cut;   /* bytes missing at the end of the frame */
-    uint64_t group; /* multicast group that it is sent to; 0: none */
+    uint32_t cut;   /* number of bytes missing at the end of the frame */
+    uint64_t group; /* multicast group of the destination; 0: unicast */
 };
 
-/* Returns the setting of a field, or NULL. */
+/* Returns the field of this header and name, or NULL if the packet does not set it. */
 const struct script_field *script_packet_field(const struct script_packet *packet,
                                                enum roce_hdr hdr, const char *name);
 
@@ -245,7 +245,7 @@ enum script_event_kind {
     SCRIPT_STATE,     /* qp NAME is STATE */
     SCRIPT_COUNTER,   /* counter */
     SCRIPT_CM_EVENT,  /* cm-event */
-    SCRIPT_VERB,      /* calls of the DUT's program */
+    SCRIPT_VERB,      /* a call of the DUT's program */
 };
 
 enum script_verb {
@@ -274,40 +274,40 @@ enum script_verb {
     SCRIPT_VERB_CNT
 };
 
-/* Time after the event before: [from, to]; both are equal for an action. */
+/* Time of an event after the previous event: [from, to]. Both are equal for an action. */
 struct script_time {
-    bool whole; /* "*": the whole drill */
+    bool whole; /* time "*": the whole drill */
     uint64_t from, to;
 };
 
-/* One way in which an event may happen. */
+/* An event, or one of its alternatives. */
 struct script_event {
     enum script_event_kind kind;
     unsigned line;
-    unsigned column; /* of the event, after its time */
+    unsigned column; /* column of the event, after its time */
     struct script_time time;
     bool optional;               /* >? */
     bool inconclusive;           /* an alternative that ends the drill as inconclusive */
-    char known[SCRIPT_NAME_MAX]; /* id of a known deviation; "": none */
+    char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative is; "": none */
 
     struct script_packet *packet; /* SEND, EXPECT */
-    int64_t psn;                  /* ACKS: last PSN, relative */
+    int64_t psn;                  /* ACKS: PSN that the ACKs must reach, relative */
     enum script_verb verb;        /* VERB */
-    int object;                   /* QP, SRQ, CQ, MR, MW; SCRIPT_NO_OBJECT: any */
-    bool recv;                    /* COMP: of a receive */
+    int object;                   /* index of a QP, SRQ, CQ, MR or MW; SCRIPT_NO_OBJECT: any */
+    bool recv;                    /* COMP: completion of a receive */
     unsigned code;                /* COMP: status; ASYNC: event; STATE: state; CM_EVENT: event */
     struct script_value place;    /* STORE, MEMORY */
     char word[SCRIPT_NAME_MAX];   /* COUNTER: name */
     uint64_t number;              /* COUNTER: value; ACKS: MSN */
-    bool has_number;              /* ACKS: the MSN was named */
-    int fails;                    /* VERB: error that it must return, of enum rnic_error; 0 */
+    bool has_number;              /* ACKS: the line names an MSN */
+    int fails;                    /* VERB: enum rnic_error that the call must return; 0: none */
     struct script_options options;
 };
 
-/* An event with its alternatives, of which the first is the event itself. */
+/* An event with its alternatives. The first one is the event itself. */
 struct script_step {
-    unsigned first; /* index of the event */
-    unsigned cnt;   /* number of events */
+    unsigned first; /* index of the first alternative */
+    unsigned cnt;   /* number of alternatives */
     char rule[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
     unsigned rule_cnt;
 };
@@ -318,14 +318,14 @@ struct script_variant {
     char name[SCRIPT_NAME_MAX];
     uint64_t value[SCRIPT_VALUES_MAX];
     unsigned cnt;
-    unsigned chosen; /* index of the value in this script */
+    unsigned chosen; /* index of the chosen value */
 };
 
 enum script_role { SCRIPT_ROLE_NONE, SCRIPT_RESPONDER, SCRIPT_REQUESTER, SCRIPT_BOTH };
 
 struct script {
     char *path;
-    char *text; /* the file; lines end with a zero */
+    char *text; /* text of the file; each line ends with a zero byte */
     char **line;
     unsigned line_cnt;
     char *purpose;
@@ -336,7 +336,8 @@ struct script {
     unsigned coverage_cnt;
     char need[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
     unsigned need_cnt;
-    char allow[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX]; /* rules that the judge may report */
+    char allow[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX]; /* rules whose findings by the judge do not fail
+                                                  * the drill */
     unsigned allow_cnt;
     struct script_variant variant[SCRIPT_VARIANTS_MAX];
     unsigned variant_cnt;
@@ -351,13 +352,13 @@ struct script {
 /* Frees everything that the script owns. Accepts a script of zeros. */
 void script_free(struct script *script);
 
-/* Returns the number of combinations of the variants, at least 1. */
+/* Returns the number of combinations of all variants, at least 1. */
 unsigned script_combinations(const struct script *script);
 
-/* Returns the value of variant `name`, or `fallback`. */
+/* Returns the chosen value of variant `name`, or `fallback` if there is no such variant. */
 uint64_t script_variant_value(const struct script *script, const char *name, uint64_t fallback);
 
-/* Writes "mtu=1024 ip=4", or "" without variants. */
+/* Writes the chosen values as "mtu=1024 ip=4", or "" without variants. */
 void script_variant_text(const struct script *script, char *buf, size_t cap);
 
 #endif

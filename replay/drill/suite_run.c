@@ -23,7 +23,7 @@ struct suite_runner {
     pthread_mutex_t lock;
     size_t next;
     bool failed;
-    struct error error; /* first error of a recording */
+    struct error error; /* error of the first recording that failed */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ int drill_suite_add(struct drill_suite *suite, const char *path, struct error *e
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* Sets the name of a case: the last folder and the file, without suffix. */
+/* Sets the name of a case: the last folder and the file name, without suffix. */
 static void set_name(struct drill_case *c)
 {
     const char *file = strrchr(c->path, '/'), *at = file;
@@ -128,7 +128,7 @@ static struct drill_case *add_case(struct drill_suite *suite, const char *path,
     return c;
 }
 
-/* Returns whether a combination of the variants has this text. */
+/* Returns whether the variants of a combination, as text, equal `only`. */
 static bool is_wanted(const char *path, unsigned combination, const char *only)
 {
     struct script script;
@@ -141,7 +141,8 @@ static bool is_wanted(const char *path, unsigned combination, const char *only)
     return strcmp(text, only) == 0;
 }
 
-/* Adds a case for each combination of each drill, or for the one that is wanted. */
+/* Adds a case for each combination of each drill. If `only` is set, adds only the combination with
+ * these variants. Returns 0, or -1 and an error. */
 static int make_cases(struct drill_suite *suite, const char *only, struct error *error)
 {
     for (size_t i = 0; i < suite->path_cnt; i++) {

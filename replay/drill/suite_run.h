@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite run: collects drills from files and folders, and plays each with each combination of its
- * variants, several at a time. The order of the cases does not depend on the threads.
+ * Suite run: collects drills from files and folders, and plays each with all combinations of its
+ * variants. Several threads play cases at a time, but the order of the cases does not depend on
+ * the threads.
  *
- *   1. drill_suite_add() for each file or folder.
- *   2. drill_suite_run()
- *   3. the reports of drill_report.h
- *   4. drill_suite_free()
+ * 1. drill_suite_add() for each file or folder. 2. drill_suite_run() 3. the reports of
+ * drill_report.h 4. drill_suite_free()
  */
 #ifndef REPLAY_DRILL_SUITE_RUN_H
 #define REPLAY_DRILL_SUITE_RUN_H
@@ -15,16 +14,16 @@
 
 /* One drill with one combination of its variants. */
 struct drill_case {
-    const char *path;     /* file */
-    const char *name;     /* GROUP/NNN-name, without folder and suffix; part of `path` */
-    unsigned name_len;    /* characters of `name` */
-    unsigned combination; /* number of the combination */
+    const char *path;     /* file of the drill */
+    const char *name;     /* GROUP/NNN-name, without folder and suffix; points into `path` */
+    unsigned name_len;    /* length of `name`, characters */
+    unsigned combination; /* number of the combination of the variants */
     char variant[96];     /* "mtu=1024 ip=4", or "" */
     bool unusable;        /* the file cannot be parsed */
     struct error error;   /* the reason */
-    struct script script; /* zero if it cannot be parsed */
+    struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
-    char *recorded; /* file that the packets were written to, or NULL */
+    char *recorded; /* path of the recording, or NULL */
 };
 
 struct drill_suite {
@@ -36,19 +35,20 @@ struct drill_suite {
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
-    const char *lacking;    /* see drill_run(); NULL: nothing */
-    const char *record_dir; /* folder for a pcapng of each case; NULL: none is written */
-    const char *only;       /* variants of the only combination to play; NULL: all */
-    unsigned threads;       /* 0: as many as processors */
-    bool check_only;        /* parse, and play nothing */
+    const char *lacking;    /* capabilities that the device is treated as lacking (drill_run());
+                             * NULL: none */
+    const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
+    const char *only; /* variants of the only combination to play; NULL: play all combinations */
+    unsigned threads; /* number of threads; 0: number of processors */
+    bool check_only;  /* only parse the drills */
 };
 
 /* Adds a drill, or all files *.drill of a folder and its subfolders in the order of their names.
  * Returns 0, or -1 and an error. */
 int drill_suite_add(struct drill_suite *suite, const char *path, struct error *error);
 
-/* Plays all drills. Returns 0, or -1 and an error without memory or if a recording cannot be
- * written. A drill that cannot be parsed is one case that is unusable. */
+/* Plays all drills. Returns 0. Returns -1 and an error if out of memory or if a recording cannot be
+ * written. A drill that cannot be parsed is one case, which is unusable. */
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
                     struct error *error);
 void drill_suite_free(struct drill_suite *suite);

@@ -18,11 +18,11 @@ enum {
 };
 
 static int hf[HF_CNT];
-static const header_field_info *hf_info[HF_CNT]; /* registered info of each field */
+static const header_field_info *hf_info[HF_CNT]; /* registration data of each field, by enum hf */
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Destination of added items. */
+/* Tree to which items are added. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -244,8 +244,8 @@ static void add_message(const struct tree_out *out, const struct roce_frame_info
         add_big(out, HF_GOODPUT, (uint64_t)((double)r->done_bytes * 8e9 / (double)r->message_time));
 }
 
-/* Adds what is in flight. The number of PSNs is unknown, and 0, before the first acknowledgement.
- */
+/* Adds the PSNs, bytes and requests in flight. The number of PSNs is 0 before the first
+ * acknowledgement, because it is unknown then. */
 static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
                           const struct roce_flow_result *r)
 {

@@ -8,25 +8,27 @@
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
 #define READ_UNIT   256u   /* smallest path MTU, bytes */
-#define READ_UNITS  32768u /* units of a READ that are tracked: 8 MiB in 4 KiB of bits */
+#define READ_UNITS  32768u /* tracked units of one READ: 8 MiB of data in 4 KiB of bits */
 
 /* Index entry of a frame. */
 struct frame_entry {
-    uint32_t record_pos; /* 1 + offset of its record over all chunks; 0: not fed */
-    /* Nearly every request has these two, so they are not in struct frame_extra. */
+    uint32_t record_pos; /* 1 + offset of the frame's record over all chunks; 0: the frame was not
+                          * fed */
+    /* Nearly every request has the next two members, so they are not in struct frame_extra. */
     uint32_t acked_in;
-    uint32_t msg_last; /* on the first packet of a message: the frame of the last one */
+    uint32_t msg_last; /* first packet of a message: frame number of the last packet */
 };
 
 /* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    uint32_t placed_in; /* retransmission that placed the payload in its message */
-    /* On the first of several READ responses: bytes received in order, or which units were. */
+    uint32_t placed_in; /* frame of the retransmission that placed the payload in its message */
+    /* First of several READ responses: number of bytes received in order, or a bit for each unit
+     * that was received. */
     uint64_t read_next;
     uint8_t *read_units; /* READ_UNITS bits; NULL while responses arrive in order */
-    uint32_t cm_stream;  /* on a REQ: the stream that its REP set up */
-    uint64_t cm_time;    /* on a REQ: its time, ns */
+    uint32_t cm_stream;  /* REQ: stream that its REP set up */
+    uint64_t cm_time;    /* REQ: time of the REQ, ns */
     uint32_t cm_mtu;
     struct roce_frame_finding *first, **end;
 };
@@ -45,7 +47,8 @@ static struct {
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
     unsigned highest_severity;              /* 1 + highest severity reported so far */
-    const struct roce_finding *new_highest; /* finding of this packet, if graver than all before */
+    const struct roce_finding *new_highest; /* finding of this packet if its severity is higher than
+                                             * any before, else NULL */
 } store;
 
 /* ---- the store ---------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 /* ---- the first pass ----------------------------------------------------------------------------
  */
 
-/* Stores time and path MTU of a REQ: its connection exists only from the REP on. */
+/* Stores time and path MTU of a REQ until its REP, because the connection begins with the REP. */
 static void store_cm_req(const struct roce_flow_in *in)
 {
     struct roce_cm_msg msg;
@@ -258,7 +261,7 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
         knew = false;
     }
     step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
-    if (knew && step > ROCE_PSN_MASK / 2) /* older than the previous one */
+    if (knew && step > ROCE_PSN_MASK / 2) /* this AETH is older than the previous one */
         return 0;
     stream->msn[r->side] = in->pkt->aeth.msn;
     stream->msn_known |= bit;
@@ -270,7 +273,7 @@ static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    if (final != r->conn_index) /* a merged stream has one direction, which becomes side 1 */
+    if (final != r->conn_index) /* a merged stream has only one direction, which becomes side 1 */
         r->side = 1;
     r->conn_index = final;
     return store.stream[final].qpn[r->side];
@@ -290,7 +293,8 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* the only response of its READ */
+    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* this response is the only one of its
+                                                            * READ */
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
     if (!extra || at / READ_UNIT >= READ_UNITS)
@@ -318,7 +322,7 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    if (r->repeats_frame == 0) /* retransmission of a packet that flow no longer remembers? */
+    if (r->repeats_frame == 0) /* this may retransmit a packet that flow no longer remembers */
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
         first.result.msg_first_frame || add_extra(r->repeats_frame)->placed_in)
@@ -426,7 +430,7 @@ static void restore_region(struct roce_flow_result *r)
     r->va = record.result.va + r->msg_offset;
 }
 
-/* Returns the number of packets of the message that ends here, counted by PSN. */
+/* Returns the number of packets, counted by PSN, of the message that ends with this packet. */
 static uint32_t count_message_packets(const struct roce_flow_result *r, const struct roce_pkt *pkt)
 {
     struct roce_result_record first;

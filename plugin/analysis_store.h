@@ -31,7 +31,7 @@ enum roce_completeness {
     ROCE_COMPLETE_REQ = 1u << 0,
     ROCE_COMPLETE_REP = 1u << 1,
     ROCE_COMPLETE_RTU = 1u << 2,
-    ROCE_COMPLETE_DATA = 1u << 3, /* at least one packet between the QPs */
+    ROCE_COMPLETE_DATA = 1u << 3, /* at least one packet between the QPs was captured */
     ROCE_COMPLETE_DREQ = 1u << 4,
     ROCE_COMPLETE_DREP = 1u << 5,
     ROCE_COMPLETE_REJ = 1u << 6,
@@ -39,7 +39,8 @@ enum roce_completeness {
 
 /* Results for one frame. A frame number is 0 if there is no such frame. */
 struct roce_frame_info {
-    struct roce_flow_result result; /* `stream` and `side` as known by now */
+    struct roce_flow_result result; /* result of rnic/flow; later frames may correct its `stream`
+                                     * and `side` */
     uint32_t dst_qpn;               /* destination QP of the BTH */
     /* Time since the previous frame of the stream, CM messages included, ns; first: ROCE_NEVER_NS
      */
@@ -50,14 +51,15 @@ struct roce_frame_info {
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* MSN increment since the previous AETH of this direction */
     bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
-    /* Frames found later. */
+    /* Numbers of frames that were found later. */
     uint32_t acked_in;                         /* first acknowledgement */
     uint32_t msg_last;                         /* last packet of the message, if another frame */
     uint32_t first_response, last_response;    /* responses to this request */
     uint32_t repeated_in;                      /* next transmission of this packet */
     uint32_t cnp_in;                           /* CNP that reports the mark of this packet */
     uint32_t cm_answer;                        /* reply to this CM message */
-    const struct roce_frame_finding *findings; /* in the order of detection; file scope */
+    const struct roce_frame_finding *findings; /* list of findings in the order of detection; lives
+                                                * in file scope */
 };
 
 /* Per-stream data that every packet needs, in addition to flow's summary of the connection. */
@@ -66,13 +68,14 @@ struct roce_stream_info {
     uint32_t first_frame;           /* first frame of the stream; may be a CM message */
     uint32_t first_data;            /* first packet between the QPs; 0 if none yet */
     uint64_t first_time, last_time; /* times of the first and the latest frame, ns */
-    uint32_t req_frame, rep_frame;  /* CM messages that set it up; 0 if not captured */
+    uint32_t req_frame, rep_frame;  /* frames of the CM messages that set up the stream; 0 if not
+                                     * captured */
     uint64_t service_id;            /* service ID of the REQ; 0 if not captured */
     uint64_t initial_rtt;           /* time from REQ to REP, ns; ROCE_NEVER_NS if not captured */
     uint32_t pmtu;             /* path MTU of the REQ or of a First packet, bytes; 0 if unknown */
     uint32_t overlay;          /* virtual network, as roce_pkt.overlay */
-    enum roce_pairing pairing; /* evidence that pairs the directions, as known by now */
-    uint8_t complete;          /* bits of enum roce_completeness, as captured by now */
+    enum roce_pairing pairing; /* evidence that pairs the directions; later frames may add more */
+    uint8_t complete;          /* bits of enum roce_completeness captured so far */
     uint8_t msn_known;         /* bit N: msn[N] is valid */
     uint32_t msn[2];           /* latest MSN that each side sent */
     uint32_t msn_epoch;        /* QP reuse index that `msn` belongs to */
@@ -82,7 +85,8 @@ struct roce_stream_info {
 struct roce_tap {
     const struct roce_pkt *pkt;
     enum roce_icrc_status icrc;
-    const struct roce_frame_info *frame; /* NULL if the analysis is switched off */
+    const struct roce_frame_info *frame; /* analysis of the frame; NULL if the analysis is switched
+                                          * off */
 };
 
 /* Options of the analysis; read when a file is opened. */
@@ -112,7 +116,8 @@ const struct roce_stream_info *roce_store_stream(uint32_t stream);
 /* Returns the number of stream indexes in use. */
 uint32_t roce_store_stream_count(void);
 
-/* Returns the stream of a frame, also of the CM messages that set it up; ROCE_NO_CONN if none. */
+/* Returns the stream of a frame. A CM message has the stream that it set up. Returns ROCE_NO_CONN
+ * if there is none. */
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
 /* Returns true if the payload of this frame belongs into its message and no earlier frame placed

@@ -62,7 +62,7 @@ static int add_rdmaip(const struct roce_cm_msg *msg, tvbuff_t *tvb, int offset, 
     if (roce_cm_rdmaip_read(&ip, msg) != ROCE_OK)
         return 0;
     roce_hf_add_header(ROCE_HEADER_CM(ROCE_CM_RDMAIP), tvb, offset, tree);
-    if (ip.ipv == 4) { /* IPv4 addresses are in the last 4 of 16 bytes */
+    if (ip.ipv == 4) { /* an IPv4 address is in the last 4 of 16 bytes */
         int src = offset + roce_field_find(info, "src")->byte + 12;
         int dst = offset + roce_field_find(info, "dst")->byte + 12;
 

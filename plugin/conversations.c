@@ -9,7 +9,7 @@
 
 #include "analysis_store.h"
 
-#define REORDER_MAX  4096 /* records that an out-of-order packet may have to precede */
+#define REORDER_MAX  4096 /* maximum number of records that an out-of-order packet may precede */
 #define IS_RESPONSE  0x80000000u
 #define QP_USE_SHIFT 24 /* the QP reuse index is above the PSN, 7 bits */
 
@@ -206,7 +206,7 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* this follower keeps 1 + the client's side in seq[0] */
+    if (info->seq[0] == 0) { /* this follower stores 1 + the client's side in seq[0] */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

@@ -10,12 +10,12 @@
 
 /* A message that is being assembled. */
 struct message_object {
-    GByteArray *data; /* NULL once it was exported */
+    GByteArray *data; /* payload received so far; NULL after the export */
     uint64_t have;    /* bytes received */
-    uint64_t total;   /* length, bytes; 0 until the last packet */
+    uint64_t total;   /* length of the message, bytes; 0 until its last packet */
 };
 
-static GHashTable *objects; /* key: frame number of the first packet */
+static GHashTable *objects; /* objects by the frame number of their first packet */
 
 static void free_object(void *p)
 {

@@ -35,8 +35,8 @@ void roce_handoff_add_decode_as(void)
     dissector_add_for_decode_as("udp.port", handles[ROCE_HANDOFF_UDP]);
 }
 
-/* Returns true if our dissector shall have packets of this kind. If the protocol "roce" is
- * disabled, the built-in dissector gets them all. */
+/* Returns true if our dissector claims packets of this kind. If the user disabled the protocol
+ * "roce", the built-in dissector gets all packets. */
 static bool is_handoff_wanted(enum roce_handoff kind)
 {
     if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))
@@ -49,10 +49,10 @@ static bool is_handoff_wanted(enum roce_handoff kind)
 }
 
 /*
- * Uses dissector_change_uint(), as Decode As does, for two reasons. The built-in dissector adds its
- * own entry again whenever one of its preferences changes; a changed entry survives that. And the
- * UDP dissector tries changed entries first, so a well-known source port (TFTP) cannot claim the
- * packet.
+ * Claims or releases packets by dissector_change_uint(), as Decode As does, for two reasons. The
+ * built-in dissector adds its own entry again whenever one of its preferences changes; a changed
+ * entry survives that. And the UDP dissector tries changed entries first, so a well-known source
+ * port (TFTP) cannot claim the packet.
  */
 void roce_handoff_apply(void)
 {

@@ -19,7 +19,8 @@ enum roce_handoff {
 void roce_handoff_register(int proto, const dissector_t dissectors[ROCE_HANDOFF_CNT]);
 void roce_handoff_add_decode_as(void);
 
-/* Claims or releases the dissector tables as the preferences say. Called when a file is opened. */
+/* Claims or releases the dissector tables according to the preferences. Called when a file is
+ * opened. */
 void roce_handoff_apply(void);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hf.h"
 
-/* Field ids of each header, in the order of its table; the last one is the header item itself. */
+/* Field ids of each header, in the order of the header's table. The last id is the header item
+ * itself. */
 static int *hf[ROCE_HEADER_CNT];
-static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registered info of each id */
+static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registration data of each field id */
 static int ett[ROCE_HEADER_CNT];
 
 /* Returns the codec's description of a header. */
@@ -138,7 +139,8 @@ void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree
 {
     const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
-    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* else Wireshark reports truncation */
+    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* if the header is cut, Wireshark reports
+                                                           * the truncation */
     proto_tree *sub = NULL;
 
     for (unsigned i = 0; i <= info->field_cnt; i++) {

@@ -68,7 +68,7 @@ static void add_verb(struct line *text, const struct roce_pkt *pkt)
     char buf[80];
 
     if (pkt->op->svc == ROCE_SVC_RC && strncmp(name, "RC ", 3) == 0)
-        name += 3; /* most packets are RC, so RC is not shown */
+        name += 3; /* skips the prefix "RC ", because most packets are RC */
     if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         name = roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf));
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK &&

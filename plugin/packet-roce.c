@@ -51,11 +51,11 @@ struct dissection {
     int base; /* offset of pkt.frame in the tvb; negative if headers precede the tvb */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
-    const struct roce_finding
-        *new_highest;             /* finding graver than any before in the file, or NULL */
-    bool ip_fragments;            /* reassembled from IP fragments */
-    bool tracked;                 /* `frame` is valid */
-    struct roce_frame_info frame; /* result of the analysis */
+    const struct roce_finding *new_highest; /* finding with a higher severity than any before in the
+                                             * file, or NULL */
+    bool ip_fragments;                      /* Wireshark reassembled the packet from IP fragments */
+    bool tracked;                           /* `frame` is valid */
+    struct roce_frame_info frame;           /* analysis of this frame */
 };
 
 /* ---- parsing -----------------------------------------------------------------------------------
@@ -157,12 +157,13 @@ static bool parse_rocev2(struct dissection *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    /* IPv6 with extension headers; the codec parses them. */
+    /* IPv6 with extension headers: tries each length, and the codec parses the headers. */
     for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    w->ip_fragments = true; /* no IP header in front: Wireshark reassembled IP fragments */
+    w->ip_fragments = true; /* the frame has no IP header before the UDP header: Wireshark
+                             * reassembled IP fragments */
     return parse_bth(w, 0);
 }
 
@@ -298,7 +299,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
 }
 
 /* Returns true if our fields are used: displayed, named in a filter, or needed for expert infos.
- * Adding them takes most of the time, and often the tree is built for other protocols only. */
+ * Adding fields is the slowest part of the dissection, and often the tree is built for other
+ * protocols only. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
     if (tap_expert == 0) /* Wireshark registers this tap after our handoff routine */
@@ -391,7 +393,7 @@ static int dissect_rocev2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return dissect_packet(&w, pinfo, tree);
 }
 
-/* Sets source and destination of the packet list: GIDs, which look like IPv6 addresses, or LIDs. */
+/* Sets source and destination in the packet list: GIDs in the form of IPv6 addresses, or LIDs. */
 static void set_addresses(const struct dissection *w, packet_info *pinfo)
 {
     int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;

@@ -9,20 +9,23 @@
 
 /* Heuristic dissectors that are tried on payload of an unknown protocol. */
 enum roce_guess {
-    ROCE_GUESS_NONE, /* none: the CM exchange or the user determines the protocol */
-    ROCE_GUESS_ALL,  /* all of the list "infiniband.payload", as the built-in dissector does */
+    ROCE_GUESS_NONE, /* no heuristic dissector: the CM exchange or the user determines the protocol
+                      */
+    ROCE_GUESS_ALL,  /* all dissectors of the list "infiniband.payload", as the built-in dissector
+                      * does */
 };
 
 struct roce_prefs {
     roce_ws_bool check_icrc;
     roce_ws_bool analyze;
     roce_ws_bool relative_psn;
-    roce_ws_bool dissect_v1;     /* Ethernet type 0x8915 */
-    roce_ws_bool dissect_native; /* InfiniBand link types */
+    roce_ws_bool dissect_v1;     /* dissect RoCEv1 (Ethertype 0x8915) */
+    roce_ws_bool dissect_native; /* dissect frames of InfiniBand link types */
     roce_ws_bool reassemble;
     int guess;                    /* enum roce_guess */
-    int profile;                  /* enum roce_profile, for the preference's enumeration */
-    struct roce_store_opts store; /* the same, for track.h */
+    int profile;                  /* enum roce_profile as an int, for Wireshark's enumeration
+                                   * preference */
+    struct roce_store_opts store; /* options of the analysis store, set by roce_prefs_apply() */
 };
 
 extern struct roce_prefs roce_prefs;

@@ -4,7 +4,8 @@
 #include "wire/codes.h"
 
 #define ROCE_ATOMIC_LEN 8u
-#define PENDING_MAX     8192u /* pending requests per requester; responses may be missing */
+/* Maximum number of pending requests of a requester, because responses may be missing. */
+#define PENDING_MAX 8192u
 
 struct srt_request {
     enum roce_kind kind;
@@ -15,7 +16,7 @@ struct srt_request {
 
 struct srt_requester {
     GQueue pending;         /* struct srt_request, completely sent, in PSN order */
-    struct srt_request now; /* the request whose packets are being sent */
+    struct srt_request now; /* the request whose packets are currently sent */
     uint32_t mtu;           /* payload of the first packet of `now`, bytes */
     bool sending;           /* `now` is valid */
 };
@@ -127,7 +128,7 @@ static bool add_request_packet(struct srt_requester *r, const struct roce_tap *t
         r->mtu = pkt->payload_len;
         r->sending = true;
     } else if (pkt->op->svc == ROCE_SVC_UC && result->flags & ROCE_AN_PSN_GAP)
-        r->sending = false; /* UC does not retransmit the missing packets */
+        r->sending = false; /* a UC requester does not retransmit the missing packets */
     if (!r->sending || !(result->flags & ROCE_AN_MSG_END))
         return false;
     r->sending = false;
@@ -191,7 +192,7 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
             add_pending(r);
             return;
         }
-        done_op.kind = r->now.kind; /* UC has no ACKs: its last packet completes the request */
+        done_op.kind = r->now.kind; /* UC has no ACKs, so the last packet completes the request */
         done_op.bytes = r->now.bytes;
         done_op.start = r->now.start;
         done_op.ns = ROCE_NEVER_NS;

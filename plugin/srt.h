@@ -31,8 +31,8 @@ void roce_srt_packet(struct roce_srt_tracker *tracker, const struct roce_tap *ta
 /* Returns true if the frame starts a new operation: it is not a retransmission. */
 bool roce_srt_starts_op(const struct roce_tap *tap);
 
-/* Returns the length of remote memory that a READ, WRITE or atomic accesses, bytes; 0 for others.
- */
+/* Returns the length of the remote memory that a READ, WRITE or atomic accesses, in bytes. Returns
+ * 0 for other operations. */
 uint64_t roce_srt_region_bytes(const struct roce_pkt *pkt);
 
 static inline uint64_t roce_srt_time(const packet_info *pinfo)

@@ -95,7 +95,7 @@ static void nak_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                                        ? roce_syndrome_kind(tap->pkt->aeth.syndrome)
                                        : ROCE_SYN_ACK;
 
-    /* Also counts NAKs whose request was not captured. */
+    /* NAKs whose request was not captured count too. */
     if ((kind == ROCE_SYN_NAK || kind == ROCE_SYN_RNR) &&
         !(flags & (ROCE_AN_DROPPED | ROCE_AN_COPY)))
         count_nak(stat, tap, pinfo->num, false);

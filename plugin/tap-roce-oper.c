@@ -170,7 +170,7 @@ static struct roce_stat_table region_table = {
 /* ---- service response times --------------------------------------------------------------------
  */
 
-/* State of one table; each window has one. */
+/* State of one table of service response times. Each window has a separate one. */
 struct srt_window {
     struct roce_srt_tracker *tracker;
     srt_stat_table *table;

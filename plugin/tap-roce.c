@@ -14,7 +14,8 @@ struct table_row {
     void *counts;
 };
 
-/* All tables. Wireshark's callbacks have only their stat_tap_table as an argument. */
+/* All registered tables. A callback of Wireshark gets only a stat_tap_table, by which its table is
+ * found here. */
 static struct roce_stat_table *all[STAT_TABLES_MAX];
 static unsigned all_cnt;
 
@@ -212,8 +213,8 @@ static void on_table_reset(stat_tap_table *table)
         retire_rows(stat);
 }
 
-/* Called for each item when a table is freed; at the last one, frees the rows. Wireshark frees the
- * items. */
+/* Frees the rows of a table at the last of its items. Wireshark calls this function for each item
+ * when it frees a table, and frees the items itself. */
 static void on_item_free(stat_tap_table *table, guint row, guint column,
                          stat_tap_table_item_type *item _U_)
 {

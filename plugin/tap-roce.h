@@ -31,7 +31,7 @@ struct roce_stat_table {
     const struct roce_stat_column *column;
     unsigned column_cnt;
     size_t row_size; /* size of the row structure, bytes */
-    /* Counts a packet in its rows; finds them with roce_stat_row(). */
+    /* Counts a packet in its rows, which roce_stat_row() finds. */
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
     /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);
@@ -41,10 +41,10 @@ struct roce_stat_table {
     stat_tap_table_ui ui;
     GHashTable *rows;
     GPtrArray *touched; /* rows that count the current packet */
-    GSList *retired;    /* removed rows that an open window may still refer to */
+    GSList *retired;    /* removed rows; items of an open window may still refer to them */
     stat_tap_table *table;
     char *cell;  /* next cell to format */
-    unsigned at; /* its column */
+    unsigned at; /* column index of the next cell */
 };
 
 /* Returns the row of a key; a new row is all zero. Keys are compared byte by byte. */
@@ -54,7 +54,7 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text);
 void roce_stat_num(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_hex(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_ms(struct roce_stat_table *stat,
-                  uint64_t ns); /* ROCE_NEVER_NS gives an empty cell */
+                  uint64_t ns); /* duration in ns; ROCE_NEVER_NS gives an empty cell */
 
 /* Formats six cells: minimum, mean, quantiles 50 %, 90 % and 99 %, maximum; empty without samples.
  */

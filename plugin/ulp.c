@@ -15,8 +15,9 @@
 #include "wire/bytes.h"
 #include "wire/codes.h"
 
-#define TABLE       "roce.qp"
-#define SMC_LLC_LEN 44 /* length of every SMC-R LLC message; its second byte has this value */
+#define TABLE "roce.qp"
+/* Length of every SMC-R LLC message, which is also the value of its second byte. */
+#define SMC_LLC_LEN 44
 
 /*
  * The upper-layer protocols: filter name of the dissector in the list "infiniband.payload", title,
@@ -69,14 +70,15 @@ static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
 static heur_dtbl_entry_t *heuristics[ULP_CNT];
-static dissector_handle_t handles[ULP_CNT]; /* NULL if Wireshark lacks the protocol */
+static dissector_handle_t handles[ULP_CNT]; /* dissectors by protocol; NULL if this Wireshark lacks
+                                             * the protocol */
 static struct qp_mapping *mappings;
 static guint mapping_cnt;
 
 /* Argument of the dissectors in `handles`. */
 struct ulp_call {
     struct infinibandinfo info;
-    bool named; /* the user named the protocol: there is no CM exchange */
+    bool named; /* the user named the protocol, so no CM exchange is known */
     bool to_server;
 };
 
@@ -222,11 +224,11 @@ static bool is_smc_llc(const struct roce_pkt *pkt)
 static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
 {
     memset(info, 0, sizeof(*info));
-    ROCE_WS_SENDS_ARE_WHOLE(info); /* SENDs are reassembled here, if at all */
+    ROCE_WS_SENDS_ARE_WHOLE(info); /* if SENDs are reassembled, this dissector does it */
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* pad_count stays 0: the payload is passed without pad. */
+    /* pad_count stays 0, because the payload is passed without its pad. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;
@@ -276,7 +278,7 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
     pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH)  ? pkt->deth.src_qp
                      : frame && !frame->src_qp_unknown ? frame->result.src_qpn
                                                        : ROCE_QPN_UNKNOWN;
-    if (tree && PTREE_DATA(tree)->visible) { /* for the Decode As dialog */
+    if (tree && PTREE_DATA(tree)->visible) { /* stores the QP numbers for the Decode As dialog */
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
     }

@@ -26,7 +26,8 @@ void roce_ulp_handoff(void);
 void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbuff_t *tvb,
                  tvbuff_t *data, packet_info *pinfo, proto_tree *tree);
 
-/* Passes the payload (without pad, may be empty) to its dissector. `frame` may be NULL. */
+/* Passes the payload, without pad, to its dissector. The payload may be empty, and `frame` may be
+ * NULL. */
 void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                       tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);
 

@@ -26,7 +26,7 @@ typedef bool roce_ws_bool;
 typedef gboolean roce_ws_bool;
 #endif
 
-/* User data of conversation filters; 4.0 has none. */
+/* User data of conversation filters; Wireshark 4.0 has no such argument. */
 #if ROCE_WS_AT_LEAST(4, 2)
 #define ROCE_WS_USER_DATA , void *user_data _U_
 #else

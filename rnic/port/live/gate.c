@@ -29,7 +29,7 @@
 
 void live_wake(struct rnic_live *live)
 {
-    /* marks the thread as awake, so it is woken only once */
+    /* marks the thread as awake, so that other threads wake it only once */
     atomic_store(&live->thread.sleep_until, 0);
     rnic_event_fd_signal(live->wake_fd);
 }
@@ -75,7 +75,7 @@ void live_gate_set(struct rnic_live *live)
             continue;
         if (has->fd >= 0 && has->fd != wants.fd)
             epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, has->fd, &event);
-        /* POLLIN and EPOLLIN have equal values, as do the other event bits */
+        /* POLLIN and EPOLLIN have equal values, and so do the other event bits */
         event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
         if (wants.fd >= 0)
             epoll_ctl(gate->epoll_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
@@ -149,7 +149,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* If an ACK is delayed, the frame that the program may look for has already arrived. */
+    /* A delayed ACK means that the frame which the program may wait for has already arrived. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)

@@ -94,7 +94,8 @@ struct rt_watchdog {
 };
 
 struct rnic_live {
-    pthread_mutex_t lock;         /* protects all members that are neither atomic nor constant */
+    pthread_mutex_t lock;         /* protects all members that are neither atomic, constant, nor
+                                   * protected by small_lock */
     pthread_cond_t neigh_learned; /* signals a new entry of the neighbour cache */
     atomic_uint waiting;          /* number of threads that wait for the lock */
     int cancel_state; /* cancellation state of the thread that called rnic_live_lock() */
@@ -145,17 +146,18 @@ struct rnic_live {
     struct rnic_live *next; /* next in the list of all live devices of the process */
 };
 
-/* Functions of lock.c. */
+/* Lock functions (lock.c). */
 void live_take_lock(struct rnic_live *live);
 void live_lock_init(const struct rnic_live *live, pthread_mutex_t *lock);
 /* Starts a thread with the program's signals blocked. Returns 0 or a positive errno. */
 int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(void *),
                void *user);
 
-/* Functions of qpn_filter.c. All locked. */
+/* Functions of qpn_filter.c. The caller has the lock. */
 int live_filter(struct rnic_live *live);  /* Sets the port's filter by QPN blocks and multicast
                                            * groups. */
-void live_answer(struct rnic_live *live); /* Answers another process that requests a description. */
+void live_answer(struct rnic_live *live); /* Sends a description of this process to another process
+                                           * that requests one. */
 void live_groups_join(struct rnic_live *live);
 void live_groups_leave(struct rnic_live *live);
 
@@ -165,7 +167,7 @@ void live_refresh(struct rnic_live *live);
 /* Returns whether the device is still attached at `now` (fds_closed.c). Locked. */
 bool live_is_attached(struct rnic_live *live, uint64_t now);
 
-/* Functions of gate.c. All locked, except live_wake(). */
+/* Functions of gate.c. The caller has the lock, except for live_wake(). */
 enum { /* kinds of descriptors in the epoll set; the gate concerns FOUND_PORT only */
        FOUND_WAKE = 1,
        FOUND_WATCH = 2,
@@ -186,7 +188,8 @@ bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,
                     int cpu); /* Moves the poll thread away from CPU `cpu`; -1: no CPU. */
 
-/* Functions of drive.c. All locked. They return whether any frame or timer was handled. */
+/* Functions of drive.c. The caller has the lock. They return whether any frame or timer was
+ * handled. */
 bool live_drive(struct rnic_live *live, uint64_t now);         /* Drives the device once and also
                                                                 * sends delayed ACKs. */
 bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the device for a program

@@ -54,7 +54,8 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* Returns whether a packet can have these source and destination GIDs: both IPv4 or both IPv6. */
+/* Returns whether a packet can have these source and destination GIDs. Both must be IPv4 or both
+ * IPv6. */
 static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
 {
     return roce_gid_is_ip4(sgid) == roce_gid_is_ip4(dgid);

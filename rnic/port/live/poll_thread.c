@@ -151,7 +151,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
 
     if (!found)
         found = wait_for(live, until, now);
-    /* leaves the lock to a polling program */
+    /* leaves the lock to a polling program while this thread spins */
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);
@@ -175,10 +175,11 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     live_gate_set(live);
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
-    if (!open) /* the polling program expires the timers */
+    if (!open) /* while the gate is shut, the polling program expires the timers */
         until = now + thread->nap;
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
-        /* a program that shuts the gate then need not wake this thread */
+        /* sleeps briefly, so that a program that shuts the gate meanwhile need not wake this thread
+         */
         until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;

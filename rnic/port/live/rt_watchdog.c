@@ -115,13 +115,14 @@ static void *run_watchdog(void *user)
                 break;
         }
         live_take_lock(live);
-        /* Its own descriptor signals only the end. The program may also have closed the descriptors
-         * and opened other files under their numbers. */
+        /* The watchdog's own descriptor signals only the end of the thread. The program may also
+         * have closed the descriptors and opened other files under their numbers. */
         if (fds[0].revents)
             break;
         now = rnic_live_now();
         if (!live->stop && now >= live->driven_at + WATCHDOG_NS && live_drive(live, now))
-            live_wake(live); /* the device's next timer may be earlier now */
+            live_wake(live); /* wakes the poll thread, because the device's next timer may be
+                              * earlier now */
         cnt = fill_fds(live, fds);
     }
     pthread_mutex_unlock(&live->lock);

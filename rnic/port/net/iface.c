@@ -160,7 +160,7 @@ static int dump_addrs(struct list *list, uint8_t family)
     return error == -EOPNOTSUPP || error == -EAFNOSUPPORT ? 0 : error;
 }
 
-/* Lists the links and their addresses once. Returns 0 or a negative errno; on failure there is
+/* Lists the links and their addresses once. Returns 0 or a negative errno. After a failure there is
  * nothing to free. */
 static int ask_all(struct list *list)
 {
@@ -195,7 +195,7 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why)
         error_set(why, "cannot list the network interfaces: %s", strerror(-error));
         return error;
     }
-    /* Move the loopback from the front to the end: users expect real interfaces first. */
+    /* The loopback moves from the front to the end, because users expect real interfaces first. */
     for (size_t i = 0; i + 1 < list.cnt; i++)
         if (list.iface[i].loopback) {
             struct rnic_iface lo = list.iface[i];

@@ -18,8 +18,8 @@ enum rnic_neigh_kind { RNIC_NEIGH_NONE, RNIC_NEIGH_ASKS, RNIC_NEIGH_TELLS };
 /* A request for the MAC address of `target`, or a reply with it. */
 struct rnic_neigh_msg {
     enum rnic_neigh_kind kind;
-    uint8_t mac[6];     /* MAC address of the sender (ASKS) or of the target (TELLS) */
-    uint8_t asker[16];  /* ASKS: address of the sender; all zero in an address probe */
+    uint8_t mac[6];     /* request: MAC address of the sender; reply: MAC address of the target */
+    uint8_t asker[16];  /* request: address of the sender, all zero in an address probe */
     uint8_t target[16]; /* address whose MAC address is requested or announced */
 };
 

@@ -49,7 +49,7 @@ static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *use
         if (head.nlmsg_flags & NLM_F_DUMP_INTR)
             *changed = true;
         if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR) {
-            /* Old kernels send no error code at the end of a list. */
+            /* Old kernels omit the error code at the end of a list. */
             int error = head.nlmsg_type == NLMSG_DONE ? 0 : -EPROTO;
 
             if (head.nlmsg_len >= NLMSG_LENGTH(sizeof(error)))

@@ -150,10 +150,10 @@ bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
 
     addr_of(hop, &info.ndm_family, &size);
     rnic_nl_begin(&request, RTM_GETNEIGH, NLM_F_DUMP, &info, sizeof(info));
-    /* fewer entries from kernels that support this filter */
+    /* kernels that support this filter then return fewer entries */
     rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index));
     error = rnic_nl_ask(&request, on_neigh, &answer);
-    /* An entry found in a list that changed meanwhile (-EAGAIN) is valid. */
+    /* If the list changed during the request (-EAGAIN), an entry found in it is still valid. */
     if ((error && error != -EAGAIN) || !answer.found)
         return false;
     memcpy(mac, answer.mac, 6);

@@ -219,14 +219,14 @@ int rnic_process_list(struct rnic_process **out, size_t *cnt)
         unsigned flags = 0;
         char name[64];
 
-        /* Fields of a line: "Num: RefCount Protocol Flags ...". An accepted connection also has its
-         * listener's name, so only listening sockets count. */
+        /* The fields of a line are "Num: RefCount Protocol Flags ...". An accepted connection also
+         * has its listener's name, so only listening sockets count. */
         if (!at || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS) ||
             !split(at, &process, name, sizeof(name)))
             continue;
         process.text = ask(process.iface, name, &process.pid);
         if (!process.text)
-            continue; /* the process ended before it could be queried */
+            continue; /* skips a process that ended before the query */
         grown = realloc(*out, (*cnt + 1) * sizeof(**out));
         if (!grown) {
             free(process.text);

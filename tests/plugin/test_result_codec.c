@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Packing: what is put comes back, for frames that say nothing, everything, and anything. */
+/* Compact encoding of analysis results: each record decodes to itself. Records are empty, full or
+ * random. */
 #include "result_codec.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* Checks that a record decodes to itself; members that are not encoded get their defaults. */
+/* Checks that a record decodes to itself. Members that are not encoded must get their defaults. */
 static void check_same(const struct roce_result_record *in, uint32_t frame)
 {
     uint8_t buf[ROCE_RESULT_LEN_MAX + 1];
@@ -98,7 +99,7 @@ static void ordinary_frame_is_small(void)
     CU_ASSERT(roce_result_encode(&record, 1000000, buf) <= 24);
 }
 
-/* Random bytes in the whole structure: all members are set, most with large values. */
+/* Random bytes in the whole structure set all members, most of them to large values. */
 static void random_frames_come_back(void)
 {
     struct rng rng = rng_of(20);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Both: two connected QPs of one process with a buffer each, for programs that test one feature
- * after the other. Header only, as each such program is one file.
+ * Both: two connected QPs of one process, each with a buffer, for programs that test one feature
+ * after the other. Header only, because each such program is one file.
  */
 #ifndef PROGRAMS_BOTH_H
 #define PROGRAMS_BOTH_H
@@ -73,8 +73,8 @@ static inline void both_close(struct both *both)
     free(both->buf_b);
 }
 
-/* Sends a WRITE of `len` bytes from the start of buf_a to `addr` and waits for it. Returns the
- * status of its completion. */
+/* Sends a WRITE of `len` bytes from the start of buf_a to `addr` and waits for its completion.
+ * Returns the status of that completion. */
 static inline enum ibv_wc_status both_write(struct both *both, uint64_t addr, uint32_t rkey,
                                             uint32_t len)
 {
@@ -114,7 +114,7 @@ static inline void post_send(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t wr_i
 
 #define BOTH_QKEY 0x11111111u
 
-/* Opens a UD QP in RTS with a PD and a CQ of its own. The caller selects its GID. */
+/* Opens a UD QP in RTS with a separate PD and CQ. The caller selects its GID. */
 static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* ASan (clang 14) treats the stack frames of a cancelled thread as still in use. */
+/* ASan (clang 14) treats the stack frames of a cancelled thread as still in use, so such a build
+ * tests no cancellation. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define CANCELS false

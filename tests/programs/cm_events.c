@@ -34,8 +34,8 @@
 static const char *address;
 static struct rdma_event_channel *active, *passive;
 static struct rdma_cm_id *asks, *listens, *child;
-static int port = 7600;   /* port of the current case; each case has another, so that it gets no
-                           * late request of an earlier one */
+static int port = 7600;   /* port of the current case; each case has another port, so that it gets
+                           * no late request of an earlier case */
 static uint32_t qpn = 77; /* QPN of the active side; the passive side has the next number */
 
 static struct sockaddr_in at(const char *text, int number)
@@ -132,8 +132,8 @@ static void accept_it(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* CONNECT_RESPONSE is the event for a program that has no QP in librdmacm. Such a program calls
- * rdma_establish() itself. */
+/* A program without a QP in librdmacm gets the event CONNECT_RESPONSE, and calls rdma_establish()
+ * itself. */
 static void connect_and_disconnect(void)
 {
     struct rdma_cm_event *event;
@@ -165,9 +165,9 @@ static uint8_t rnr_timer(struct rdma_cm_id *id)
     return attr.min_rnr_timer;
 }
 
-/* With a limited number of RNR retries the peer waits 655 ms (code 0) for each, which Linux uses
- * always. So a peer that posts its receive late, on a busy machine, does not lose the connection.
- */
+/* With a limited number of RNR retries, the peer is asked to wait 655 ms (code 0) for each. Linux
+ * always uses this time. So a peer that posts its receive late, on a busy machine, does not lose
+ * the connection. */
 static void patience(void)
 {
     static const uint8_t retries[] = {1, 5, 7};
@@ -180,8 +180,8 @@ static void patience(void)
         accept_it();
         expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
         MUST(rnr_timer(asks) == of_child);
-        MUST((of_child == 0) == (retries[i] < 7)); /* 7 retries without limit, so a shorter time is
-                                                    * enough */
+        MUST((of_child == 0) == (retries[i] < 7)); /* 7 means unlimited retries, so a shorter RNR
+                                                    * time is enough */
         MUST(rdma_establish(asks) == 0);
         expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
         end();
@@ -189,7 +189,7 @@ static void patience(void)
     }
 }
 
-/* The device assigns a port if the program names none: when an id is bound, otherwise when its
+/* If the program names no port, the device assigns one: when the id is bound, otherwise when its
  * address is resolved. No other id gets this port. */
 static void ports_are_claimed_per_process(void)
 {
@@ -226,8 +226,8 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* A request waits a quarter of a second for a listener that is late. The case is repeated if this
- * process waited for a CPU nearly as long. */
+/* A REQ waits a quarter of a second for a listener that binds late. The case is repeated if this
+ * process itself waited for a CPU nearly as long. */
 static void early_connect_waits_for_listener(void)
 {
     for (int tries = 0;; tries++, port++) {
@@ -266,7 +266,8 @@ static void rejection_is_reported(void)
     end();
 }
 
-/* Without a listener, bound or not, a request is rejected with reason 8, invalid service id. */
+/* Without a listener, a REQ is rejected with reason 8, invalid service ID. The port may be bound or
+ * not. */
 static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
@@ -278,7 +279,7 @@ static void connect_without_listener_is_rejected(void)
     }
 }
 
-/* The listener is destroyed while a request of it waits to be accepted. */
+/* Destroying a listener rejects the request that waits to be accepted. */
 static void closed_listener_rejects(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -292,8 +293,8 @@ static void closed_listener_rejects(void)
     end();
 }
 
-/* A datagram service is found, refused, or missing. If it is missing, the event is UNREACHABLE with
- * the status of the SIDR_REP. */
+/* A UD service is found, refused, or missing. If it is missing, the event is UNREACHABLE with the
+ * status of the SIDR_REP. */
 static void ud_service_is_resolved(void)
 {
     struct rdma_cm_event *event;
@@ -333,7 +334,7 @@ static void multicast_join_and_leave(void)
     end();
 }
 
-/* The machine has no route to the address. */
+/* If the machine has no route to the address, the event is ADDR_ERROR. */
 static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
@@ -347,7 +348,7 @@ static void unroutable_address_is_reported(void)
     end();
 }
 
-/* The program's QP cannot make the transition that the messages require, so that librdmacm reports
+/* If the program's QP cannot make the transition that the REP requires, librdmacm reports
  * CONNECT_ERROR. */
 static void unanswered_connect_is_unreachable(void)
 {
@@ -371,7 +372,7 @@ static void unanswered_connect_is_unreachable(void)
     end();
 }
 
-/* The interface is deleted, and so is its device. */
+/* Deleting the interface removes its device, and the program gets DEVICE_REMOVAL. */
 static void removal(const char *iface)
 {
     char command[64];
@@ -386,8 +387,8 @@ static void removal(const char *iface)
     end();
 }
 
-/* The nonblocking descriptor returns EAGAIN if it has no event. If a thread asks a channel that was
- * just destroyed, the process does not end with an error. */
+/* The nonblocking descriptor returns EAGAIN if it has no event. If a thread reads from a channel
+ * that was just destroyed, the process does not end with an error. */
 static void *ask_late(void *fd)
 {
     struct rdma_cm_event *event;
@@ -412,8 +413,8 @@ static void closed_descriptor_is_ebadf(void)
     usleep(100000);
 }
 
-/* The program closed a descriptor without a call of the library, and has its own file under that
- * number. */
+/* A program closed a descriptor of the device without a library call, and opened its own file under
+ * that number. The device does not touch that file. */
 static void port_is_shared_with_reuseaddr(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -438,15 +439,16 @@ static void *take_two(void *unused)
     MUST(poll(&fd, 1, WAIT_MS) == 1);
     MUST(sem_post(&told) == 0);
     usleep(5000);
-    /* For ROUTE_RESOLVED librdmacm then queries the route, of an id that may be destroyed. */
+    /* After ROUTE_RESOLVED librdmacm queries the route of the id, which may be destroyed by then.
+     */
     struct rdma_cm_event *event;
     MUST(poll(&fd, 1, WAIT_MS) == 1 && rdma_get_cm_event(active, &event) == 0);
     MUST(rdma_ack_cm_event(event) == 0);
     return NULL;
 }
 
-/* A thread learned of an event by poll(2) and asks for it a moment later. Meanwhile another thread
- * destroys the id. The event is still there, and the thread does not wait forever. rping does so at
+/* A thread sees an event by poll(2) and reads it a moment later. Meanwhile another thread destroys
+ * the id. The event must remain, so that the first thread does not wait forever. rping does so at
  * its end, from rdma-core 59 on. */
 static void destroyed_id_leaves_its_event(void)
 {
@@ -466,7 +468,7 @@ static void destroyed_id_leaves_its_event(void)
     end();
 }
 
-/* A cancelled thread ends within the call, as it would in write(2), and holds no lock. */
+/* A cancelled thread ends within the call, as it would in write(2), and has no lock then. */
 static void *resolve_cancelled(void *to)
 {
     pthread_cancel(pthread_self());
@@ -488,7 +490,7 @@ static void cancelled_thread_holds_no_lock(void)
     end();
 }
 
-/* If a listener moves to another channel, a request that waits is reported there. */
+/* If a listener moves to another channel, its waiting request is reported there. */
 static void request_moves_with_migrated_listener(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -506,7 +508,8 @@ static void request_moves_with_migrated_listener(void)
     end();
 }
 
-/* A request that no program accepted ends with the process, or with the channel. */
+/* A request that no program accepted keeps neither the process from ending nor the channel from
+ * being destroyed. */
 static void untaken_request_ends_with_process(void)
 {
     for (unsigned how = 0; how < 2; how++) {
@@ -530,11 +533,12 @@ static void untaken_request_ends_with_process(void)
     }
 }
 
-/* A process of this machine is killed while its connection is idle. The machine then disconnects on
- * its behalf. */
+/* A process of this machine is killed while its connection is idle. Its peer gets DISCONNECTED,
+ * because this machine disconnects on behalf of the killed process. */
 static void killed_peer_is_disconnected(void)
 {
-    qpn += 100; /* other QPNs than in earlier cases, which may still be in TIMEWAIT (R231) */
+    qpn += 100; /* QPNs of earlier cases may still be in TIMEWAIT at the peer (R231), so this case
+                 * uses others */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid_t pid = fork();
@@ -591,7 +595,8 @@ static void child_is_refused_its_parents_ids(void)
     expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
     MUST(rdma_disconnect(child) == 0);
     end();
-    /* The port is free again, although a child that inherited it is alive. */
+    /* The parent's port is free again, although a child that inherited the parent's ids is alive.
+     */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid = fork();
@@ -630,7 +635,8 @@ int main(int argc, char **argv)
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"closed_descriptor_is_ebadf",
-         closed_descriptor_is_ebadf}, /* leaves a thread that would end the process after 5 s */
+         closed_descriptor_is_ebadf}, /* last case, because it leaves a thread that would end the
+                                       * process after 5 s */
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

@@ -212,7 +212,8 @@ static void visit(int number, int time)
     expect(before, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(rdma_migrate_id(id, events) == 0);
     rdma_destroy_event_channel(before);
-    struct ibv_qp_init_attr init = qp_init(NULL); /* NULL: librdmacm makes CQs and channels */
+    struct ibv_qp_init_attr init = qp_init(NULL); /* without a CQ, so that librdmacm creates CQs and
+                                                   * channels */
     MUST(rdma_create_qp(id, NULL, &init) == 0);
     struct ibv_mr *mr = ibv_reg_mr(id->pd, in, LEN, IBV_ACCESS_LOCAL_WRITE);
     MUST(mr);

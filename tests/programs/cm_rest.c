@@ -26,13 +26,16 @@
 #include <unistd.h>
 #include "must.h"
 
-#define PORT    "7603"
-#define LEN     64
-#define WARM    30     /* connections after which all memory that is kept has been allocated */
-#define LEAK_KB 512    /* limit of memory growth; a leak of a page per connection would exceed it */
-#define NAP_US  300000 /* pause in which earlier work ends */
-#define TRIES   20     /* tries on a slow machine */
-#define A_RUN   20     /* limit of wakeups per idle second; a timer of 1 ms causes a thousand */
+#define PORT "7603"
+#define LEN  64
+/* Number of connections after which the process has allocated all memory that it keeps. */
+#define WARM 30
+/* Limit of memory growth, KiB; a leak of one page per connection would exceed it. */
+#define LEAK_KB 512
+#define NAP_US  300000 /* pause in which earlier work ends, us */
+#define TRIES   20     /* number of attempts, because a slow machine may need several */
+/* Limit of wakeups per second of an idle process; a timer of 1 ms causes a thousand. */
+#define A_RUN 20
 
 struct end {
     struct rdma_cm_id *id;
@@ -43,7 +46,7 @@ struct end {
 static int times_all = 1000, seconds = 1;
 static const char *address;
 static struct rdma_cm_id *listener;
-static sem_t parted; /* posted when the server's end of a connection is destroyed */
+static sem_t parted; /* posted when the server destroys its end of a connection */
 
 /* ---- what a process has ---------------------------------------------------------------------- */
 
@@ -52,7 +55,7 @@ struct has {
     long rss_kb, runs;
 };
 
-/* Returns the number behind `name` in a file of a process or a thread. */
+/* Returns the number after `name` in a /proc file of a process or a thread. */
 static long told(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -99,7 +102,7 @@ static bool rests(const char *what)
     sleep((unsigned)seconds);
     times(&tms);
     struct has after = look();
-    long runs = after.runs - before.runs - 1; /* without the wakeup of this thread */
+    long runs = after.runs - before.runs - 1; /* minus the wakeup of this thread */
     ticks = tms.tms_utime + tms.tms_stime - ticks;
     printf("%s: %d threads ran %ld times in %d s, %ld ticks\n", what, after.threads, runs, seconds,
            ticks);
@@ -112,8 +115,8 @@ static void rest(const char *what)
         MUST(i < TRIES);
 }
 
-/* Returns whether the process has no more resources than in `warm`. With a sanitizer memory is not
- * compared. */
+/* Returns whether the process has no more resources than in `warm`. A sanitizer keeps freed memory,
+ * so memory is not compared then. */
 static bool as_before(const struct has *has, const struct has *warm)
 {
     return has->fds == warm->fds && has->threads == warm->threads &&
@@ -157,7 +160,7 @@ static void put(struct end *end)
 
 static void part(struct end *end)
 {
-    rdma_disconnect(end->id); /* the other end may have disconnected first */
+    rdma_disconnect(end->id); /* may fail, because the other end may have disconnected first */
     MUST(rdma_dereg_mr(end->mr) == 0);
     rdma_destroy_ep(end->id);
 }
@@ -221,7 +224,7 @@ int main(int argc, char **argv)
         get(&end);
         MUST(strcmp(end.buf[0], end.buf[1]) == 0);
         part(&end);
-        MUST(sem_wait(&parted) == 0); /* wait for the server, too */
+        MUST(sem_wait(&parted) == 0); /* waits until the server has also destroyed its end */
         if (i == WARM - 1 || i == times_all - 1) {
             struct has has;
             int tries = 0;
@@ -240,7 +243,7 @@ int main(int argc, char **argv)
     rest("connected");
     MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
     rest("waiting for a completion");
-    put(&ours); /* lets the server end; each end answers the other's DREQ */
+    put(&ours); /* lets the server end: each end answers the DREQ of the other end */
     part(&ours);
     MUST(pthread_join(waiter, NULL) == 0);
     rdma_destroy_ep(listener);

@@ -27,7 +27,8 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    struct ibv_cq *send_cq, *recv_cq; /* two CQs, as the answer may complete before the SEND */
+    struct ibv_cq *send_cq, *recv_cq; /* separate CQs, because the receive may complete before the
+                                       * SEND */
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;
     uint8_t *buf, *back;
@@ -46,7 +47,7 @@ static void fail_if(bool failed, const char *what)
         fail(what);
 }
 
-/* Waits for an event, which must be of this type. */
+/* Waits for the next event, which must be of this type. Returns the event. */
 static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type type)
 {
     struct rdma_cm_event *event;
@@ -61,7 +62,7 @@ static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type t
     return event;
 }
 
-/* Makes the memory and the QP, and posts the receive for the peer's message. */
+/* Registers the memory, creates the QP, and posts the receive for the peer's message. */
 static void prepare(struct side *side, uint32_t len)
 {
     struct ibv_qp_init_attr init = {

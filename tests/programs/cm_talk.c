@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static struct rdma_event_channel *channel;
-/* The id that the commands use: that of the last request, or else our own. */
+/* id that the commands use: that of the last request, or else the id of this program */
 static struct rdma_cm_id *id;
 static struct sockaddr_in to;
 

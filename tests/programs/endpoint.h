@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Endpoint: the parts that every verbs program needs first: device, PD, CQ, QP, and an exchange
- * of addresses with the peer. It uses only the system's headers, so that it runs on hardware
- * too. On any failure the program ends with one line about the failed call and the reason.
+ * Endpoint: the objects that every verbs program creates first: device, PD, CQ and QP, and an
+ * exchange of addresses with the peer. It uses only the system's headers, so that it runs on
+ * hardware too. On any failure the program ends with one line about the failed call and the
+ * reason.
  */
 #ifndef PROGRAMS_ENDPOINT_H
 #define PROGRAMS_ENDPOINT_H
@@ -40,12 +41,12 @@ int endpoint_gid(struct ibv_context *context, union ibv_gid *gid);
  * atomics. */
 void endpoint_open(struct endpoint *ep, struct ibv_context *context, int cqe,
                    struct ibv_qp_init_attr *init);
-void endpoint_close(struct endpoint *ep); /* leaves the context open */
+void endpoint_close(struct endpoint *ep); /* Destroys the objects, but leaves the context open. */
 
 /* Moves the QP from INIT to RTS. */
 void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, uint32_t psn);
 
-/* Exchanges addresses with the peer over a TCP socket. */
+/* Exchanges addresses with the peer over a TCP socket. Ends the program on failure. */
 void endpoint_swap(int fd, const struct endpoint_address *own, struct endpoint_address *peer);
 
 /* Returns a TCP connection to `host`, or one that it accepts on `port` if `host` is NULL. */

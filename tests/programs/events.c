@@ -23,7 +23,7 @@ static bool readable(int fd, int ms)
     return got == 1 && pollfd.revents & POLLIN;
 }
 
-/* Reads the next asynchronous event and checks its type and object. */
+/* Reads the next asynchronous event. Checks its type and object. */
 static void event_is(enum ibv_event_type type, const void *object)
 {
     struct ibv_async_event event;
@@ -70,7 +70,7 @@ static void channel_is_pollable(void)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event want = {.events = EPOLLIN};
     MUST(epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, ch->fd, &want) == 0);
-    /* Only solicited completions cause an event. */
+    /* Requests an event for solicited completions only. */
     MUST(ibv_req_notify_cq(cq, 1) == 0);
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -79,7 +79,7 @@ static void channel_is_pollable(void)
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
     MUST(epoll_wait(epoll, &want, 1, 10000) == 1);
     MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && user == &both);
-    MUST(!readable(ch->fd, 0)); /* one event for each request */
+    MUST(!readable(ch->fd, 0)); /* each request causes only one event */
     ibv_ack_cq_events(cq, 1);
     MUST(endpoint_wait(cq).wr_id == 1);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -122,7 +122,7 @@ static void destroy_waits_for_acknowledged_events(void)
     void *got;
     MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
     MUST(pthread_create(&thread, NULL, wait_event, ch) == 0);
-    /* A QP in error flushes its requests into the CQ. */
+    /* A QP in the error state flushes its work requests into the CQ. */
     init.send_cq = init.recv_cq = cq;
     struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
@@ -295,7 +295,7 @@ static void keys_of_another_process_open_nothing(void)
         uintptr_t theirs = (uintptr_t)both.buf_b;
         MUST(both_write(&own, theirs, both.mr_b->rkey, 64) == IBV_WC_REM_ACCESS_ERR);
         for (unsigned i = 0; i < 64; i++)
-            MUST(both.buf_b[i] == 0); /* this process's own copy of the memory */
+            MUST(both.buf_b[i] == 0); /* this process has a separate copy of the memory */
         both_close(&own);
         ibv_close_device(mine);
         _exit(0);
@@ -306,7 +306,7 @@ static void keys_of_another_process_open_nothing(void)
     both_close(&both);
 }
 
-/* One context is closed with all its objects open, while another one of the process continues. */
+/* Closes one context with all its objects open, while another context of the process continues. */
 static void close_with_objects(void)
 {
     struct both kept, left;
@@ -319,7 +319,7 @@ static void close_with_objects(void)
         MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
         union ibv_gid far = left.b.gid;
         post_recv(left.b.qp, left.mr_b, 1, 64);
-        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* a message in flight */
+        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* leaves a message in flight */
         (void)far;
         MUST(ibv_close_device(mine) == 0);
         MUST(both_write(&kept, (uintptr_t)kept.buf_b, kept.mr_b->rkey, 100) == IBV_WC_SUCCESS);
@@ -329,8 +329,8 @@ static void close_with_objects(void)
     both_close(&kept);
 }
 
-/* Programs that end without closing anything: with requests outstanding, from another thread, or by
- * a signal. */
+/* Programs that end without closing anything: while requests are outstanding, from another thread,
+ * or by a signal. */
 static void *end_process(void *unused)
 {
     (void)unused;

@@ -48,14 +48,16 @@ static void window_type_2(void)
                                            {both.mr_b, (uintptr_t)both.buf_b, 64,
                                             IBV_ACCESS_REMOTE_WRITE}}},
                        *bad = NULL;
-    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* ibv_bind_mw() is
-                                                                               * for type 1 */
+    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* fails, because
+                                                                               * ibv_bind_mw() binds
+                                                                               * only windows of
+                                                                               * type 1 */
     MUST(ibv_post_send(both.b.qp, &bind, &bad) == 0);
     MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
     mw->rkey = bind.bind_mw.rkey;
     MUST(both_write(&both, (uintptr_t)both.buf_b, mw->rkey, 64) == IBV_WC_SUCCESS);
     MUST(memcmp(both.buf_a, both.buf_b, 64) == 0);
-    /* The peer invalidates the key. */
+    /* SEND with Invalidate: the peer invalidates the key. */
     post_recv(both.b.qp, both.mr_b, 9, 64);
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 8, both.mr_a->lkey};
     struct ibv_send_wr inv = {.wr_id = 7,
@@ -74,8 +76,8 @@ static void window_type_2(void)
     both_close(&both);
 }
 
-/* Windows of type 2 are 2A or 2B, as the device reports (RNIC_WINDOWS). Only with 2B can a QP be
- * destroyed to which windows are bound. */
+/* Windows of type 2 are of type 2A or 2B, as the device reports (RNIC_WINDOWS). Only with type 2B
+ * can a QP be destroyed while windows are bound to it. */
 static void window_kind(void)
 {
     struct both both;
@@ -161,7 +163,8 @@ static void resize(void)
     for (unsigned i = 0; i < 8; i++)
         MUST(endpoint_wait(both.a.cq).wr_id == 50 + i);
     MUST(ibv_resize_cq(both.b.cq, 100) == 0 && both.b.cq->cqe >= 100);
-    MUST(ibv_resize_cq(both.b.cq, 3) != 0); /* makes four, and it holds 8 */
+    MUST(ibv_resize_cq(both.b.cq, 3) != 0); /* fails: the CQ would get 4 entries, but contains 8
+                                             * completions */
     MUST(ibv_resize_cq(both.b.cq, 0) == EINVAL);
     for (unsigned i = 0; i < 8; i++)
         MUST(endpoint_wait(both.b.cq).wr_id == i);
@@ -250,8 +253,8 @@ static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex 
     both_connect(both);
 }
 
-/* Checks the next completion of an ibv_cq_ex, which must arrive within ten seconds. Ends the poll.
- */
+/* Checks that the next completion of an ibv_cq_ex arrives within ten seconds and is this one. Ends
+ * the poll. */
 static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
 {
     struct ibv_poll_cq_attr attr = {0};
@@ -278,7 +281,8 @@ static void work_requests(void)
     char words[] = "one two";
     struct ibv_wc wc;
     qp->wr_flags = IBV_SEND_SIGNALED;
-    /* Empty messages come first: no SGEs, no inline data, no setter call at all. */
+    /* First a batch of empty messages: without SGEs, without inline data, and without any setter
+     * call. */
     ibv_wr_start(qp);
     for (unsigned i = 0; i < 3; i++) {
         qp->wr_id = i;
@@ -291,7 +295,7 @@ static void work_requests(void)
     MUST(ibv_wr_complete(qp) == 0);
     for (unsigned i = 0; i < 3; i++)
         next_is(cq, i, IBV_WC_RDMA_WRITE, qpn);
-    /* A batch of seven requests. */
+    /* Second, one batch of seven requests. */
     post_recv(both.b.qp, both.mr_b, 1, 64);
     post_recv(both.b.qp, both.mr_b, 2, 64);
     ibv_wr_start(qp);
@@ -337,7 +341,7 @@ static void work_requests(void)
     wc = endpoint_wait(both.b.cq);
     MUST(wc.wr_id == 2 && wc.opcode == IBV_WC_RECV && wc.imm_data == htobe32(0x1234) &&
          wc.byte_len == 33);
-    /* Of an aborted or refused batch, no request is sent. */
+    /* An aborted or refused batch sends none of its requests. */
     ibv_wr_start(qp);
     ibv_wr_rdma_write(qp, rkey, b);
     ibv_wr_set_sge(qp, lkey, a, 8);
@@ -356,19 +360,19 @@ static void work_requests(void)
     }
     MUST(ibv_wr_complete(qp) == ENOMEM);
     ibv_wr_start(qp);
-    ibv_wr_rdma_write(qp, rkey, b); /* this request is valid */
+    ibv_wr_rdma_write(qp, rkey, b); /* this request is valid; the next one is not */
     ibv_wr_set_sge(qp, lkey, a, 8);
     ibv_wr_atomic_fetch_add(qp, rkey, b + 3000, 1);
-    ibv_wr_set_sge(qp, lkey, a, 4); /* an atomic has 8 bytes */
+    ibv_wr_set_sge(qp, lkey, a, 4); /* invalid: an atomic has 8 bytes */
     MUST(ibv_wr_complete(qp) == EINVAL);
     usleep(20000);
     MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT);
-    /* The old interface still works on objects of the new one. */
+    /* ibv_post_send() still works on objects of the new interface. */
     MUST(both_write(&both, b, rkey, 64) == IBV_WC_SUCCESS);
     both_close(&both);
 }
 
-/* Waits until all requests of a QP are complete. The QP accepts no more requests then. */
+/* Waits until all requests of a QP are complete. Afterwards the QP accepts no more requests. */
 static void drain(struct ibv_qp *qp)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
@@ -392,7 +396,7 @@ static void next_poll(void)
         ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
     }
     MUST(ibv_wr_complete(qp) == 0);
-    drain(both.a.qp); /* all requests are complete */
+    drain(both.a.qp); /* waits until all requests are complete */
     struct ibv_poll_cq_attr attr = {0};
     MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
     for (unsigned i = 1; i < 5; i++)
@@ -442,7 +446,8 @@ static void multicast(void)
     struct ibv_ah *ah = ibv_create_ah(both.a.pd, &to);
     MUST(ah != NULL);
     MUST(ibv_attach_mcast(both.b.qp, &group, 0) == 0);
-    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* not a multicast address */
+    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* fails, because the GID is not
+                                                                  * multicast */
     MUST(ibv_destroy_qp(both.b.qp) == EBUSY);
     post_recv(both.b.qp, both.mr_b, 4, 200);
     ud_send(&both.a, both.mr_a, ah, 0xffffff, 60);
@@ -460,8 +465,8 @@ static void multicast(void)
     both_close(&both);
 }
 
-/* A QP is in a group only once, however often it is attached. It leaves the group when its context
- * is closed. */
+/* A QP is a member of a group only once, however often it is attached. The membership ends when the
+ * context of the QP is closed. */
 static void group_once(void)
 {
     struct ibv_device_attr is;
@@ -495,7 +500,7 @@ static void group_once(void)
     endpoint_close(&ep);
 }
 
-/* A datagram can be answered to its sender. */
+/* A receiver of a datagram can create an address handle of its sender from the completion. */
 static void answer(void)
 {
     struct both both = {0};
@@ -583,7 +588,7 @@ static void refused(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* Every limit of a device attribute can be reached; here those of one QP. */
+/* A program can reach every limit that a device attribute reports; here the limits of one QP. */
 static void limits(void)
 {
     struct ibv_device_attr_ex ex;
@@ -608,7 +613,7 @@ static void limits(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* At a limit, ENOMEM is returned. After an object is destroyed, another one can be made. */
+/* At a limit, creating an object returns ENOMEM. After another object is destroyed, it succeeds. */
 static void full(void)
 {
     struct ibv_device_attr is;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * File_transfer: sends a file by RDMA WRITE with immediate. The receiver has two halves of a
- * buffer; each WRITE fills one, its immediate data says which half and how much (top bit: the last
- * one). An empty SEND back gives a half free again.
+ * File_transfer: sends a file by RDMA WRITE with immediate. The receiver has a buffer of two
+ * halves, and each WRITE fills one half. The immediate data has the number of the half, the
+ * length, and in the top bit whether it is the last one. The receiver returns an empty SEND when
+ * a half can be filled again.
  *
- *   file_transfer receive PORT FILE
- *   file_transfer send HOST PORT FILE
+ * file_transfer receive PORT FILE file_transfer send HOST PORT FILE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -146,14 +146,15 @@ int main(int argc, char **argv)
         post_recv(ep.qp);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both are ready to receive */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready to receive */
     if (sender)
         send_file(&ep, file, mr, &peer);
     else
         receive_file(&ep, file);
     if (fclose(file) != 0)
         die("%s: %s", argv[argc - 1], strerror(errno));
-    endpoint_swap(fd, &own, &peer); /* both have what they wait for, the file on its disk */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the transfer is complete and the
+                                     * file is written */
     ibv_dereg_mr(mr);
     endpoint_close(&ep);
     if (ibv_close_device(context) != 0)

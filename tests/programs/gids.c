@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * GIDs of an interface whose addresses are added and removed while the device is open. Each
- * change causes an event. An address keeps its index as long as it exists, and its index is
- * empty after that. A packet that is sent with an index has the address that a query of the
- * index returns.
+ * change causes an event. An address keeps its index as long as it exists, and afterwards the
+ * index is empty. A packet sent with an index has the address that a query of this index
+ * returns.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -60,7 +60,8 @@ static int index_of(const char *text)
     return found;
 }
 
-/* Waits for events until an address exists, or until it is gone. */
+/* Waits for events until an address has a GID, or until it has none (`there` is false). Returns the
+ * index of the GID. */
 static int await(const char *text, bool there)
 {
     struct pollfd pollfd = {.fd = context->async_fd, .events = POLLIN};
@@ -76,7 +77,7 @@ static int await(const char *text, bool there)
     return index;
 }
 
-/* A datagram that is sent with an index arrives from the address of this index. */
+/* Checks that a datagram sent with index `index` arrives from the address of this index. */
 static void sends_from(struct both *both, int index, const char *text)
 {
     const union ibv_gid gid = gid_of(text);
@@ -115,8 +116,8 @@ int main(void)
     both_memory(&both);
     ip("addr add 198.51.100.71/24");
     int first = await("198.51.100.71", true);
-    ip("addr add 198.51.100.72/32"); /* not a secondary address of the first, so that it remains
-                                      * when the first is removed */
+    ip("addr add 198.51.100.72/32"); /* not a secondary address of the first one, so that it remains
+                                      * when the first one is removed */
     int second = await("198.51.100.72", true);
     ip("-6 addr add 2001:db8:71::1/64 nodad");
     int third = await("2001:db8:71::1", true);

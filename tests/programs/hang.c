@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Hang: opens a device and then waits forever, in two threads and in a child with a separate
- * process group. stacks.py must find all of them.
+ * process group. stacks.py must find all these threads.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Later: the additions to the verbs header since rdma-core 44. Each is used once if this system's
- * header has it (HAVE_...: rnic/verbs/CMakeLists.txt). Also checks the results of the functions of
- * all releases, whose names exist with every header.
+ * Later: the additions to the verbs header since rdma-core 44. Each is used once if this
+ * system's header has it (HAVE_...: rnic/verbs/CMakeLists.txt). Functions of all releases exist
+ * with every header, so their results are also checked here.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,7 +23,7 @@ static void *name(const char *symbol, const char *node)
     return found;
 }
 
-/* Every name of every symbol version exists, so that a program of any release starts. */
+/* Every symbol of every version exists, so that a program built against any release starts. */
 static void names(void)
 {
     static const struct {
@@ -67,7 +67,8 @@ static void port_speed(void)
     *(void **)&speed_of = name("ibv_query_port_speed", "IBVERBS_1.16");
     uint64_t speed = 0;
     int result = speed_of(context, 1, &speed);
-    MUST(result == EOPNOTSUPP || (result == 0 && speed > 0)); /* a loopback has no speed */
+    MUST(result == EOPNOTSUPP || (result == 0 && speed > 0)); /* the loopback has no speed, so the
+                                                               * call may fail */
     MUST(speed_of(context, 2, &speed) == EINVAL);
 }
 
@@ -83,7 +84,7 @@ static void no_completion_counter(void)
     MUST(caps_of(context, room, sizeof room) == EOPNOTSUPP);
 }
 
-/* The device allocates memory. Its handle is opaque, so that no header is needed. */
+/* A buffer that the device allocates. Its handle is opaque, so no header is needed. */
 static void buffer(void)
 {
     struct both both;
@@ -145,8 +146,8 @@ static void by_attributes(void)
 #endif
 }
 
-/* FLUSH (A19) of a range and of a whole region. Without the access right it fails with a remote
- * access error. */
+/* FLUSH (A19) of a range and of a whole region. A FLUSH without the access right fails with a
+ * remote access error. */
 static void flush(void)
 {
 #ifdef HAVE_VERBS_FLUSH
@@ -209,7 +210,8 @@ static void flush(void)
 static const uint32_t event_user = 18; /* RDMA_CM_EVENT_USER */
 static const uint32_t command_write_event = RDMA_USER_CM_CMD_JOIN_MCAST + 2;
 
-/* One command with its answer's address in front, as struct rdma_ucm_create_id and _get_event. */
+/* Writes one rdma_cm command, whose body begins with the address of its answer (as in struct
+ * rdma_ucm_create_id and rdma_ucm_get_event). Returns 0 or an errno. */
 static int tell(int fd, uint32_t cmd, const void *body, uint16_t len, uint16_t out)
 {
     struct {
@@ -248,13 +250,17 @@ static void own_event(void)
     put.event = event_user;
     put.id++;
     MUST(tell(fd, command_write_event, &put, sizeof put, 0) == ENOENT);
-    MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS); /* RESOLVE_IB_SERVICE */
-    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* an unknown command */
+    MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS); /* the command
+                                                                             * RESOLVE_IB_SERVICE is
+                                                                             * not supported */
+    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* no command has this
+                                                                             * number */
     MUST(close(fd) == 0);
 }
 
-/* Uses the same commands through librdmacm, if it has version RDMACM_1.4. Its header is not needed:
- * handles are pointers, and only `event` of an event is read, behind two pointers. */
+/* Uses the commands of the previous test through librdmacm, if it has version RDMACM_1.4. Its
+ * header is not needed: handles are pointers, and of an event only `event` is read, after two
+ * pointers. */
 static void addrinfo(void)
 {
     void *library = dlopen("librdmacm.so.1", RTLD_NOW);

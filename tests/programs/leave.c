@@ -49,7 +49,7 @@ static void play(int fd, bool leaves)
         die("ibv_post_recv failed");
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides are ready */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready */
     if (!leaves && ibv_post_send(ep.qp, &send, &bad_send) != 0)
         die("ibv_post_send failed");
     struct ibv_wc wc = endpoint_wait(ep.cq);
@@ -64,7 +64,7 @@ static void play(int fd, bool leaves)
         _exit(0);
     if (becomes && leaves)
         execl("/bin/sh", "sh", "-c", "exit $1", "sh", "0", (char *)NULL);
-    exit(0); /* without destroying any object */
+    exit(0); /* ends without destroying any object */
 }
 
 static pid_t player(int fds[2], bool leaves)

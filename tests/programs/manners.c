@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Manners: programs that use the process in unusual ways: frequent signals, canceled threads,
- * another root folder, all descriptors closed. Each case runs in a separate process.
+ * Manners: programs that use their process in unusual ways: frequent signals, cancelled threads,
+ * chroot(), all descriptors closed. Each case runs in a separate process.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -37,7 +37,7 @@ static void count(int sig)
     signals++;
 }
 
-/* Sends SIGALRM to this thread every half millisecond. */
+/* Sends SIGALRM to this thread every half millisecond. `flags` are those of sigaction(). */
 static void storm(int flags)
 {
     const struct sigaction action = {.sa_handler = count, .sa_flags = flags};
@@ -45,7 +45,7 @@ static void storm(int flags)
     MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-/* Posts a request with one completion, after a hundred signals. */
+/* Posts a request with one completion after a hundred signals. */
 static void *post_late(void *cq)
 {
     (void)cq;
@@ -65,8 +65,8 @@ static void start(void *(*run)(void *), void *user, pthread_t *thread)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Makes a QP in INIT, whose receives are flushed to a CQ with a channel when the QP moves to ERR.
- */
+/* Creates a QP in INIT and a CQ with a channel. When the QP moves to ERR, its receives are flushed
+ * to this CQ. */
 static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -83,8 +83,8 @@ static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
     return cq;
 }
 
-/* A waiting call continues after a handler that was installed with SA_RESTART. After any other
- * handler it ends with EINTR, as read(2) of the kernel's device does (signal(7)). */
+/* A call that waits continues after a handler with SA_RESTART. After any other handler it ends with
+ * EINTR, as read(2) of the kernel's device does (signal(7)). */
 static void sa_restart_continues_the_call(void)
 {
     struct ibv_comp_channel *ch;
@@ -112,7 +112,7 @@ static void signal_ends_the_call_with_eintr(void)
     MUST(ibv_get_async_event(context, &event) == -1 && errno == EINTR);
 }
 
-/* Transfers work during frequent signals, with handlers of both kinds. */
+/* Transfers work during frequent signals, with and without SA_RESTART. */
 static void transfers_survive_signal_storm(void)
 {
     for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
@@ -152,7 +152,7 @@ static void waiting_thread_can_be_cancelled(void)
 }
 
 static struct ibv_comp_channel *channel;
-static struct ibv_cq *notified; /* receive CQ of both.b.qp */
+static struct ibv_cq *notified; /* CQ for the receives of both.b.qp */
 
 static void posts(void)
 {
@@ -186,7 +186,7 @@ static void addresses(void)
     MUST(ah && ibv_destroy_ah(ah) == 0);
 }
 
-/* Moves the QP to ERR. Its receives are flushed, which causes an event on the channel. */
+/* Moves the QP to ERR. The flush of its receives causes an event on the channel. */
 static void stops(void)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -217,7 +217,7 @@ static void *be_cancelled(void *user)
     return NULL;
 }
 
-/* A cancelled thread ends where it waits, or after it returns to the program, but never with a lock
+/* A cancelled thread ends where it waits, or after the call returns, but never while it has a lock
  * of the device. */
 static void cancelled_thread_holds_no_lock(void)
 {
@@ -230,9 +230,10 @@ static void cancelled_thread_holds_no_lock(void)
         struct cancelled now = {.step = steps[i]};
         MUST(pthread_create(&thread, NULL, be_cancelled, &now) == 0);
         MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
-        if (steps[i] != opens) /* open(2) and read(2) are cancellation points */
+        if (steps[i] != opens) /* opens() may end early, because open(2) and read(2) are
+                                * cancellation points */
             MUST(now.done == (steps[i] != takes));
-        steps[i](); /* this thread can make the call, too */
+        steps[i](); /* another thread can still make the call */
     }
 }
 
@@ -242,11 +243,13 @@ static void device_works_after_chroot(void)
 {
     char folder[] = "/tmp/rnic-root-XXXXXX";
     struct both own;
-    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0); /* leaves no folder behind */
+    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0); /* removes the folder at
+                                                                        * once, so that none is left
+                                                                        * behind */
     MUST(chroot(".") == 0);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 64) == IBV_WC_SUCCESS);
-    both_open(&own, context); /* without /proc, from which the device reads the mappings of the
-                               * memory that it registers */
+    both_open(&own, context); /* works without /proc, from which the device otherwise reads the
+                               * mappings of registered memory */
     MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
     MUST(!ibv_reg_mr(own.a.pd, NULL, BUF, 0) && errno == EFAULT);
     both_close(&own);
@@ -260,7 +263,8 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Returns whether no thread uses a CPU; earlier work may continue for a while on a slow machine. */
+/* Returns whether all threads together use less CPU time than `limit`. Waits up to 3 s, because
+ * earlier work may continue on a slow machine. */
 static bool idle(double limit)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -286,12 +290,12 @@ static void refuse(unsigned call, unsigned error)
     MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
 }
 
-/* The runtime of a container refuses system calls that are newer than itself, with EPERM. */
+/* The runtime of a container refuses, with EPERM, system calls that are newer than itself. */
 static void refused_system_call_is_replaced(void)
 {
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* and its thread, which keeps the rights it had at its
-                                           * start */
+    MUST(ibv_close_device(context) == 0); /* also ends the device's thread, which would keep the
+                                           * rights that it had at its start */
 #ifdef SYS_epoll_pwait2
     refuse(SYS_epoll_pwait2, EPERM);
 #endif
@@ -301,8 +305,8 @@ static void refused_system_call_is_replaced(void)
     MUST(idle(0.03)); /* the device has no work */
 }
 
-/* The program closed all descriptors, also the device's. The device is then lost, but no call hangs
- * and no thread uses a CPU. */
+/* After the program closed all descriptors, also those of the device, the device is lost. But no
+ * call hangs and no thread uses a CPU. */
 static void lose_device(void)
 {
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};
@@ -320,7 +324,7 @@ static void lose_device(void)
     MUST(ibv_close_device(context) == 0);
 }
 
-/* Waits until all other threads sleep, as the device's threads do without work. */
+/* Waits until all other threads sleep. The device's threads sleep when they have no work. */
 static void await_rest(void)
 {
     for (unsigned quiet = 0, tries = 0; quiet < 4; tries++) {
@@ -388,8 +392,8 @@ static int own_socket(int *far)
     return fd;
 }
 
-/* The program opens its own files under the closed numbers. The device writes nothing to them and
- * does not close them. */
+/* The program opens its own files under the numbers of the closed descriptors. The device neither
+ * writes to these files nor closes them. */
 static void own_descriptors(int (*open_own)(int *far))
 {
     int far[40], its, fd = 0;
@@ -434,8 +438,8 @@ static void *open_and_close(void *unused)
 {
     (void)unused;
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* the last device of the process, so that the port is
-                                           * closed and opened each time */
+    MUST(ibv_close_device(context) == 0); /* closes the last device of the process, so that the UDP
+                                           * port is closed and opened each time */
     while (!over) {
         struct ibv_context *own = endpoint_device(NULL);
         MUST(own && ibv_close_device(own) == 0);
@@ -443,7 +447,8 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* fork() takes the locks of all layers, and so does a thread that opens a device. */
+/* A fork() while another thread opens a device does not deadlock, although both need the locks of
+ * all layers. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

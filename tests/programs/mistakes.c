@@ -81,7 +81,7 @@ static void pair_close(struct pair *pair)
     free(pair);
 }
 
-/* Returns a WRITE of 64 bytes from a to b, which the cases then make invalid. */
+/* Returns a valid WRITE of 64 bytes from a to b, to which each case then adds its mistake. */
 static struct ibv_send_wr write_wr(struct pair *pair, struct ibv_sge *sge)
 {
     *sge = (struct ibv_sge){.addr = (uintptr_t)pair->buf_a, .length = 64, .lkey = pair->mr_a->lkey};
@@ -129,7 +129,8 @@ static void local_key(void)
     struct ibv_sge sge;
     struct ibv_send_wr wr = write_wr(pair, &sge);
     static char elsewhere[64];
-    sge.addr = (uintptr_t)elsewhere; /* not registered; the key is of other memory */
+    sge.addr = (uintptr_t)elsewhere; /* this memory is not registered, and the key belongs to other
+                                      * memory */
     expect_errno("unregistered memory: post", post(pair, &wr), 0);
     expect_status("unregistered memory", endpoint_wait(pair->a.cq), IBV_WC_LOC_PROT_ERR);
     pair_close(pair);
@@ -349,9 +350,9 @@ static void busy(void)
     pair_close(pair);
 }
 
-/* Memory is unmapped while it is registered, becomes read-only, or belongs to a file that gets
- * shorter. Hardware has the pages pinned. Here the request fails at the end whose memory it is,
- * without an effect on other QPs. */
+/* A region loses its memory: it is unmapped, becomes read-only, or its file gets shorter. Hardware
+ * has the pages pinned. Here the request fails at the end that has the memory, without an effect on
+ * other QPs. */
 static void unmapped(void)
 {
     enum { LEN = 3 << 12, PART = 5000 };
@@ -423,7 +424,7 @@ static void die_of(int sig)
     _exit(sig);
 }
 
-/* The program installs handlers, and a thread blocks the signals. */
+/* The program installs its own handlers for SIGSEGV and SIGBUS, and a thread blocks all signals. */
 static void has_signals_of_its_own(void)
 {
     const struct sigaction own = {.sa_handler = die_of};
@@ -432,7 +433,7 @@ static void has_signals_of_its_own(void)
     if (sigaction(SIGSEGV, &own, NULL) != 0 || sigaction(SIGBUS, &own, NULL) != 0 ||
         pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
         die("signals: %s", strerror(errno));
-    usleep(30000); /* the device may notice it with a delay (verbs/page_probe.h) */
+    usleep(30000); /* the device may notice the new handlers with a delay (verbs/page_probe.h) */
 }
 
 int main(void)

@@ -20,7 +20,7 @@
 
 static unsigned char out[MOST], in[MOST];
 
-/* Returns the byte of a message at `at` in a round, on its way there or back. */
+/* Returns the expected byte at offset `at` of a message in this round. `back`: on its way back. */
 static unsigned char ball(unsigned round, bool back, uint32_t at)
 {
     return (unsigned char)(at * 31 + round * 7 + (at >> 8) + (back ? 128 : 0));
@@ -62,9 +62,8 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
         die("ibv_post_send: %s", strerror(error));
 }
 
-/* The completions for which this side waits, in either order. If an acknowledgement was lost, the
- * next message may arrive before the completion of the last SEND. That message may even have the
- * next size. */
+/* The completions for which this side waits, in either order. If an ACK was lost, the next message
+ * may arrive before the last SEND completes. That message may even have the next size. */
 struct wanted {
     bool sent, received;
     uint32_t len; /* bytes received */
@@ -95,8 +94,8 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Exchanges the messages of one size. The receive of a round is posted before the other side can
- * send. */
+/* Exchanges the messages of one size. Posts the receive of a round before the other side can send.
+ */
 static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
                  struct wanted *is, bool serves, unsigned rounds, uint32_t len, double *us)
 {
@@ -150,11 +149,11 @@ int main(int argc, char **argv)
     post_recv(&ep, to);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* wait until both are ready to receive */
+    endpoint_swap(fd, &own, &peer); /* waits until both sides are ready to receive */
     struct wanted is = {false, false, 0};
     for (uint32_t len = 1; len <= MOST; len *= 4)
         play(&ep, from, to, &is, serves, rounds, len, us);
-    endpoint_swap(fd, &own, &peer); /* wait until both have all completions */
+    endpoint_swap(fd, &own, &peer); /* waits until both sides have all completions */
     printf("%s: every byte came back as it should\n", serves ? "server" : "client");
     free(us);
     ibv_dereg_mr(from);

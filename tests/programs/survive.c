@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Survive: two programs write to each other until one is killed. The other prints the status of the
- * first failed request, expects the others to be flushed, and then closes everything.
+ * Survive: two programs write to each other until one of them is killed. The other program
+ * prints the status of its first failed request. It expects the remaining requests to be
+ * flushed, and then closes everything.
  *
- *   survive PORT [HOST]
+ * survive PORT [HOST]
  */
 #include <unistd.h>
 #include "both.h"
@@ -29,7 +30,7 @@ int main(int argc, char **argv)
     struct endpoint_address peer;
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides are ready */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready */
     printf("running\n");
     fflush(stdout);
     struct ibv_sge sge = {(uintptr_t)buf + BUF, BUF, mr->lkey};

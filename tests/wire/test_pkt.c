@@ -101,7 +101,8 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL),
               encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
     expect_same_headers(&back, &pkt);
-    /* Computed and kept values yield the same bytes. */
+    /* Building from the parsed packet yields the same bytes, with computed fields and with kept
+     * ones. */
     EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
     EXPECT_EQ(roce_pkt_build(&back,
@@ -187,7 +188,7 @@ static void build_refuses_what_no_wire_carries(void)
     EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
 }
 
-/* Fields that the caller wants kept are in the frame unchanged, even if they are wrong. */
+/* The builder keeps the fields that the caller selects, even if their values are wrong. */
 static void build_keeps_what_it_is_told_to(void)
 {
     static const uint8_t payload[2] = {'x', 'y'};
@@ -270,8 +271,8 @@ static void cut_at_every_length(void)
     }
 }
 
-/* The missing bytes of a cut capture cause no defect. The test covers every opcode, with and
- * without payload, and packets that may be reliable datagrams or DC (wire/dc.h). */
+/* The bytes that a capture cut off cause no defect. The test covers every opcode, with and without
+ * payload, and packets that may be reliable datagrams or DC (wire/dc.h). */
 static void cut_shows_no_more_defects(void)
 {
     static const uint32_t lens[] = {0, 4, 92};
@@ -298,8 +299,8 @@ static void cut_shows_no_more_defects(void)
     }
 }
 
-/* Frames that really end early are never accepted, never read beyond their end, and all offsets lie
- * inside. */
+/* Frames that really end early are never accepted. The parser never reads beyond their end, and all
+ * offsets lie inside. */
 static void end_at_every_length(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
@@ -332,8 +333,8 @@ static void end_at_every_length(void)
     }
 }
 
-/* On noise, also with a plausible start, the parser sets all members and reads no byte outside its
- * input. */
+/* On random bytes, also with a plausible start, the parser sets all members and reads no byte
+ * outside its input. */
 static void noise_is_survived(void)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
@@ -410,8 +411,8 @@ static void init_sets_what_the_specification_fixes(void)
     EXPECT_EQ(pkt.grh.next, 0x1B);
 }
 
-/* A mirror port cuts frames without a record of it in the capture file. Then the lengths of IP and
- * UDP are decisive. */
+/* A mirror port may cut frames without a record of the cut in the capture file. Then the lengths of
+ * IP and UDP determine the original length. */
 static void cut_without_a_word(void)
 {
     static uint8_t payload[4096], frame[ROCE_FRAME_MAX];
@@ -436,12 +437,12 @@ static void cut_without_a_word(void)
             CU_ASSERT(p.payload_cap_len <= len - p.payload_off);
             EXPECT_EQ(roce_pkt_icrc_check(&p, NULL), ROCE_ICRC_UNVERIFIED);
         }
-        /* If the lengths contradict each other, one of them is wrong. */
+        /* The lengths of IP and UDP contradict each other, so one of them is wrong. */
         frame[udp + 4] ^= 1;
         roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full - 8, full - 8);
         CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
         frame[udp + 4] ^= 1;
-        /* If an ICRC at the end of the frame is right, its sender wrote wrong lengths. */
+        /* If the last 4 bytes of the frame are a correct ICRC, the sender wrote wrong lengths. */
         EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
         p.ip4.len = (uint16_t)(p.ip4.len + 8);
         p.ip6.len = (uint16_t)(p.ip6.len + 8);

@@ -5,7 +5,8 @@
 
 #define CIRCLE (INT64_C(1) << 24)
 
-/* The definition: returns the d in -2^23 .. 2^23-1 for which b + d equals a, modulo 2^24. */
+/* Returns the difference of two PSNs by its definition: the d in -2^23 .. 2^23-1 for which b + d
+ * equals a, modulo 2^24. */
 static int64_t distance(uint32_t a, uint32_t b)
 {
     int64_t d = ((int64_t)a - b + CIRCLE) % CIRCLE;
@@ -45,7 +46,8 @@ static void psn_wraps(void)
     EXPECT_EQ(roce_psn_cmp(roce_psn_of(0), roce_psn_of(0xFFFFFF)), 1);
 }
 
-/* The 2^23 values behind the expected PSN are duplicates, and the 2^23 - 1 ahead are gaps. */
+/* The 2^23 PSNs before the expected PSN are duplicates, and the 2^23 - 1 PSNs after it are out of
+ * order. */
 static void half_the_circle_counts_as_before(void)
 {
     for (uint32_t expected = 0; expected < CIRCLE; expected += 0x10001) {

@@ -23,14 +23,14 @@ static const struct {
     {                                                                                              \
         name, offsetof(struct options, member), usual                                              \
     }
-    NAME(side, 0),               /* 0: left, 1: right */
-    NAME(seed, 1),               /* of the random numbers; each end derives its own */
-    NAME(type, IBV_QPT_RC),      /* enum ibv_qp_type */
-    NAME(qps, 1),                /* number of QPs */
-    NAME(rounds, 1),             /* number of uses of the QPs */
-    NAME(reuse, 0),              /* 1: a QP goes to RESET between rounds; 0: it is destroyed */
-    INDEXED("ops0", ops[0], 20), /* work requests per QP and round of the left end */
-    INDEXED("ops1", ops[1], 20), /* the same of the right end */
+    NAME(side, 0),          /* 0: left, 1: right */
+    NAME(seed, 1),          /* seed of the random numbers; each end derives a separate sequence */
+    NAME(type, IBV_QPT_RC), /* enum ibv_qp_type */
+    NAME(qps, 1),           /* number of QPs */
+    NAME(rounds, 1),        /* number of uses of the QPs */
+    NAME(reuse, 0),         /* 1: a QP goes to RESET between rounds; 0: it is destroyed */
+    INDEXED("ops0", ops[0], 20), /* number of work requests of the left end per QP and round */
+    INDEXED("ops1", ops[1], 20), /* number of work requests of the right end per QP and round */
     INDEXED("send", weight[OP_SEND], 1), /* weights of the operations */
     INDEXED("sendimm", weight[OP_SEND_IMM], 0),
     INDEXED("write", weight[OP_WRITE], 0),
@@ -41,15 +41,15 @@ static const struct {
     INDEXED("sendinv", weight[OP_SEND_INV], 0),
     INDEXED("bind", weight[OP_BIND], 0),
     INDEXED("inv", weight[OP_INV], 0),
-    NAME(bad, 0),               /* wrong work requests, in 1000 */
+    NAME(bad, 0),               /* invalid work requests, of 1000 */
     NAME(mtu, 1024),            /* path MTU, bytes */
     NAME(sq, 32),               /* depth of the send queue */
     NAME(rq, 32),               /* depth of the receive queue */
     NAME(srq, 0),               /* 1: a shared receive queue */
     NAME(sge, 1),               /* maximum number of SGEs */
     NAME(inlined, 0),           /* maximum inline bytes */
-    NAME(sig, 1),               /* one of this many work requests is signaled */
-    NAME(size, 4096),           /* maximum message, bytes */
+    NAME(sig, 1),               /* N: one of N work requests is signaled */
+    NAME(size, 4096),           /* maximum length of a message, bytes */
     NAME(timeout, 12),          /* ACK timeout code */
     NAME(retry, 7),             /* retry count */
     NAME(rnr, 7),               /* RNR retry count */
@@ -61,18 +61,19 @@ static const struct {
     NAME(psnstep, 0),   /* PSN distance between QPs */
     NAME(recvs, 32),    /* receives posted before the round */
     NAME(recvdelay, 0), /* maximum time until a used receive is replaced, us */
-    NAME(recvshort, 0), /* receives of a smaller buffer, in 1000 */
+    NAME(recvshort, 0), /* receives with a smaller buffer, of 1000 */
     NAME(pause, 0),     /* maximum time between posts, us */
     NAME(chain, 1),     /* maximum work requests per post */
     NAME(rewrite, 0),   /* 1: buffers are overwritten while they are in flight */
     NAME(shared, 0),    /* 1: all QPs use the same 64 bytes of remote memory; 2: the same 16 KiB */
-    NAME(rereg, 0),     /* memory registrations renewed, in 100000 turns of the loop */
+    NAME(rereg, 0),     /* chance per turn of the loop that a memory registration is renewed, of
+                         * 100000 */
     NAME(cm, 0),        /* 1: QPs are connected with rdma_cm */
-    NAME(reject, 0),    /* connections that the right end rejects */
-    NAME(leaveside, 0), /* which end leaves early */
-    NAME(leaveus, 0),   /* time of that after the start of the last round, us */
-    NAME(leave, 0),     /* how: enum leave, 0: not */
-    NAME(seconds, 4),   /* maximum time of a round */
+    NAME(reject, 0),    /* number of connections that the right end rejects */
+    NAME(leaveside, 0), /* end that leaves early, 0 or 1 */
+    NAME(leaveus, 0),   /* time at which that end leaves, after the start of the last round, us */
+    NAME(leave, 0),     /* enum leave: how that end leaves; 0: it does not leave */
+    NAME(seconds, 4),   /* maximum time of a round, s */
     NAME(barrier, 1),   /* 0: an end may send before the other is ready to receive */
     NAME(linger, 5000), /* time between the last completion and the end of a round, us */
 };
@@ -92,7 +93,7 @@ static const enum ibv_wr_opcode opcodes[OPS] = {
     IBV_WR_LOCAL_INV,
 };
 
-#define RECV_ID (1ULL << 63) /* in the wr_id of receives */
+#define RECV_ID (1ULL << 63) /* bit in the wr_id of each receive */
 
 void fail(const char *format, ...)
 {
@@ -134,8 +135,8 @@ static void stamp(void)
     printf("%lld.%06lld ", (long long)(now / 1000000), (long long)(now % 1000000));
 }
 
-/* Returns the buffer of a work request. Depth and number of QPs are so small that none is used
- * twice at a time. */
+/* Returns the buffer of work request `number` of a QP. Queues are so short that no buffer is used
+ * by two requests at a time. */
 static uint8_t *slot_of(const struct end *end, uint8_t *arena, int i, long number)
 {
     return arena +
@@ -158,10 +159,10 @@ static void recv_post(struct end *end, int i)
         sge.length = (uint32_t)random_below(end, (uint64_t)end->opt.size);
     error = end->srq ? ibv_post_srq_recv(end->srq, &wr, &bad) : ibv_post_recv(q->qp, &wr, &bad);
     if (error)
-        return; /* queue full, or the QP is gone */
+        return; /* the queue is full, or the QP has failed */
     q->recvs++;
     if (sge.length == end->opt.size + GRH_LEN && q->recvs < end->opt.recvs)
-        return; /* only the last of the first receives is printed */
+        return; /* of the receives before the round only the last one is printed */
     stamp();
     printf("recv %d %llu len=%u\n", i, (unsigned long long)(wr.wr_id & ~RECV_ID), sge.length);
 }
@@ -284,7 +285,8 @@ static void remote_set(struct end *end, int i, struct request *r)
     }
 }
 
-/* Makes a work request wrong. Both unions have the address first and the key at another place. */
+/* Makes a work request invalid. wr.rdma and wr.atomic both begin with the address but have the key
+ * at different offsets. */
 static void spoil(struct end *end, struct request *r)
 {
     const bool atomic = r->op == OP_FADD || r->op == OP_CAS;
@@ -439,7 +441,8 @@ static bool requests_post(struct end *end, int i)
         printf("post %d rejected from %llu on: %s\n", i, bad ? (unsigned long long)bad->wr_id : 0,
                strerror(error));
         n = bad ? (long)bad->wr_id - q->posted : 0;
-        q->to_post = q->posted + n; /* the queue's signals would no longer fit: it is finished */
+        q->to_post = q->posted + n; /* ends the queue, because the pattern of signaled requests no
+                                     * longer fits after a rejected post */
         if (n > 0 && !(r[n - 1].wr.send_flags & IBV_SEND_SIGNALED))
             q->failed = true;
     }
@@ -471,14 +474,15 @@ static void window_note(struct end *end, int i, const struct ibv_wc *wc)
         message.b = q->mw_rkey;
         peer_send(end, &message);
     } else if (wc->opcode == IBV_WC_LOCAL_INV && one_in(end, 2)) {
-        peer_send(end, &message); /* otherwise the peer does not know */
+        peer_send(end, &message); /* otherwise the peer still uses the invalidated key */
     }
 }
 
 static void complete(struct end *end, const struct ibv_wc *wc)
 {
     const int i = queue_of(end, wc->qp_num);
-    const bool recv = wc->wr_id & RECV_ID; /* the opcode of a failed completion is not valid */
+    const bool recv = wc->wr_id & RECV_ID; /* the wr_id shows the kind, because the opcode of a
+                                            * failed completion is not valid */
 
     if (i >= 0 && recv && wc->status == IBV_WC_WR_FLUSH_ERR && end->q[i].failed)
         return; /* only the first of the flushed receives is printed */
@@ -533,7 +537,8 @@ static void disturb(struct end *end)
     if (end->opt.rewrite && one_in(end, 3))
         memset(end->out + random_below(end, ARENA_LEN - 4096), (int)random_below(end, 256),
                random_below(end, 4096));
-    if (end->opt.rewrite == 2 && one_in(end, 10)) /* the responder's program stores too */
+    if (end->opt.rewrite == 2 && one_in(end, 10)) /* the program of the responder writes to the
+                                                   * region, too */
         memset(end->region + random_below(end, REGION_LEN - 256), (int)random_below(end, 256),
                random_below(end, 256));
     if ((long)random_below(end, 100000) < end->opt.rereg)
@@ -601,7 +606,8 @@ static void round_run(struct end *end, bool leaves)
             told = true;
         }
         if (end->peer_gone && !gone)
-            gone = now_ns() + 1500000000; /* time to notice that nothing answers */
+            gone = now_ns() + 1500000000; /* time in which this end detects that the peer no longer
+                                           * answers, ns */
         if (told && (end->peer_done || (gone && now_ns() > gone)))
             break;
         if (!busy)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * random_verbs: one end of a random RDMA conversation between two hosts. It runs on the libibverbs
- * and librdmacm of its host and uses no code of this project, so it shares no assumption with
- * rnic/.
+ * random_verbs: one end of a random RDMA conversation between two hosts. It runs on the
+ * libibverbs and librdmacm of its host. It uses no code of this project, so it shares no
+ * assumption with rnic/.
  *
- * Both ends get the same options as NAME=NUMBER; only `side` differs. A round uses every QP once.
- * Each end posts its own random work requests, and prints what it posted and what completed. The
- * ends exchange QP numbers and keys over a TCP connection that is not recorded.
+ * Both ends get the same options as NAME=NUMBER; only `side` differs. A round uses every QP
+ * once. Each end posts its own random work requests, and prints its requests and completions.
+ * The ends exchange QPNs and keys over a TCP connection that is not recorded.
  */
 #ifndef RANDOM_VERBS_H
 #define RANDOM_VERBS_H
@@ -24,7 +24,7 @@ enum {
     MAX_SGE = 4,          /* local buffers per work request */
     REGION_LEN = 1 << 20, /* bytes that the peer may access */
     ARENA_LEN =
-        1 << 24, /* bytes of local buffers, each for sent data, received data and READ data */
+        1 << 24, /* length of each arena of local buffers, bytes: sent, received, and READ data */
     MAX_SIZE = 1 << 16, /* bytes per message */
     GRH_LEN = 40,       /* bytes before the payload in a UD receive buffer */
     QKEY = 0x11111111,
@@ -47,10 +47,10 @@ enum op {
 };
 
 enum key {
-    KEY_ALL,   /* all access permitted */
+    KEY_ALL,   /* key of a region with all access rights */
     KEY_READ,  /* remote READ only */
-    KEY_WRITE, /* remote WRITE only */
-    KEY_STALE, /* region no longer registered */
+    KEY_WRITE, /* key of a region with remote WRITE only */
+    KEY_STALE, /* key of a region that is no longer registered */
     KEYS,
 };
 
@@ -66,7 +66,8 @@ struct options {
     long rewrite, shared, rereg, cm, reject, leaveside, leaveus, leave, seconds, linger, barrier;
 };
 
-/* What both ends exchange before a round. The machines are the same, so it is sent unconverted. */
+/* Data of one end that its peer needs before a round. Both machines have one byte order, so it is
+ * sent unconverted. */
 struct endpoint {
     uint32_t qpn[MAX_QPS];
     uint32_t psn[MAX_QPS];
@@ -87,7 +88,7 @@ struct queue {
     struct rdma_cm_id *id;
     struct ibv_mw *mw;
     uint32_t mw_rkey, peer_mw; /* current keys of the memory windows, 0 if there is none */
-    long posted, retired;      /* number of send work requests of this round */
+    long posted, retired; /* number of send work requests of this round, posted and completed */
     long to_post;
     long recvs;        /* receives posted */
     int64_t next_recv; /* time of the next receive, ns; 0 if none is due */
@@ -98,14 +99,14 @@ struct queue {
 
 struct end {
     struct options opt;
-    const char *ip[2], *control; /* addresses of the devices; of the right end's host */
+    const char *ip[2], *control; /* IP addresses of both devices; address of the right end's host */
     struct ibv_context *ctx;
     struct ibv_pd *pd;
     struct ibv_cq *cq;
     struct ibv_srq *srq;
     uint8_t *region, *out, *in,
-        *got;        /* remotely accessible memory; data sent, received, and read */
-    size_t slot_len; /* bytes between two buffers */
+        *got;        /* memory for remote access; arenas of sent, received and READ data */
+    size_t slot_len; /* distance between two buffers, bytes */
     struct ibv_mr *mr[KEYS], *out_mr, *in_mr, *got_mr;
     struct endpoint mine, peer;
     struct queue q[MAX_QPS];
@@ -121,10 +122,10 @@ struct end {
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 int64_t now_ns(void);
 
-/* Returns a random number below `limit`; 0 if that is 0. */
+/* Returns a random number below `limit`, or 0 if `limit` is 0. */
 uint64_t random_below(struct end *end, uint64_t limit);
 
-/* random_verbs_setup.c */
+/* Functions of random_verbs_setup.c. */
 void end_open(struct end *end);
 void end_key_renew(struct end *end);
 void queue_create(struct end *end, int i);
@@ -137,14 +138,14 @@ void queue_destroy(struct queue *q);
 void cm_connect_all(struct end *end);
 void cm_listen(struct end *end);
 
-/* random_verbs_peer.c */
+/* Functions of random_verbs_peer.c. */
 void peer_connect(struct end *end);
 void peer_send(struct end *end, const struct message *message);
 
-/* Waits for a message of that kind; handles the others. Returns false if the peer is gone. */
+/* Waits for a message of kind `kind` and handles all others. Returns false if the peer is gone. */
 bool peer_wait(struct end *end, uint32_t kind, struct message *message);
 
-/* Handles the messages that are there. */
+/* Handles all messages that have arrived. */
 void peer_poll(struct end *end);
 
 #endif

@@ -43,6 +43,7 @@ struct live_options {
     uint16_t port; /* port of the target's program, or our port to which the target connects; 0 for
                     * the recorded port */
     bool any_payload; /* do not compare the data that the target's program sends; only with `cm` */
+    bool really;      /* transmit although a default route leads through the interface */
     uint64_t tolerance_ns;
     double speed; /* multiple of the capture's speed; 0 to send without pauses */
 };

@@ -66,6 +66,7 @@ int live_option(struct live_args *args, int which, const char *value)
     case 9: args->looped = true; return parse_count(value, &args->loop);
     case 12: args->options.any_payload = true; return 0;
     case 13: args->load = true; return 0;
+    case 14: args->options.really = true; return 0;
     case 10: return read_cm_end(value, &args->options.cm);
     case 11: return parse_port(value, &args->options.port);
     default: number = parse_positive(which, value);
@@ -84,7 +85,8 @@ int live_options_check(struct live_args *args, unsigned sides)
     struct live_options *o = &args->options;
     bool paced = args->pps > 0 || args->mbps > 0 || args->looped;
     bool any = o->target || o->agent || o->address || o->tolerance_ns || o->speed > 0 ||
-               args->topspeed || paced || args->load || o->cm || o->port || o->any_payload;
+               args->topspeed || paced || args->load || o->cm || o->port || o->any_payload ||
+               o->really;
 
     if (!o->iface)
         return any ? -cli_error(

@@ -30,7 +30,9 @@
         {"port", (base) + 11, "N", "cm: port of the target's program (default: as recorded)"},     \
         {"any-payload", (base) + 12, NULL, "cm: do not compare the data that the program sends"},  \
         {"load", (base) + 13, NULL,                                                                \
-         "live: only transmit the requests of the capture; compare no packets"},
+         "live: only transmit the requests of the capture; compare no packets"},                   \
+        {"really", (base) + 14, NULL,                                                              \
+         "live: transmit although a default route leads through IFACE"},
 
 /* Stores the value of option number `which` of LIVE_OPTION_ROWS. Returns 0, or -1 after an error
  * message. */

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -182,7 +184,7 @@ static int resolve_target(struct live_port *port, struct error *error)
 }
 
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
-                   const uint8_t *addr, struct error *error)
+                   const uint8_t *addr, bool really, struct error *error)
 {
     struct error why = {"no memory"};
     uint32_t block, random;
@@ -193,6 +195,12 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: %s", iface, why.text);
     if (!port->iface.up)
         return error_set(error, "--live %s: the interface is down", iface);
+    /* A list that cannot be read counts as a default route. */
+    if (!really && rnic_route_is_default(port->iface.index) != 0)
+        return error_set(error,
+                         "--live %s: a default route leads through this interface, so other hosts "
+                         "may receive the packets; --really transmits all the same",
+                         iface);
     memcpy(port->mac, port->iface.mac, 6);
     if (addr)
         memcpy(port->addr, addr, 16);
@@ -220,6 +228,21 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
      * either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
+}
+
+void live_port_announce(const struct live_port *port, const char *fmt, ...)
+{
+    char text[64];
+    struct strbuf addr = strbuf_of(text, sizeof(text));
+    va_list args;
+
+    strbuf_add_addr(&addr, port->target);
+    fflush(stdout);
+    fputs("transmitting ", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fprintf(stderr, " through %s to %s\n", port->iface.name, text);
 }
 
 void live_port_close(struct live_port *port)

@@ -38,9 +38,15 @@ uint64_t live_now(void);
 bool live_address(const char *text, uint8_t out[16]);
 
 /* Opens the interface. If `addr` is NULL, uses an address of the interface in the target's
- * family. Returns 0, or -1 and an error. Call live_port_close() in both cases. */
+ * family. Unless `really` is set, refuses an interface through which a default route leads. Returns
+ * 0, or -1 and an error. Call live_port_close() in both cases. */
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
-                   const uint8_t *addr, struct error *error);
+                   const uint8_t *addr, bool really, struct error *error);
+
+/* Prints on standard error what, beyond ARP or Neighbour Discovery, is about to be transmitted, for
+ * example "36 packets of a.pcap", through which interface and to which target. */
+void live_port_announce(const struct live_port *port, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 void live_port_close(struct live_port *port);
 
 /* Sends frames, and waits while the transmit ring is full. Returns 0, or -1 and an error. */

@@ -179,11 +179,16 @@ int load_gen_run(const struct live_args *args, const char *const *path, size_t c
         return error_set(error, "--target %s: not an IPv4 or IPv6 address", o->target);
     if (o->address && !live_address(o->address, ours))
         return error_set(error, "--address %s: not an IPv4 or IPv6 address", o->address);
-    rc = live_port_open(&load.port, o->iface, target, o->address ? ours : NULL, error);
+    rc = live_port_open(&load.port, o->iface, target, o->address ? ours : NULL, o->really, error);
     for (size_t i = 0; rc == 0 && i < cnt; i++)
         rc = read_capture(&load, path[i], error);
     if (rc == 0 && load.cnt == 0)
         rc = error_set(error, "%s: the capture contains no request that can be sent", path[0]);
+    if (rc == 0 && args->loop == 0)
+        live_port_announce(&load.port, "%zu requests, repeatedly until interrupted,", load.cnt);
+    else if (rc == 0)
+        live_port_announce(&load.port, "%zu requests, %" PRIu64 " %s,", load.cnt, args->loop,
+                           args->loop == 1 ? "time" : "times");
     if (rc == 0) {
         struct sigaction old, action = {.sa_handler = on_signal};
 

@@ -90,7 +90,7 @@ static double bare(const char *capture, uint64_t loop)
     pcap_t *pcap;
 
     /* Opens the port once to read the MAC addresses. */
-    need(live_port_open(&port, "va", path.target, NULL, &error) == 0, error.text);
+    need(live_port_open(&port, "va", path.target, NULL, false, &error) == 0, error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);
     live_port_close(&port);

@@ -103,6 +103,74 @@ int rnic_route_get(const uint8_t dgid[16], unsigned oif, struct rnic_route *out)
     return answer.found ? 0 : -ENETUNREACH;
 }
 
+/* Returns whether a route with several next hops (RTA_MULTIPATH) uses interface `oif`. */
+static bool multipath_uses(const struct rtattr *attr, unsigned oif)
+{
+    const struct rtnexthop *hop = RTA_DATA(attr);
+    size_t left = RTA_PAYLOAD(attr);
+
+    while (left >= sizeof(*hop) && hop->rtnh_len >= sizeof(*hop) && hop->rtnh_len <= left) {
+        size_t step = RTNH_ALIGN(hop->rtnh_len);
+
+        if ((unsigned)hop->rtnh_ifindex == oif)
+            return true;
+        if (step >= left)
+            break;
+        left -= step;
+        hop = RTNH_NEXT(hop);
+    }
+    return false;
+}
+
+bool rnic_route_parse_default(const struct nlmsghdr *msg, unsigned oif)
+{
+    const struct rtattr *attr[RTA_MULTIPATH + 1];
+    const struct rtmsg *info = rnic_nl_attrs(msg, sizeof(*info), attr, RTA_MULTIPATH);
+    const void *value;
+    uint32_t index = 0;
+
+    if (!info || msg->nlmsg_type != RTM_NEWROUTE || info->rtm_dst_len != 0 ||
+        info->rtm_type != RTN_UNICAST ||
+        (info->rtm_family != AF_INET && info->rtm_family != AF_INET6))
+        return false;
+    value = rnic_nl_value(attr[RTA_OIF], sizeof(index));
+    if (value)
+        memcpy(&index, value, sizeof(index));
+    return index == oif || (attr[RTA_MULTIPATH] && multipath_uses(attr[RTA_MULTIPATH], oif));
+}
+
+struct default_answer {
+    unsigned oif;
+    bool found;
+};
+
+static void on_listed_route(void *user, const struct nlmsghdr *msg)
+{
+    struct default_answer *answer = user;
+
+    answer->found |= rnic_route_parse_default(msg, answer->oif);
+}
+
+int rnic_route_is_default(unsigned oif)
+{
+    static const uint8_t families[] = {AF_INET, AF_INET6};
+    struct default_answer answer = {.oif = oif};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct rtmsg info = {.rtm_family = families[i]};
+        struct rnic_nl_request request;
+        int error;
+
+        do {
+            rnic_nl_begin(&request, RTM_GETROUTE, NLM_F_DUMP, &info, sizeof(info));
+            error = rnic_nl_ask(&request, on_listed_route, &answer);
+        } while (error == -EAGAIN);
+        if (error && error != -EAFNOSUPPORT && error != -EOPNOTSUPP)
+            return error;
+    }
+    return answer.found;
+}
+
 struct neigh_answer {
     unsigned oif;
     const uint8_t *hop;

@@ -151,6 +151,18 @@ static void kernel(void)
     EXPECT_EQ(rnic_neigh_lookup(iface.index, gid, got), true);
     EXPECT_EQ(got[5], 0x78);
 
+    EXPECT_EQ(rnic_route_is_default(iface.index), 1);
+    EXPECT_EQ(rnic_route_is_default(iface.index + 1), 0);
+    CU_ASSERT_FATAL(netns_sh("ip route del default"));
+    EXPECT_EQ(rnic_route_is_default(iface.index), 0);
+    CU_ASSERT_FATAL(netns_sh("ip -6 route add default dev e0"));
+    EXPECT_EQ(rnic_route_is_default(iface.index), 1);
+    CU_ASSERT_FATAL(netns_sh("ip -6 route del default && ip route add default "
+                             "nexthop via 192.0.2.253 dev e0 nexthop via 192.0.2.254 dev e0"));
+    EXPECT_EQ(rnic_route_is_default(iface.index), 1);
+    EXPECT_EQ(rnic_route_is_default(iface.index + 1), 0);
+    CU_ASSERT_FATAL(netns_sh("ip route del default"));
+
     EXPECT_EQ(rnic_iface_get("e9", &iface, &why) != 0, true);
     CU_ASSERT(strstr(why.text, "e9") != NULL);
     EXPECT_EQ(rnic_iface_list(&list, &cnt, &why), 0);

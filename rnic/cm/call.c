@@ -2,6 +2,7 @@
 /* Functions of cm.h that act on an id. */
 #include <string.h>
 #include "cm/engine.h"
+#include "transport/fault.h"
 #include "wire/bytes.h"
 
 static uint64_t new_tid(const struct rnic_cm_id *id)
@@ -80,7 +81,8 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     id->rep.remote_comm_id = id->remote;
     /* Responder resources of one side limit the initiator depth of its peer (R238). */
     id->rep.responder_resources = min_u8(rep->responder_resources, id->req.initiator_depth);
-    id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
+    if (!RNIC_FAULT(CM_RAISES))
+        id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
     id->local_qpn = roce_cm_rep_qpn(rep);
     roce_cm_msg_init(&msg, ROCE_CM_REP, id->tid);
     msg.rep = id->rep;

@@ -2,6 +2,7 @@
 /* Input: processes received CM messages. */
 #include <string.h>
 #include "cm/engine.h"
+#include "transport/fault.h"
 #include "wire/bytes.h"
 
 /* ---- answers without an id ------------------------------------------------------------------- */
@@ -72,7 +73,10 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
     switch (id->state) {
     case RNIC_CM_REQ_RCVD: send_mra(id, msg, OF_REQ); break;
     case RNIC_CM_REP_SENT:
-    case RNIC_CM_MRA_REP_RCVD: cm_send_again(id); break;
+    case RNIC_CM_MRA_REP_RCVD:
+        if (!RNIC_FAULT(CM_REP_ONCE))
+            cm_send_again(id);
+        break;
     case RNIC_CM_TIMEWAIT:
         if (id->sent_kind == ROCE_CM_REJ)
             cm_send_again(id);
@@ -122,8 +126,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    if (!reason && stale && req->local_qpn != 0) { /* a REQ from a QP of an existing connection: the
-                                                    * connection is stale (R231) */
+    /* A REQ from a QP of an existing connection: the connection is stale (R231). */
+    if (!reason && stale && req->local_qpn != 0 && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
             cm_send_dreq(stale, NULL, 0, now);
@@ -153,6 +157,8 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 
     if (!id)
         return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);
+    if (RNIC_FAULT(CM_MRA_IGNORED))
+        return true;
     if (msg->mra.message == OF_REQ && waits_for_rep(id))
         cm_enter(id, RNIC_CM_MRA_REQ_RCVD);
     else if (msg->mra.message == OF_REP && waits_for_rtu(id))
@@ -269,7 +275,7 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_send_once(cm, &drep, addr);
         return true;
     }
-    if (dreq->remote_qpn != id->local_qpn)
+    if (dreq->remote_qpn != id->local_qpn && !RNIC_FAULT(CM_DREQ_QPN))
         return true; /* ignores a DREQ with another QPN (R233) */
     switch (id->state) {
     case RNIC_CM_CONNECTED:
@@ -382,7 +388,7 @@ static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct roce_cm_msg apr;
 
     (void)now;
-    if (!id)
+    if (!id || RNIC_FAULT(CM_LAP))
         return cm_is_own_comm_id(cm, msg->lap.remote_comm_id);
     roce_cm_msg_init(&apr, ROCE_CM_APR, msg->mad.tid);
     apr.apr.local_comm_id = id->local;

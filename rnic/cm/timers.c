@@ -2,6 +2,7 @@
 /* Timers: retransmission of CM messages, the end of TIMEWAIT, and the wait of requests for a
  * listener. */
 #include "cm/engine.h"
+#include "transport/fault.h"
 
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
 {
@@ -41,7 +42,7 @@ static void expire_id_timer(struct rnic_cm_id *id, rnic_time now)
         cm_enter(id, RNIC_CM_IDLE);
         if (id->sent_kind != ROCE_CM_REJ) /* a connection existed */
             cm_post_event(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
-    } else if (id->retries_left > 0) {
+    } else if (id->retries_left > 0 && !RNIC_FAULT(CM_NO_RETRY)) {
         id->retries_left--;
         cm_send_again(id);
         cm_timer(id, now + id->timeout);

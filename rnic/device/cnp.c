@@ -5,6 +5,7 @@
 #include "device/av.h"
 #include "device/device.h"
 #include "device/pace.h"
+#include "transport/fault.h"
 
 void rnic_ecn_defaults(struct rnic_ecn *ecn)
 {
@@ -79,7 +80,8 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
     rnic->counters.np_ecn_marked_roce_packets++;
     if (!ecn->np || !rnic_list_empty(&cc->owed))
         return;
-    if (cc->any && now - cc->sent < ecn->min_time_between_cnps * UINT64_C(1000))
+    if (cc->any && now - cc->sent < ecn->min_time_between_cnps * UINT64_C(1000) &&
+        !RNIC_FAULT(CNP_EACH))
         return; /* the minimum time between CNPs has not passed (R219) */
     cc->pkey = pkt->bth.pkey;
     rnic_list_add(&rnic->cnps, &cc->owed);
@@ -127,7 +129,7 @@ void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now
     roce_pkt_addr(pkt, src, dst);
     if (!qp || !qp->service->connected ||
         (qp->state != RNIC_QPS_RTR && qp->state != RNIC_QPS_RTS && qp->state != RNIC_QPS_SQD) ||
-        !rnic_qp_addr_fits(qp, pkt->encap, src, dst)) {
+        (!rnic_qp_addr_fits(qp, pkt->encap, src, dst) && !RNIC_FAULT(CNP_FOREIGN))) {
         rnic->counters.rx_no_qp++;
     } else if (!rnic_qp_pkey_fits(qp, pkt->bth.pkey)) {
         rnic->counters.rx_bad_pkey++;
@@ -135,6 +137,7 @@ void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now
         rnic->counters.rp_cnp_ignored++;
     } else {
         rnic->counters.rp_cnp_handled++;
-        rnic_dcqcn_cnp(&qp->cc->dcqcn, &rnic->attr.ecn.dcqcn, now);
+        if (!RNIC_FAULT(CNP_DEAF))
+            rnic_dcqcn_cnp(&qp->cc->dcqcn, &rnic->attr.ecn.dcqcn, now);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "device/device.h"
+#include "transport/fault.h"
 
 const char *rnic_wc_status_name(enum rnic_wc_status status)
 {
@@ -42,8 +43,8 @@ int rnic_cq_del(struct rnic_cq *cq)
 {
     if (!cq)
         return RNIC_OK;
-    if (cq->users)
-        return RNIC_ERR_BUSY; /* a QP or SRQ still uses the CQ (C11-17, R205) */
+    if (cq->users) /* a QP or SRQ still uses the CQ (C11-17, R205) */
+        return RNIC_FAULT(IN_USE) ? RNIC_OK : RNIC_ERR_BUSY;
     rnic_cq_free(cq);
     return RNIC_OK;
 }
@@ -62,9 +63,11 @@ void rnic_cq_free(struct rnic_cq *cq)
  * as solicited. */
 static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
 {
-    if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && wc->status == RNIC_WC_SUCCESS)
+    if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && !RNIC_FAULT(SOLICITED_ALL) &&
+        (wc->status == RNIC_WC_SUCCESS || RNIC_FAULT(SOLICITED_ERROR)))
         return;
-    cq->armed = RNIC_CQ_IDLE;
+    if (!RNIC_FAULT(ARM_STAYS))
+        cq->armed = RNIC_CQ_IDLE;
     if (cq->notifications++ == 0)
         rnic_list_add(&cq->rnic->notified, &cq->notified);
 }
@@ -81,7 +84,8 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn)
 
     if (cq->cnt == cq->depth && !cq->overrun) {
         cq->overrun = true;
-        rnic_event_put(&cq->rnic->events, RNIC_EVENT_CQ_ERR, NULL, cq);
+        if (!RNIC_FAULT(OVERRUN_SILENT))
+            rnic_event_put(&cq->rnic->events, RNIC_EVENT_CQ_ERR, NULL, cq);
     }
     if (cq->overrun)
         return false;

@@ -21,7 +21,8 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
 {
     if (!grant || grant->access == 0)
         return RNIC_MEM_KEY;
-    if ((grant->pd != pd && grant->pd) || (grant->qp && grant->qp != qp))
+    if ((grant->pd != pd && grant->pd && !RNIC_FAULT(PD_ANY)) ||
+        (grant->qp && grant->qp != qp && !RNIC_FAULT(WINDOW_ANY_QP)))
         return RNIC_MEM_PD; /* the key belongs to another PD or QP (C10-56, R206; R210) */
     if ((grant->access & access) != access && !RNIC_FAULT(ACCESS_RIGHTS))
         return RNIC_MEM_ACCESS; /* the key does not grant the right (C10-57, R207) */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "device/device.h"
+#include "transport/fault.h"
 
 static bool access_valid(unsigned access)
 {
@@ -65,8 +66,8 @@ int rnic_mr_dereg(struct rnic_mr *mr)
 {
     if (!mr)
         return RNIC_OK;
-    if (mr->windows)
-        return RNIC_ERR_BUSY; /* windows are bound to the region (R213) */
+    if (mr->windows) /* windows are bound to the region (R213) */
+        return RNIC_FAULT(REGION_BUSY) ? RNIC_OK : RNIC_ERR_BUSY;
     rnic_map_del(&mr->pd->rnic->keys, mr->key);
     rnic_list_del(&mr->link);
     mr->pd->users--;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "device/device.h"
+#include "transport/fault.h"
 
 int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out)
 {
@@ -81,7 +82,8 @@ bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
     if (!mw || (!wr->mr && wr->len) ||
         (wr->access & ~(RNIC_ACCESS_REMOTE | RNIC_ACCESS_ZERO_BASED)))
         return false;
-    if (mw->type == RNIC_MW_TYPE_2 && with_tag(wr->rkey, mw->key) != mw->key)
+    if (mw->type == RNIC_MW_TYPE_2 && with_tag(wr->rkey, mw->key) != mw->key &&
+        !RNIC_FAULT(BIND_KEY))
         return false; /* the new key has another prefix (R212) */
     *bind = *wr;
     if (mw->type == RNIC_MW_TYPE_1)
@@ -108,19 +110,22 @@ static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
         return false; /* the window and QP belong to different PDs (C10-72) */
     if (mw->type == RNIC_MW_TYPE_1 && (bind->access & RNIC_ACCESS_ZERO_BASED))
         return false; /* a type 1 window cannot be zero-based (o10-36.2.2) */
-    if (mw->type == RNIC_MW_TYPE_2 && (mw->mr || bind->len == 0))
+    if (mw->type == RNIC_MW_TYPE_2 && ((mw->mr && !RNIC_FAULT(BIND_AGAIN)) || bind->len == 0))
         return false; /* o10-37.2.30, o10-37.2.40 */
     if (bind->len == 0)
         return true;
-    if (!mr || mr->pd != mw->pd || mr->grant.access == 0 || !(mr->access & RNIC_ACCESS_MW_BIND) ||
+    if (!mr || mr->pd != mw->pd || mr->grant.access == 0 ||
+        (!(mr->access & RNIC_ACCESS_MW_BIND) && !RNIC_FAULT(BIND_RIGHT)) ||
         (mr->access & RNIC_ACCESS_ZERO_BASED))
         return false; /* C10-72, C10-73 */
-    if ((bind->access & writes) && !(mr->access & RNIC_ACCESS_LOCAL_WRITE))
+    if ((bind->access & writes) && !(mr->access & RNIC_ACCESS_LOCAL_WRITE) &&
+        !RNIC_FAULT(BIND_WRITE))
         return false; /* C10-74 */
     if (bind->access & flushes & ~mr->access)
         return false; /* FLUSH access: only the registration determines the kind of memory (A19) */
     return bind->addr >= mr->grant.iova && bind->addr - mr->grant.iova <= mr->grant.len &&
-           bind->len <= mr->grant.len - (bind->addr - mr->grant.iova); /* C10-75 */
+           (bind->len <= mr->grant.len - (bind->addr - mr->grant.iova) ||
+            RNIC_FAULT(BIND_RANGE)); /* C10-75 */
 }
 
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
@@ -152,7 +157,7 @@ bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)
 
 bool rnic_mw_invalidate(struct rnic_mw *mw)
 {
-    if (mw->type != RNIC_MW_TYPE_2)
+    if (mw->type != RNIC_MW_TYPE_2 && !RNIC_FAULT(TYPE_1_INVALID))
         return false;
     unbind(mw);
     return true;

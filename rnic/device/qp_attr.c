@@ -9,6 +9,7 @@
 #include "device/qp_attr.h"
 
 #include "device/device.h"
+#include "transport/fault.h"
 
 /* Columns of the attribute table. */
 enum service { RC, UC, UD, GSI, XS, XR, SERVICES };
@@ -78,7 +79,7 @@ bool rnic_qp_transition(enum rnic_qp_type type, enum rnic_qp_state from, enum rn
     if (to == RNIC_QPS_RESET)
         return true;
     if (to == RNIC_QPS_ERR)
-        return from != RNIC_QPS_RESET;
+        return from != RNIC_QPS_RESET || RNIC_FAULT(RESET_TO_ERR);
     for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
         if (transitions[i].from == from && transitions[i].to == to) {
             *takes = transitions[i].takes[service_of(type)];

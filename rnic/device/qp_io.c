@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* QP data path: work requests, packets, and the callbacks of the transport. */
 #include "device/device.h"
+#include "transport/fault.h"
 
 /* Returns the SRQ that the last receive WQE came from, or NULL. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
@@ -29,13 +30,14 @@ static void settle_requester(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
 
-    if (qp->cq_lost && qp->state != RNIC_QPS_ERR) {
+    if (qp->cq_lost && qp->state != RNIC_QPS_ERR && !RNIC_FAULT(OVERRUN_GOES_ON)) {
         rnic_event_put(&rnic->events, RNIC_EVENT_QP_FATAL, qp, NULL); /* a completion was lost
                                                                        * (R200) */
         rnic_responder_stop(&qp->resp);
         rnic_qp_enter_err(qp);
     }
-    if (qp->state == RNIC_QPS_SQD && !qp->drained && rnic_requester_drained(&qp->req)) {
+    if (qp->state == RNIC_QPS_SQD && !qp->drained && rnic_requester_drained(&qp->req) &&
+        !RNIC_FAULT(SQD_SILENT)) {
         qp->drained = true;
         rnic_event_put(&rnic->events, RNIC_EVENT_SQ_DRAINED, qp, NULL); /* the send queue is drained
                                                                          * (R191) */
@@ -71,7 +73,7 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr)
 
     if (qp->srq || !qp->service->receive_queue)
         return RNIC_ERR_INVALID;
-    if (qp->state == RNIC_QPS_RESET)
+    if (qp->state == RNIC_QPS_RESET && !RNIC_FAULT(RECV_IN_RESET))
         return RNIC_ERR_STATE; /* no receives in RESET (C10-97.2.1, R188) */
     posted = rnic_rq_post(&qp->resp.rq, wr);
     if (posted != RNIC_RQ_POSTED)
@@ -104,7 +106,7 @@ static int refused(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     if (!qp->service->sends)
         return RNIC_ERR_INVALID;
-    if (qp->state < RNIC_QPS_RTS)
+    if (qp->state < RNIC_QPS_RTS && !RNIC_FAULT(SEND_EARLY))
         return RNIC_ERR_STATE; /* no sends before RTS (R188) */
     if (wr->opcode == RNIC_WR_READ && wr->sge_cnt > qp->pd->rnic->limits.max_sge_rd)
         return RNIC_ERR_INVALID;
@@ -200,7 +202,7 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
         input_datagram(qp, pkt);
         return;
     }
-    if (qp->state == RNIC_QPS_RTR && !qp->comm_est) {
+    if (qp->state == RNIC_QPS_RTR && !qp->comm_est && !RNIC_FAULT(ESTABLISHED_LOST)) {
         qp->comm_est = true; /* first packet after RTR: communication established (R055) */
         rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
     }
@@ -378,7 +380,7 @@ static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;
 
-    if (!qp->resp.failed && qp->service->sqe) {
+    if (!qp->resp.failed && qp->service->sqe && !RNIC_FAULT(SQE_MISSING)) {
         qp->state = RNIC_QPS_SQE;
         rnic_requester_flush(&qp->req);
         return;

@@ -4,6 +4,7 @@
 #include "device/av.h"
 #include "device/device.h"
 #include "device/qp_attr.h"
+#include "transport/fault.h"
 #include "wire/codes.h"
 #include "wire/gid.h"
 
@@ -33,7 +34,7 @@ static bool values_valid(const struct rnic_qp *qp, const struct rnic_qp_attr *at
     return (!(mask & RNIC_QP_CUR_STATE) || attr->cur_state == qp->state) &&
            (!(mask & RNIC_QP_ACCESS_FLAGS) || !(attr->access & ~RNIC_ACCESS_FLAGS)) &&
            (!(mask & RNIC_QP_PKEY_INDEX) || rnic_pkey_valid(attr->pkey)) &&
-           (!(mask & RNIC_QP_PORT) || attr->port_num == 1) &&
+           (!(mask & RNIC_QP_PORT) || attr->port_num == 1 || RNIC_FAULT(PORT_ANY)) &&
            (!(mask & RNIC_QP_AV) || (rnic_av_valid(rnic, &attr->av) && !roce_gid_is_multicast(attr->av.dgid))) &&
            (!(mask & RNIC_QP_PATH_MTU) || roce_mtu_code(attr->path_mtu) != 0) &&
            (!(mask & RNIC_QP_DEST_QPN) || attr->dest_qpn <= 0xFFFFFF) &&
@@ -121,16 +122,18 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
 
     qp->state = RNIC_QPS_ERR;
     rnic_requester_flush(&qp->req);
-    rnic_responder_flush(&qp->resp);
-    if (entered && qp->srq) /* the QP has no WQE of the SRQ and takes no more of them (o11-5.2.5,
-                             * R195) */
+    if (!RNIC_FAULT(FLUSH_RECV))
+        rnic_responder_flush(&qp->resp);
+    if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST)) /* the QP has no WQE of the SRQ and takes
+                                                           * no more of them (o11-5.2.5, R195) */
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 
 /* Resets the QP for a new connection (R190). */
 static void enter_reset(struct rnic_qp *qp)
 {
-    rnic_responder_reset(&qp->resp);
+    if (!RNIC_FAULT(RESET_KEEPS))
+        rnic_responder_reset(&qp->resp);
     rnic_requester_reset(&qp->req);
     rnic_cc_reset(qp);
     if (qp->send_cq)
@@ -176,9 +179,9 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         break;
     }
     qp->state = state;
+    /* A local operation may fail and move the QP to ERR. */
     if (state == RNIC_QPS_RTS || state == RNIC_QPS_SQD)
-        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD); /* a local operation may fail and
-                                                                * move the QP to ERR */
+        rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD && !RNIC_FAULT(SQD_SENDS));
 }
 
 int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
@@ -193,7 +196,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     if (!rnic_qp_transition(qp->type, qp->state, to, &takes))
         return RNIC_ERR_STATE;
     mask &= ~(unsigned)RNIC_QP_STATE;
-    if ((mask & takes.required) != takes.required || (mask & ~(takes.required | takes.optional)) ||
+    if (((mask & takes.required) != takes.required && !RNIC_FAULT(ATTR_MISSING)) ||
+        (mask & ~(takes.required | takes.optional) && !RNIC_FAULT(ATTR_EXTRA)) ||
         !values_valid(qp, attr, mask))
         return RNIC_ERR_INVALID; /* an attribute is missing or not allowed (R187) */
     /* Responder resources cannot change while responses are pending. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/device.h"
+#include "transport/fault.h"
 #include "wire/codes.h"
 #include "wire/pkt.h"
 
@@ -173,6 +174,8 @@ static void deliver(struct rnic *rnic, const struct rnic_mcast_group *group,
             rnic_qp_input(qp, pkt, now);
         else
             rnic->counters.rx_bad_pkey++;
+        if (RNIC_FAULT(GROUP_FIRST))
+            break;
     }
 }
 
@@ -203,7 +206,7 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
 static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct rnic_qp *qp,
                          rnic_time now)
 {
-    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD) {
+    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD && !RNIC_FAULT(ICRC_ANY)) {
         rnic->counters.rx_icrc_encapsulated++;
         return;
     }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "device/device.h"
+#include "transport/fault.h"
 
 #define SRQN_MAX 0xFFFFFFu /* 24 bits of the XRCETH (R179) */
 
@@ -160,7 +161,7 @@ struct rnic_srq *rnic_srq_find(const struct rnic_xrcd *xrcd, uint32_t srqn)
 {
     struct rnic_srq *srq = rnic_map_get(&xrcd->rnic->srqns, srqn);
 
-    return srq && srq->xrcd == xrcd ? srq : NULL;
+    return srq && (srq->xrcd == xrcd || RNIC_FAULT(XRC_DOMAIN)) ? srq : NULL;
 }
 
 void rnic_srq_settle(struct rnic_srq *srq)

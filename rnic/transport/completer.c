@@ -197,6 +197,8 @@ static enum rnic_comp_step check_length(struct rnic_requester *req, const struct
     uint32_t left = wqe->len - (uint32_t)(req->una - wqe->pos) * req->attr.path_mtu;
     bool ends = req->una + 1 == rnic_swqe_end(wqe);
 
+    if (RNIC_FAULT(RESPONSE_LENGTH) && ends && pkt->payload_len < left)
+        return RNIC_COMP_PLACE_READ;
     if (roce_opcode_ends(pkt->op) != ends || pkt->payload_len != (ends ? left : req->attr.path_mtu))
         return RNIC_COMP_BAD_LENGTH;
     return RNIC_COMP_PLACE_READ;

@@ -11,6 +11,9 @@ enum rnic_fault {
     RNIC_FAULT_NONE,
 #define FAULT(NAME, rules, text, why) RNIC_FAULT_##NAME,
 #include "transport/faults.def"
+    RNIC_FAULT_SEEN_CNT, /* number of faults that captures or simulations can show, plus 1 */
+    RNIC_FAULT_SEEN_LAST = RNIC_FAULT_SEEN_CNT - 1,
+#include "transport/drill_faults.def"
 #undef FAULT
     RNIC_FAULT_CNT
 };

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "transport/fault.h"
 #include "transport/request.h"
 
 /* Completion opcode of each work request opcode. */
@@ -106,7 +107,8 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
         .opcode = (enum rnic_wc_opcode)wc_opcodes[wqe->opcode],
         .byte_len = wqe->len,
     };
-    bool report = status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED);
+    bool report =
+        status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED) || RNIC_FAULT(SIGNAL_ALL);
 
     if (req->watched) {
         wc.wqe = req->sq.head | RNIC_WQE_NUMBER;

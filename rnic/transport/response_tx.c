@@ -12,7 +12,7 @@ static uint8_t ack_syndrome(struct rnic_responder *resp)
     uint8_t code = ROCE_CREDIT_NONE;
 
     if (resp->attr.credits && resp->recv_queue == &resp->rq) {
-        code = roce_credit_code(rnic_rq_cnt(&resp->rq));
+        code = roce_credit_code(rnic_rq_cnt(&resp->rq) + 2 * RNIC_FAULT(CREDITS_MORE));
         resp->sent_zero_credits = code == 0;
     }
     return ROCE_SYNDROME_ACK | code;

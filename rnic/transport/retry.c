@@ -20,7 +20,8 @@ void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cn
 {
     assert(retry_cnt <= RNIC_RETRY_MAX && rnr_retry <= RNIC_RNR_RETRY_FOREVER);
     *retry = (struct rnic_retry){
-        .timeout_ns = roce_ack_timeout_ns(timeout),
+        .timeout_ns = roce_ack_timeout_ns(timeout) >> RNIC_FAULT(TIMER_EARLY)
+                                                          << (RNIC_FAULT(TIMER_LATE) ? 3 : 0),
         .deadline = RNIC_RETRY_NEVER,
         .timeout = timeout,
         .retry_cnt = retry_cnt,
@@ -90,7 +91,7 @@ bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now)
         retry->rnr_left--;
     retry->wait = RNIC_RETRY_RNR;
     retry->wait_code = code;
-    retry->deadline = add_capped(now, roce_rnr_ns(code));
+    retry->deadline = add_capped(now, roce_rnr_ns(code) >> RNIC_FAULT(RNR_EARLY));
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "transport/fault.h"
 
 static uint32_t wqe_bytes(uint32_t max_sge)
 {
@@ -146,7 +147,8 @@ struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq)
     rq->fifo_head = (rq->fifo_head + 1) % rq->cap;
     rq->fifo_cnt--;
     if (rq->fifo_cnt < rq->limit) {
-        rq->limit = 0; /* the event is reported once (R196) */
+        if (!RNIC_FAULT(LIMIT_AGAIN))
+            rq->limit = 0; /* the event is reported once (R196) */
         rq->low = true;
     }
     return wqe_at(rq, idx);

@@ -52,6 +52,8 @@ static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roc
         resp->attr.rq_psn = roce_psn_add(resp->attr.rq_psn, ahead);
     }
     resp->epos++;
+    if (RNIC_FAULT(UC_GAP_DROPS) && ahead != 0)
+        return RNIC_UC_DROP;
     return RNIC_UC_CHECK_OP_SEQ;
 }
 
@@ -167,6 +169,8 @@ static enum rnic_uc_step drop_message(struct rnic_responder *resp, const struct 
 {
     (void)pkt;
     resp->counters->rx_uc_dropped++;
+    if (RNIC_FAULT(UC_FATAL))
+        return RNIC_UC_FAIL;
     rnic_message_end(&resp->msg);
     return RNIC_UC_DONE;
 }

@@ -59,7 +59,7 @@ static void fill_headers(const struct rnic_requester *req, struct roce_pkt *pkt,
         .psn = rnic_pos_psn(req->attr.sq_psn, wqe->pos).v,
     };
     pkt->deth = (struct roce_deth){
-        .qkey = dest->qkey & QKEY_OWN ? req->attr.qkey : dest->qkey,
+        .qkey = dest->qkey & QKEY_OWN && !RNIC_FAULT(UD_QKEY_SENT) ? req->attr.qkey : dest->qkey,
         .src_qp = req->attr.qpn,
     };
     pkt->immdt.imm = wqe->extra;
@@ -110,8 +110,8 @@ static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_ARE
     switch (pkt->encap) {
     case ROCE_ENCAP_V2_IP4:
         memset(header_area, 0, RNIC_UD_HEADER_AREA - ROCE_IP4_LEN);
-        memcpy(header_area + RNIC_UD_HEADER_AREA - ROCE_IP4_LEN, header,
-               ROCE_IP4_LEN); /* the IPv4 options are not copied */
+        memcpy(header_area + (RNIC_FAULT(UD_HEADER_PLACE) ? 0 : RNIC_UD_HEADER_AREA - ROCE_IP4_LEN),
+               header, ROCE_IP4_LEN); /* the IPv4 options are not copied */
         return RNIC_NETWORK_IP4;
     case ROCE_ENCAP_V2_IP6: memcpy(header_area, header, ROCE_IP6_LEN); return RNIC_NETWORK_IP6;
     default: memcpy(header_area, header, ROCE_GRH_LEN); return RNIC_NETWORK_V1;
@@ -132,7 +132,7 @@ static void complete_receive(struct rnic_responder *resp, const struct roce_pkt 
         .byte_len = RNIC_UD_HEADER_AREA + pkt->payload_len,
         .imm = imm ? pkt->immdt.imm : 0,
         .solicited = pkt->bth.se,
-        .src_qp = pkt->deth.src_qp,
+        .src_qp = RNIC_FAULT(UD_SRC_QP) ? 0 : pkt->deth.src_qp,
         .pkey_index = pkey_index,
         .vlan = pkt->vlan_cnt ? pkt->vlan[0].vid : RNIC_VLAN_NONE,
         .network_hdr_type = (uint8_t)type,
@@ -168,6 +168,8 @@ enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_p
     }
     if (RNIC_UD_HEADER_AREA + pkt->payload_len > first->len) {
         resp->counters->rx_datagram_too_long++;
+        if (RNIC_FAULT(UD_RECV_LOST))
+            rnic_rq_return(resp->recv_queue, rnic_rq_take(resp->recv_queue));
         return RNIC_UD_BUFFER; /* the receive WQE stays posted, even in an SRQ */
     }
     resp->msg.wqe = rnic_rq_take(resp->recv_queue);

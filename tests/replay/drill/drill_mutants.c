@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mutation score of the drills: plays all drills against a device with one fault of
- * rnic/transport/faults.def at a time. A fault is noticed if a drill does not pass: our device has
- * no known deviation.
+ * Mutation score of the drills: plays all drills against a device with one fault of faults.def or
+ * drill_faults.def (rnic/transport) at a time. A fault is noticed if a drill does not pass: our
+ * device has no known deviation.
  *
  * Exit status 0: all drills pass without a fault, and each fault is noticed. Exit status 1
  * otherwise.
@@ -32,6 +32,7 @@ static const struct {
     [RNIC_FAULT_NONE] = {"none", "", "the device as it is"},
 #define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = {#NAME, rules, text},
 #include "transport/faults.def"
+#include "transport/drill_faults.def"
 #undef FAULT
 };
 

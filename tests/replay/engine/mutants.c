@@ -28,7 +28,7 @@ enum rnic_fault rnic_fault;
 
 static const struct {
     const char *name, *rules, *text, *why;
-} faults[RNIC_FAULT_CNT] = {
+} faults[RNIC_FAULT_SEEN_CNT] = {
     [RNIC_FAULT_NONE] = {"none", "", "the device as it is", ""},
 #define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = {#NAME, rules, text, why},
 #include "transport/faults.def"
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     printf("without fault:");
     healthy = !noticed(&corpus, NULL, true) && !noticed(&corpus, &closed, true);
     printf(" %s\n", healthy ? "as expected" : "- NOT AS EXPECTED");
-    for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
+    for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_SEEN_CNT; i++) {
         if (!wanted(faults[i].name, argc, argv))
             continue;
         cnt++;

@@ -101,6 +101,7 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
     const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
     struct roce_flow_result result;
     uint64_t dropped;
+    bool gsi = item->pkt.bth.dest_qp == ROCE_QP_GSI;
     struct roce_flow_in in = {.pkt = &item->pkt,
                               .frame = item->number,
                               .time = item->time,
@@ -111,10 +112,13 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
     if (item->parsed != 0)
         return;
     dropped = totals->dropped;
-    roce_flow_feed(check->flow, &in, report->history ? &result : NULL);
+    roce_flow_feed(check->flow, &in, report->history || gsi ? &result : NULL);
+    if (gsi && report->rejection_cnt && report->rejection_cnt <= CHECK_REJECTIONS &&
+        report->rejection[report->rejection_cnt - 1].frame == in.frame)
+        report->rejection[report->rejection_cnt - 1].service = result.cm_service;
     if (report->history)
         event_history_add(report->history, &in, &result);
-    if (item->pkt.bth.dest_qp != ROCE_QP_GSI && totals->dropped == dropped)
+    if (!gsi && totals->dropped == dropped)
         unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
 

@@ -211,6 +211,7 @@ static json_t *repeats_json(const struct roce_endpoint_summary *s)
         put_number(o, "packets", retx->packets);
         put_number(o, "bytes", retx->bytes);
         put_number(o, "stalled_ns", retx->stalled_ns);
+        put_number(o, "waited_ns", retx->waited_ns);
         json_object_set_new(all, cause_ids[k], o);
     }
     return all;
@@ -261,6 +262,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"missing_responses", s->missing_responses},
         {"repeated_responses", s->repeated_responses},
         {"repeated_response_bytes", s->repeated_response_bytes},
+        {"lost_messages", s->lost_messages},
         {"psn_naks", s->psn_naks},
         {"rnr_naks", s->rnr_naks},
         {"rnr_naks_paged", s->rnr_paged},

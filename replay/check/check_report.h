@@ -20,6 +20,7 @@ struct check_rejection {
     uint32_t frame;
     uint16_t reason;
     uint8_t from[16], to[16];
+    uint64_t service; /* service ID of the rejected REQ; 0 if that was not captured */
 };
 
 struct check_report {
@@ -49,11 +50,12 @@ struct check_report {
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
     uint64_t ended;                         /* number of all connections */
-    uint64_t failed, stuck, slow, violated; /* number of connections that failed, got stuck, were
-                                             * slow, or violated a rule */
-    uint64_t unseen;                        /* number of requests that were acknowledged but not
-                                             * captured */
-    uint64_t copies;                        /* number of packets that were captured twice */
+    uint64_t failed, stuck, slow, violated; /* number of connections in each of these states */
+    uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
+                             * were answered with no CNP */
+    uint64_t unseen;        /* number of requests that were acknowledged but not
+                             * captured */
+    uint64_t copies;        /* number of packets that were captured twice */
 
     const char *error; /* reason why the capture broke off or cannot be used, or NULL */
     bool broke_off;    /* only a part of the capture could be read */

@@ -200,12 +200,20 @@ static void print_rejections(struct page *page)
         struct strbuf t = strbuf_of(buf, sizeof(buf));
         const char *name =
             roce_vals_name(ROCE_VALS_CM_REJ_REASON, rej->reason, name_buf, sizeof(name_buf));
+        bool deaf =
+            rej->reason == ROCE_CM_REJ_INVALID_SERVICE_ID && roce_cm_sid_is_ip(rej->service);
 
-        strbuf_add_addr(&t, rej->from);
-        strbuf_addf(&t, " rejected a connection of ");
+        if (deaf) {
+            strbuf_addf(&t, "nobody listens on port %u of ", (unsigned)(rej->service & 0xFFFF));
+            strbuf_add_addr(&t, rej->from);
+            strbuf_addf(&t, ": it rejected a connection of ");
+        } else {
+            strbuf_add_addr(&t, rej->from);
+            strbuf_addf(&t, " rejected a connection of ");
+        }
         strbuf_add_addr(&t, rej->to);
-        strbuf_addf(&t, ": reason %u%s%s%s", rej->reason, name ? " (" : "", name ? name : "",
-                    name ? ")" : "");
+        strbuf_addf(&t, " (CM REJ, reason %u%s%s)", rej->reason, name ? ", " : "",
+                    name ? name : "");
         fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
     }
     if (r->rejection_cnt > shown)
@@ -259,6 +267,49 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
                 page->verbose ? "" : " (-v)");
 }
 
+/* Prints the sides of a connection that lost messages for good: UC does not retransmit. */
+static void print_lost(struct page *page, const struct roce_conn_summary *sum)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_endpoint_summary *s = &sum->side[i];
+        uint64_t whole = 0;
+        char buf[LINE_LEN];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        if (s->lost_messages == 0)
+            continue;
+        for (unsigned o = 0; o < ROCE_OPER_CNT; o++)
+            whole += s->oper[o].completed;
+        check_conn_title(&t, sum);
+        fprintf(page->out,
+                "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages were lost (%" PRIu64
+                " packets): UC does not retransmit\n",
+                sum->facts.conn_index, buf, check_text_arrow(i), s->lost_messages,
+                whole + s->lost_messages, s->missing_psns - s->out_of_order);
+    }
+}
+
+/* Prints the sides whose congestion marks were not answered. */
+static void print_marked(struct page *page, const struct roce_conn_summary *sum)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        char buf[LINE_LEN];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        if (!check_side_marked(sum, i))
+            continue;
+        check_conn_title(&t, sum);
+        fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " packets were marked (ECN CE), but ",
+                sum->facts.conn_index, buf, check_text_arrow(i), sum->side[i].ce_marked);
+        t = strbuf_of(buf, sizeof(buf));
+        strbuf_add_addr(&t, sum->side[!i].addr);
+        fprintf(page->out,
+                "%s sent no CNP: the sender does not slow down\n"
+                "       check that ECN congestion control (DCQCN) is enabled on both NICs\n",
+                buf);
+    }
+}
+
 static void print_failures(struct page *page)
 {
     const struct check_report *r = page->r;
@@ -277,6 +328,14 @@ static void print_failures(struct page *page)
     if (r->slow) {
         fprintf(page->out, "slow connections:\n");
         print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
+    }
+    if (r->lossy) {
+        fprintf(page->out, "lost messages:\n");
+        print_stories(page, check_conn_lossy, print_lost, r->lossy, "lost messages");
+    }
+    if (r->marked) {
+        fprintf(page->out, "congestion without notification:\n");
+        print_stories(page, check_conn_marked, print_marked, r->marked, "were marked");
     }
 }
 
@@ -414,6 +473,9 @@ static void print_verdict(FILE *out, const struct check_report *r)
     if (r->slow)
         fprintf(out, "; %" PRIu64 " connection%s", r->slow,
                 r->slow == 1 ? " was slowed" : "s were slowed");
+    if (r->lossy)
+        fprintf(out, "; %" PRIu64 " connection%s lost messages", r->lossy,
+                r->lossy == 1 ? "" : "s");
     fprintf(out, ")\n");
 }
 

@@ -16,3 +16,21 @@ bool check_conn_stuck(const struct roce_conn_summary *sum)
 {
     return sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RNR_WAITING;
 }
+
+bool check_conn_lossy(const struct roce_conn_summary *sum)
+{
+    return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;
+}
+
+bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
+{
+    bool acknowledged = sum->facts.svc == ROCE_SVC_RC || sum->facts.svc == ROCE_SVC_XRC;
+
+    return acknowledged && sum->facts.paired && sum->side[side].ce_marked &&
+           sum->side[!side].cnps == 0;
+}
+
+bool check_conn_marked(const struct roce_conn_summary *sum)
+{
+    return check_side_marked(sum, 0) || check_side_marked(sum, 1);
+}

@@ -12,4 +12,12 @@ bool check_conn_failed(const struct roce_conn_summary *sum);
  * stopped. */
 bool check_conn_stuck(const struct roce_conn_summary *sum);
 
+/* Returns whether messages were lost that the service does not retransmit. */
+bool check_conn_lossy(const struct roce_conn_summary *sum);
+
+/* Returns whether packets of a side carried congestion marks that the other side answered with no
+ * CNP. */
+bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
+bool check_conn_marked(const struct roce_conn_summary *sum);
+
 #endif

@@ -162,10 +162,20 @@ static bool is_answer_lost(const struct direction *w)
 
 static void say_answer_lost(struct strbuf *t, const struct direction *w)
 {
+    uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK);
+
+    if (w->its->response_gaps) {
+        strbuf_addf(t, "READ data of ");
+        add_addr(t, w->its);
+        strbuf_addf(t,
+                    " was lost before the capture point: %" PRIu64 " gaps, %" PRIu64
+                    " responses missing; the requester went back %" PRIu64 "×",
+                    w->its->response_gaps, w->its->missing_responses, cnt);
+        return;
+    }
     strbuf_addf(t, "responses of ");
     add_addr(t, w->its);
-    strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×",
-                go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
+    strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
 static void look_answer_lost(struct strbuf *t, const struct direction *w)
@@ -173,7 +183,10 @@ static void look_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, "check for drops from ");
     add_addr(t, w->its);
     strbuf_addf(t, " to ");
-    add_addr(t, w->mine);
+    if (w->its->response_gaps)
+        strbuf_addf(t, "the capture point");
+    else
+        add_addr(t, w->mine);
 }
 
 static bool is_late(const struct direction *w)
@@ -322,7 +335,7 @@ static const struct {
 static bool is_slow(const struct direction *w)
 {
     const struct roce_endpoint_summary *s = w->mine;
-    uint64_t bad = retransmitted_cnt(s) + s->bad_icrc;
+    uint64_t bad = retransmitted_cnt(s) + s->bad_icrc + s->repeated_responses;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns;
 
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
@@ -340,14 +353,60 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }
 
+static void add_wait(struct strbuf *t, const char **sep, uint64_t ns, const char *what)
+{
+    if (ns == 0)
+        return;
+    strbuf_addf(t, "%s", *sep);
+    strbuf_add_duration(t, ns);
+    strbuf_addf(t, " for %s", what);
+    *sep = ", ";
+}
+
+/* Prints the time that the go-backs cost, by their cause. */
+static void print_waits(FILE *out, const struct direction *w, const char *arrow)
+{
+    const struct roce_retx_summary *retx = w->mine->retx;
+    uint64_t all = 0;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    const char *sep = ": ";
+
+    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
+        all += retx[cause].waited_ns;
+    if (all * 100 < w->ns || w->ns == 0)
+        return;
+    strbuf_addf(&t, "     %s %" PRIu64 " %% of ", arrow, (all * 100 + w->ns / 2) / w->ns);
+    strbuf_add_duration(&t, w->ns);
+    strbuf_addf(&t, " was spent waiting");
+    add_wait(&t, &sep, retx[ROCE_CAUSE_TIMEOUT].waited_ns, "retransmission timeouts");
+    add_wait(&t, &sep, retx[ROCE_CAUSE_READ_GAP].waited_ns + retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns,
+             "READ data");
+    add_wait(&t, &sep, retx[ROCE_CAUSE_RNR_NAK].waited_ns, "receive WQEs (RNR NAK)");
+    add_wait(&t, &sep, retx[ROCE_CAUSE_SEQ_NAK].waited_ns, "sequence NAKs");
+    add_wait(&t, &sep, retx[ROCE_CAUSE_UNKNOWN].waited_ns, "a reason that the capture lacks");
+    fprintf(out, "%s\n", buf);
+}
+
 static void print_side(FILE *out, const struct direction *w, const char *arrow)
 {
-    uint64_t again = retransmitted_cnt(w->mine);
+    uint64_t again = retransmitted_cnt(w->mine), repeated = w->mine->repeated_responses;
     char buf[LINE_LEN];
 
+    print_waits(out, w, arrow);
     if (again)
-        fprintf(out, "     %s %" PRIu64 " of %" PRIu64 " packets were retransmitted\n", arrow,
-                again, w->mine->packets);
+        fprintf(out,
+                "     %s %" PRIu64 " of %" PRIu64 " packets (%" PRIu64 " %%) were retransmitted\n",
+                arrow, again, w->mine->packets, again * 100 / w->mine->packets);
+    if (repeated) {
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        strbuf_add_size(&t, w->mine->repeated_response_bytes);
+        fprintf(out,
+                "     %s %" PRIu64 " of %" PRIu64 " responses (%" PRIu64
+                " %%) repeat READ data that was sent before: %s\n",
+                arrow, repeated, w->mine->responses, repeated * 100 / w->mine->responses, buf);
+    }
     for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 

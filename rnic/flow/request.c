@@ -380,6 +380,16 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     fill_hole(ctx, at, now);
 }
 
+/* Returns whether a gap before the UC packet in roce_ctx is the first one in its message. A message
+ * without its First packet, or with a gap, has no known offset. */
+static bool loses_another_message(const struct roce_ctx *ctx)
+{
+    const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
+    bool broken = prev && !(prev->flags & (ROCE_SENT_ENDS | ROCE_SENT_OFF_KNOWN));
+
+    return !broken;
+}
+
 static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -405,9 +415,10 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     ctx->conn->inconsistent |=
         (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
         !roce_conn_cm_seen(ctx->conn);
-    if (ctx->conn->facts.svc == ROCE_SVC_UC)
+    if (ctx->conn->facts.svc == ROCE_SVC_UC) {
         REPORT(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
-    else
+        roce_cold(ctx->flow, ctx->sender)->lost_messages += loses_another_message(ctx);
+    } else
         REPORT(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
     ctx->result->flags |= ROCE_AN_PSN_GAP;
     ctx->result->gap = (uint32_t)d;

@@ -254,7 +254,39 @@ static void cause_of_a_go_back(void)
     }
 }
 
+/* UC does not retransmit: each gap loses the message at hand, or a whole one. */
+static void uc_gaps_are_lost_messages(void)
+{
+    static const struct {
+        const char *sent; /* packets of three-packet messages; '-' is lost */
+        uint64_t lost, completed;
+    } rows[] = {{"FMLFML", 0, 2},    {"FMLF-LFML", 1, 2}, {"F--FML", 1, 1},   {"-MLFML", 0, 1},
+                {"FML---FML", 1, 2}, {"FML-MLFML", 1, 2}, {"F-L-MLFML", 2, 1}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        g.svc = ROCE_SVC_UC;
+        for (unsigned k = 0; rows[i].sent[k]; k++) {
+            static const uint8_t ops[] = {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE,
+                                          ROCE_OP_RC_SEND_LAST};
+            struct roce_pkt p = flowgen_req(&g, 0, ops[k % 3], g.mtu);
+
+            if (rows[i].sent[k] != '-')
+                flowgen_put(&g, 0, &p);
+        }
+        judge_end(&g, &v);
+        if (v.conn[0].side[0].lost_messages != rows[i].lost ||
+            v.conn[0].side[0].oper[ROCE_OPER_SEND].completed != rows[i].completed)
+            suite_fail(__FILE__, __LINE__, "%s: %llu lost, %llu whole", rows[i].sent,
+                       (unsigned long long)v.conn[0].side[0].lost_messages,
+                       (unsigned long long)v.conn[0].side[0].oper[ROCE_OPER_SEND].completed);
+    }
+}
+
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
-      TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back))
+      TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
+      TEST(uc_gaps_are_lost_messages))

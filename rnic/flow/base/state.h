@@ -197,6 +197,7 @@ struct roce_cold_counters {
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
+    uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
     /* Requests with a wrong ICRC since the latest right one: time, PSN, first and last frame,
      * count. */

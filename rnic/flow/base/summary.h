@@ -104,6 +104,7 @@ struct roce_retx_summary {
     uint64_t packets, bytes;
     uint64_t stalled_ns; /* time from the previous transmission to the retransmission, summed over
                           * all go-backs, ns */
+    uint64_t waited_ns;  /* the same, but not more than the time since the go-back before */
 };
 
 /* Count, sum, minimum and maximum of values that are not stored individually. */
@@ -181,6 +182,7 @@ struct roce_endpoint_summary {
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
     uint64_t repeated_responses;      /* READ responses that it sent again */
     uint64_t repeated_response_bytes; /* their payload */
+    uint64_t lost_messages; /* UC: messages of which packets are missing, each gap at least one */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];

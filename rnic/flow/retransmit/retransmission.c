@@ -180,6 +180,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     struct roce_retransmission before = req->retx;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0;
+    uint64_t wait_from;
     uint64_t stalled = roce_since(e ? e->time : req->last_time, ctx->time);
     uint32_t trigger;
     enum roce_cause cause;
@@ -197,6 +198,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
                                              .time = ctx->time};
     sum->retx[cause].go_backs++;
     sum->retx[cause].stalled_ns += stalled;
+    wait_from = e ? e->time : req->last_time;
+    if (before.cause != ROCE_CAUSE_NONE && before.time > wait_from)
+        wait_from = before.time; /* the time before that was counted by the go-back before */
+    sum->retx[cause].waited_ns += roce_since(wait_from, ctx->time);
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
         req->timeouts = req->rnrs = req->naks = 0;

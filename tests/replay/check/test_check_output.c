@@ -652,6 +652,29 @@ static void shared_finding_is_printed_once(void)
     checkrun_free(&r);
 }
 
+/* What a user asks first stands first: lost messages, unanswered marks, and who does not listen. */
+static void headlines_name_the_loss(void)
+{
+    static const struct {
+        const char *capture, *text;
+    } rows[] = {
+        {"rc-ecn", "6 packets were marked (ECN CE), but 192.0.2.2 sent no CNP"},
+        {"cm-reject-no-listener", "nobody listens on port 7777 of 192.0.2.2"},
+        {"cm-reject", "192.0.2.2 rejected a connection of 192.0.2.1 (CM REJ, reason 28, consumer"},
+        {"uc-loss", " messages were lost ("},
+        {"rc-loss-requests", " was spent waiting: "},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s.pcap", rows[i].capture);
+
+        if (!strstr(r.out, rows[i].text))
+            suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", rows[i].capture, rows[i].text,
+                       r.out);
+        checkrun_free(&r);
+    }
+}
+
 static void a_checksum_of_0_is_counted_once(void)
 {
     struct flowgen g;
@@ -681,4 +704,5 @@ SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(unanswered_cm_request_is_reported), TEST(cause_of_a_slow_flow_is_reported),
       TEST(rates_around_cnps_are_reported), TEST(junit_is_well_formed),
       TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
-      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once))
+      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
+      TEST(headlines_name_the_loss))

@@ -81,6 +81,20 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
+/* Marks the peer's messages before message `j` of our end as lost that our end cannot have received
+ * when it sent that message: a REJ before our REJ or DREQ, and an RTU before our REJ. */
+static void find_crossed(struct cm_replay_dev *dev, size_t j)
+{
+    enum roce_cm kind = kind_of(dev, j);
+
+    if (kind != ROCE_CM_REJ && kind != ROCE_CM_DREQ)
+        return;
+    for (size_t k = 0; k < j; k++)
+        if (!is_ours(dev, k) && (kind_of(dev, k) == ROCE_CM_REJ ||
+                                 (kind == ROCE_CM_REJ && kind_of(dev, k) == ROCE_CM_RTU)))
+            dev->lost[k] = 1;
+}
+
 /* Marks captured messages to our end as lost or late. If our end retransmits a message, the
  * answers captured before the retransmission never arrived. */
 static void find_lost(struct cm_replay_dev *dev)
@@ -94,6 +108,7 @@ static void find_lost(struct cm_replay_dev *dev)
 
         if (!is_ours(dev, j))
             continue;
+        find_crossed(dev, j);
         while (i > 0 && !(is_ours(dev, i - 1) && kind_of(dev, i - 1) == kind)) {
             i--;
             asked |= !is_ours(dev, i) && answers_request(kind, kind_of(dev, i));

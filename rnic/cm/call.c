@@ -146,7 +146,8 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
 int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *private_data,
                    size_t len, rnic_time now)
 {
-    if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD)
+    if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD &&
+        id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_send_rej(id, reason, private_data, len);
     cm_enter_timewait(id, now); /* TIMEWAIT: a repeated request gets the REJ again */

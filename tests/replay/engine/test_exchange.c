@@ -210,5 +210,50 @@ static void both_ends_hold(void)
     }
 }
 
-SUITE("replay.exchange", TEST(both_ends_hold), TEST(altered_messages_are_seen),
-      TEST(missing_messages_never_differ))
+static uint64_t req_tid;
+
+static void note_tid(struct roce_cm_msg *msg)
+{
+    req_tid = msg->mad.tid;
+}
+
+static void into_rej(struct roce_cm_msg *msg)
+{
+    const struct roce_cm_drep drep = msg->drep;
+
+    roce_cm_msg_init(msg, ROCE_CM_REJ, req_tid);
+    msg->rej.local_comm_id = drep.local_comm_id;
+    msg->rej.remote_comm_id = drep.remote_comm_id;
+    msg->rej.message = 2; /* neither REQ nor REP */
+    msg->rej.reason = ROCE_CM_REJ_CONSUMER;
+}
+
+/* The passive program destroys its id before the RTU arrives, so Linux sends a REJ. The active end
+ * sends its DREQ before the REJ arrives. */
+static void a_rej_that_crosses_other_messages_holds(void)
+{
+    static const unsigned order[] = {0, 1, 2, 4, 3}; /* REQ, REP, RTU, REJ, DREQ */
+    struct capture all, c = {0};
+    struct replay r;
+
+    if (!load(&all, "cm-connect-disconnect"))
+        return;
+    alter(&all, 1, note_tid);
+    alter(&all, 5, into_rej);
+    for (unsigned i = 0; i < 5; i++)
+        capture_add(&c, all.frame[order[i]].data, all.frame[order[i]].len, all.frame[i].time);
+    if (run(&c, &r)) {
+        EXPECT_EQ(r.cm_exchanges.cnt, 1);
+        for (unsigned role = 0; role < 2 && r.cm_exchanges.cnt == 1; role++) {
+            EXPECT_EQ(r.cm_exchanges.at[0].end[role].verdict, VERDICT_PASS);
+            EXPECT_EQ(r.cm_exchanges.at[0].end[role].compared, role == CM_ACTIVE ? 3 : 2);
+            EXPECT_EQ(r.cm_exchanges.at[0].end[role].lost, 1);
+        }
+    }
+    replay_free(&r);
+    capture_free(&c);
+    capture_free(&all);
+}
+
+SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
+      TEST(altered_messages_are_seen), TEST(missing_messages_never_differ))

@@ -13,7 +13,7 @@
 #include "port/net/route.h"
 #include "wire/gid.h"
 
-/* timeout of the conversation, ns: fails the test after a stall, not because of slowness */
+/* timeout of the conversation, ns: long enough that only a stall fails the test */
 #define PATIENCE_NS 60000000000u
 #define NOTE        64u /* length of a SEND, bytes */
 #define NOTES       32u /* number of receive requests, each with a separate buffer */
@@ -37,7 +37,8 @@ struct side {
     uint32_t qpn;
     int gid_idx;
     struct hello peer;
-    uint8_t *mem; /* memory: SEND data, a counter, received data, WRITE data, and READ data */
+    uint8_t *mem; /* memory of this side: SEND data, a counter, received data, WRITE data, and READ
+                   * data */
     size_t len;
 };
 
@@ -158,7 +159,7 @@ static bool connect_qp(struct side *side)
                                 .max_dest_rd_atomic = 16,
                                 .max_rd_atomic = 16,
                                 .min_rnr_timer = 1,
-                                .timeout = 14, /* 67 ms: a peer may have to wait for a CPU */
+                                .timeout = 14, /* 67 ms, because a peer may have to wait for a CPU */
                                 .retry_cnt = 7,
                                 .rnr_retry = 7};
     struct rnic_path path;
@@ -170,7 +171,7 @@ static bool connect_qp(struct side *side)
     memcpy(attr.av.dgid, side->peer.gid, 16);
     attr.av.sgid_idx = path.sgid_idx;
     attr.av.hop_limit = path.hop_limit;
-    attr.av.tclass = 2; /* traffic class with ECN ECT(0) */
+    attr.av.tclass = 2; /* traffic class 2: ECN field ECT(0) */
     attr.av.tagged = side->talk->vlan != 0;
     attr.av.vlan = side->talk->vlan;
     attr.path_mtu = side->talk->path_mtu ? side->talk->path_mtu : path.path_mtu;
@@ -285,7 +286,8 @@ static bool answer(struct side *side)
         if (said != round)
             fine = fail(side, "a note of another round", (int)said);
     }
-    if (fine) { /* data of the last round, because later WRITEs have overwritten earlier ones */
+    if (fine) { /* checks only the data of the last round, because later WRITEs overwrite earlier
+                 * ones */
         fill(want, side->talk->size, side->talk->rounds - 1);
         if (memcmp(want, at_data(side), side->talk->size) != 0)
             fine = fail(side, "what was written is not what was meant", 0);
@@ -306,8 +308,8 @@ static bool play(struct side *side)
     for (unsigned i = 0; i < NOTES && !side->talk->client; i++)
         if (!post_recv(side, i))
             return false;
-    /* Both sides wait until both are ready, and again until both have ended: the last ACK may be
-     * lost. */
+    /* Each side waits until both are ready. Each also waits until both have finished, because the
+     * last ACK may be lost. */
     if (write(side->talk->fd, &byte, 1) != 1 || read(side->talk->fd, &byte, 1) != 1)
         return fail(side, "the other side is gone", errno);
     if (!(side->talk->client ? ask(side) : answer(side)))

@@ -113,7 +113,7 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
 }
 
-static void every_opcode_in_every_envelope(void)
+static void every_opcode_is_built_and_parsed_back(void)
 {
     static const uint32_t lens[] = {0, 1, 2, 3, 4, 61};
     struct rng rng = rng_seed();
@@ -137,7 +137,7 @@ static void longest_packet_fits_the_frame(void)
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-static void build_fills_no_more_than_it_may(void)
+static void build_writes_only_within_the_buffer(void)
 {
     static const uint8_t payload[5] = "1234";
     struct rng rng = rng_seed();
@@ -162,7 +162,7 @@ static void build_fills_no_more_than_it_may(void)
     }
 }
 
-static void build_refuses_what_no_wire_carries(void)
+static void build_refuses_invalid_packets(void)
 {
     static uint8_t big[70000], frame[80000];
     struct rng rng = rng_of(1);
@@ -189,7 +189,7 @@ static void build_refuses_what_no_wire_carries(void)
 }
 
 /* The builder keeps the fields that the caller selects, even if their values are wrong. */
-static void build_keeps_what_it_is_told_to(void)
+static void build_keeps_selected_fields(void)
 {
     static const uint8_t payload[2] = {'x', 'y'};
     struct rng rng = rng_of(1);
@@ -219,7 +219,7 @@ static void build_keeps_what_it_is_told_to(void)
 
 /* ---- captures cut anywhere, frames that end anywhere ----------------------------------------- */
 
-static void cut_at_every_length(void)
+static void cut_capture_keeps_the_captured_headers(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
     struct rng rng = rng_seed();
@@ -273,7 +273,7 @@ static void cut_at_every_length(void)
 
 /* The bytes that a capture cut off cause no defect. The test covers every opcode, with and without
  * payload, and packets that may be reliable datagrams or DC (wire/dc.h). */
-static void cut_shows_no_more_defects(void)
+static void cut_capture_has_no_additional_defects(void)
 {
     static const uint32_t lens[] = {0, 4, 92};
     static const uint8_t payload[92];
@@ -301,7 +301,7 @@ static void cut_shows_no_more_defects(void)
 
 /* Frames that really end early are never accepted. The parser never reads beyond their end, and all
  * offsets lie inside. */
-static void end_at_every_length(void)
+static void short_frame_is_never_accepted(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
     struct rng rng = rng_seed();
@@ -335,7 +335,7 @@ static void end_at_every_length(void)
 
 /* On random bytes, also with a plausible start, the parser sets all members and reads no byte
  * outside its input. */
-static void noise_is_survived(void)
+static void random_bytes_are_read_in_bounds(void)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
                                            ROCE_LINK_IP,       ROCE_LINK_IB,  ROCE_LINK_BTH};
@@ -368,7 +368,7 @@ static void noise_is_survived(void)
     }
 }
 
-static void capture_longer_than_the_wire_is_the_callers_mistake(void)
+static void capture_longer_than_the_frame_is_refused(void)
 {
     uint8_t frame[60] = {0};
     struct roce_pkt pkt;
@@ -413,7 +413,7 @@ static void init_sets_what_the_specification_fixes(void)
 
 /* A mirror port may cut frames without a record of the cut in the capture file. Then the lengths of
  * IP and UDP determine the original length. */
-static void cut_without_a_word(void)
+static void unrecorded_cut_is_detected_by_the_lengths(void)
 {
     static uint8_t payload[4096], frame[ROCE_FRAME_MAX];
     static const enum roce_encap ips[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -455,9 +455,9 @@ static void cut_without_a_word(void)
     }
 }
 
-SUITE("wire.pkt", TEST(every_opcode_in_every_envelope), TEST(longest_packet_fits_the_frame),
-      TEST(build_fills_no_more_than_it_may), TEST(build_refuses_what_no_wire_carries),
-      TEST(build_keeps_what_it_is_told_to), TEST(cut_at_every_length),
-      TEST(cut_shows_no_more_defects), TEST(end_at_every_length), TEST(noise_is_survived),
-      TEST(cut_without_a_word), TEST(capture_longer_than_the_wire_is_the_callers_mistake),
-      TEST(init_sets_what_the_specification_fixes))
+SUITE("wire.pkt", TEST(every_opcode_is_built_and_parsed_back), TEST(longest_packet_fits_the_frame),
+      TEST(build_writes_only_within_the_buffer), TEST(build_refuses_invalid_packets),
+      TEST(build_keeps_selected_fields), TEST(cut_capture_keeps_the_captured_headers),
+      TEST(cut_capture_has_no_additional_defects), TEST(short_frame_is_never_accepted),
+      TEST(random_bytes_are_read_in_bounds), TEST(unrecorded_cut_is_detected_by_the_lengths),
+      TEST(capture_longer_than_the_frame_is_refused), TEST(init_sets_what_the_specification_fixes))

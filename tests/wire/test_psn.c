@@ -25,7 +25,7 @@ static void expect_pair(uint32_t a, uint32_t b)
     EXPECT_EQ(roce_psn_add(pb, (int32_t)d).v, a);
 }
 
-static void psn_orders_by_the_shorter_way(void)
+static void psn_order_follows_the_shorter_distance(void)
 {
     static const uint32_t edge[] = {0,        1,        2,        0x7FFFFE, 0x7FFFFF, 0x800000,
                                     0x800001, 0xFFFFFE, 0xFFFFFF, 0x123456, 0x923456, 0x923457};
@@ -48,7 +48,7 @@ static void psn_wraps(void)
 
 /* The 2^23 PSNs before the expected PSN are duplicates, and the 2^23 - 1 PSNs after it are out of
  * order. */
-static void half_the_circle_counts_as_before(void)
+static void half_the_psn_space_is_duplicate(void)
 {
     for (uint32_t expected = 0; expected < CIRCLE; expected += 0x10001) {
         roce_psn e = roce_psn_of(expected);
@@ -58,7 +58,7 @@ static void half_the_circle_counts_as_before(void)
     }
 }
 
-static void message_takes_a_psn_a_packet(void)
+static void message_uses_one_psn_per_packet(void)
 {
     for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
         EXPECT_EQ(roce_psn_cnt(0, mtu), 1);
@@ -70,5 +70,5 @@ static void message_takes_a_psn_a_packet(void)
     }
 }
 
-SUITE("wire.psn", TEST(psn_orders_by_the_shorter_way), TEST(psn_wraps),
-      TEST(half_the_circle_counts_as_before), TEST(message_takes_a_psn_a_packet))
+SUITE("wire.psn", TEST(psn_order_follows_the_shorter_distance), TEST(psn_wraps),
+      TEST(half_the_psn_space_is_duplicate), TEST(message_uses_one_psn_per_packet))

@@ -23,7 +23,8 @@ struct seen {
     unsigned changed;
     unsigned marked;
     uint32_t last;
-    uint64_t order; /* checksum over the order of arrival: differs between runs */
+    uint64_t order; /* checksum over the order of arrival; two random orders have different
+                     * checksums */
     uint64_t now;
     uint8_t *times;
 };
@@ -34,7 +35,7 @@ static unsigned ip_at(uint32_t number)
     return number & 1 ? 18 : 14;
 }
 
-/* Returns the Ethernet type of the VLAN tag; the frames use each type in turn. */
+/* Returns the Ethertype of a frame's VLAN tag. The frames use each tag type in turn. */
 static uint16_t tag_of(uint32_t number)
 {
     static const uint16_t tags[] = {ROCE_ETHERTYPE_VLAN, ROCE_ETHERTYPE_QINQ, ROCE_ETHERTYPE_QINQ1};
@@ -42,8 +43,8 @@ static uint16_t tag_of(uint32_t number)
     return tags[number / 2 % 3];
 }
 
-/* Builds an IPv4 packet with ECT(0). The packet number is at its end twice, so that a changed bit
- * is detected. */
+/* Builds an IPv4 packet with ECT(0). The packet number is twice at its end, so that the test
+ * detects a changed bit. */
 static void make(uint8_t *buf, uint32_t number)
 {
     unsigned at = ip_at(number);
@@ -98,8 +99,8 @@ static void on_frame(void *user, const struct rnic_frame *frame)
     seen->last = number > seen->last ? number : seen->last;
 }
 
-/* Sends FRAMES frames, one per microsecond, through impairments. Returns counts of the received
- * frames. */
+/* Sends FRAMES frames, one per microsecond, through the impairments `text`. Returns counts of the
+ * received frames. */
 static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *stats)
 {
     struct seen seen = {.times = calloc(1, FRAMES)};
@@ -136,7 +137,8 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
     return seen;
 }
 
-/* Expects `part` of FRAMES, within five standard deviations of the binomial distribution. */
+/* Expects that `actual` is `part` of FRAMES, within five standard deviations of the binomial
+ * distribution. */
 static void expect_about(unsigned actual, double part)
 {
     double want = FRAMES * part;
@@ -147,7 +149,7 @@ static void expect_about(unsigned actual, double part)
                    want);
 }
 
-static void nothing(void)
+static void empty_rule_changes_nothing(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("", 1, &stats);
@@ -156,7 +158,7 @@ static void nothing(void)
     EXPECT_EQ(seen.late + seen.twice + seen.changed + seen.marked, 0);
 }
 
-static void loses(void)
+static void loss_rule_drops_its_share(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("loss=3%", rng_seed().state, &stats);
@@ -167,7 +169,7 @@ static void loses(void)
     EXPECT_EQ(run("loss=100%", 1, &stats).cnt, 0);
 }
 
-static void doubles(void)
+static void dup_rule_duplicates_its_share(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("dup=2%", rng_seed().state, &stats);
@@ -178,7 +180,7 @@ static void doubles(void)
     EXPECT_EQ(run("dup=100%", 1, &stats).cnt, 2 * FRAMES);
 }
 
-static void corrupts(void)
+static void corrupt_rule_changes_its_share(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("corrupt=5%", rng_seed().state, &stats);
@@ -188,7 +190,7 @@ static void corrupts(void)
     EXPECT_EQ(stats.impair_corrupted, seen.changed);
 }
 
-static void marks(void)
+static void ecn_rule_marks_its_share(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("ecn=10%", rng_seed().state, &stats);
@@ -199,20 +201,20 @@ static void marks(void)
     EXPECT_EQ(seen.changed + seen.late, 0);
 }
 
-static void reorders(void)
+static void reorder_rule_reorders_its_share(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("reorder=1%", rng_seed().state, &stats);
 
     EXPECT_EQ(seen.cnt, FRAMES);
     expect_about((unsigned)stats.impair_reordered, 0.01);
-    /* Counts all reordered frames, except the last ones, which no frame followed, and those
-     * overtaken only by other delayed frames. */
+    /* A reordered frame counts as late, unless no frame followed it or only other delayed frames
+     * overtook it. */
     CU_ASSERT(seen.late + 20 >= stats.impair_reordered && seen.late <= stats.impair_reordered);
     EXPECT_EQ(seen.changed + seen.twice, 0);
 }
 
-static void delays(void)
+static void delay_rule_delays_frames(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("delay=100us", 1, &stats);
@@ -226,8 +228,8 @@ static void delays(void)
     EXPECT_EQ(stats.impair_delayed, FRAMES);
 }
 
-/* The port reports that it is full when its queue is full. No frame is lost. */
-static void full(void)
+/* A port with a full queue refuses frames. No accepted frame is lost. */
+static void full_queue_loses_no_frame(void)
 {
     struct rnic_port_stats stats;
     struct seen seen = run("delay=50ms", 1, &stats);
@@ -236,7 +238,7 @@ static void full(void)
     EXPECT_EQ(seen.late, 0);
 }
 
-static void repeats(void)
+static void equal_seeds_give_equal_impairments(void)
 {
     static const char all[] = "loss=2%,dup=2%,corrupt=1%,reorder=3%,ecn=2%,delay=0us..40us";
     struct rnic_port_stats a;
@@ -247,13 +249,13 @@ static void repeats(void)
     EXPECT_EQ(first.order, second.order);
     EXPECT_EQ(memcmp(&a, &b, sizeof(a)), 0);
     CU_ASSERT(run(all, 43, &b).order != first.order);
-    /* Rules lose the same frames with and without other impairments. */
+    /* The loss rule drops the same frames whether or not other rules are set. */
     run("loss=2%", 42, &b);
     EXPECT_EQ(a.impair_lost, b.impair_lost);
 }
 
 /* Rules with dir=in affect received frames only. */
-static void inward(void)
+static void dir_in_affects_received_frames_only(void)
 {
     struct seen seen = {.times = calloc(1, FRAMES)};
     struct rnic_port *pair[2];
@@ -286,5 +288,8 @@ static void inward(void)
     rnic_port_close(pair[1]);
 }
 
-SUITE("port.impair", TEST(nothing), TEST(loses), TEST(doubles), TEST(corrupts), TEST(marks),
-      TEST(reorders), TEST(delays), TEST(full), TEST(repeats), TEST(inward))
+SUITE("port.impair", TEST(empty_rule_changes_nothing), TEST(loss_rule_drops_its_share),
+      TEST(dup_rule_duplicates_its_share), TEST(corrupt_rule_changes_its_share),
+      TEST(ecn_rule_marks_its_share), TEST(reorder_rule_reorders_its_share),
+      TEST(delay_rule_delays_frames), TEST(full_queue_loses_no_frame),
+      TEST(equal_seeds_give_equal_impairments), TEST(dir_in_affects_received_frames_only))

@@ -72,7 +72,7 @@ static void count(void *user, const struct rnic_frame *frame)
         ++*(unsigned *)user;
 }
 
-/* Sends a frame from A. Returns the flags that the port set. */
+/* Sends a frame from port A. Returns the flags that the port set on it. */
 static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -88,9 +88,9 @@ static unsigned send_from_a(const uint8_t dmac[6], uint32_t qpn, enum roce_encap
     return frame.flags;
 }
 
-/* Sends a frame from A. The decimal digits of `wanted` are the numbers of copies that A, B, FAR and
- * LO receive. If A receives a copy, the port must set the flag for it. Waits up to 5 s for these
- * frames, and a moment for others, which must not arrive. */
+/* Sends a frame from A and checks its receivers. The decimal digits of `wanted` are the numbers of
+ * copies that A, B, FAR and LO receive. If A receives a copy, the port must set RNIC_FRAME_ECHO.
+ * Waits up to 5 s for these copies, and a moment for others, which must not arrive. */
 static void sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, unsigned wanted)
 {
     const struct timespec nap = {.tv_nsec = 2000000};
@@ -108,13 +108,13 @@ static void sent(const uint8_t dmac[6], uint32_t qpn, enum roce_encap encap, uns
     EXPECT_EQ(came, wanted);
 }
 
-static void who_gets_it(void)
+static void frame_reaches_the_process_of_its_qpn(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
 
     open_all();
-    /* FAR's MAC address belongs to this machine too, so the rules for two interfaces of one machine
-     * apply. */
+    /* The MAC address of FAR belongs to this machine too, so the rules for two interfaces of one
+     * machine apply. */
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {
         enum roce_encap e = encaps[i];
 
@@ -132,14 +132,14 @@ static void who_gets_it(void)
     close_all();
 }
 
-static void groups(void)
+static void joined_group_is_received(void)
 {
 
     open_all();
     set_filter(B, true);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 100);
     set_filter(FAR, true);
-    set_filter(LO, true); /* LO is not on that link */
+    set_filter(LO, true); /* port LO is not on the link of A, B and FAR */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 110);
     set_filter(A, true); /* the sending port also receives the frame */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1110);
@@ -148,8 +148,8 @@ static void groups(void)
     close_all();
 }
 
-/* A frame longer than the MTU, or sent while the link is down, is counted as finished and does not
- * block other frames. */
+/* A frame that is longer than the MTU, or that is sent while the link is down, counts as finished.
+ * It does not block other frames. */
 static void frame_that_cannot_be_sent_is_counted(void)
 {
     uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
@@ -190,13 +190,14 @@ static void refused_frame_does_not_block_others(void)
     memcpy(pkt.eth.dst, far_mac, 6);
     pkt.bth.dest_qp = blocks[FAR] << 12;
     frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
-    rnic_port_pcap_hosts(ports[A], NULL, 0); /* treats the other end as another machine */
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* makes the port treat the other end as another
+                                              * machine */
     for (; done < 2 && now < 1000000000; now += 20000)
         done += rnic_port_send(ports[A], frame + done, 2 - done, now);
     EXPECT_EQ(done, 2);
     CU_ASSERT(now < 20000000);
     rnic_port_stats(ports[A], &stats);
-    /* A kernel that does not report the refusal has sent both frames. */
+    /* Some kernels do not report the refusal, and count both frames as sent. */
     EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
     for (unsigned i = 0; i < 20 && got == 0; i++)
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
@@ -204,7 +205,7 @@ static void refused_frame_does_not_block_others(void)
     close_all();
 }
 
-/* Frames that do not fit into the receive ring are counted: each frame is received or counted. */
+/* Each frame is either received, or counted as dropped because the receive ring was full. */
 static void frames_beyond_the_ring_are_counted(void)
 {
     enum { FRAMES = 5000 };
@@ -234,7 +235,8 @@ static void frames_beyond_the_ring_are_counted(void)
     close_all();
 }
 
-/* Makes the handle behind a descriptor fail for libpcap: replaces it by a pipe without data. */
+/* Makes the capture handle behind a descriptor fail: replaces the descriptor by a pipe without
+ * data. */
 static void break_fd(int fd)
 {
     int ends[2];
@@ -245,7 +247,8 @@ static void break_fd(int fd)
     close(ends[0]);
 }
 
-/* A failed handle is opened again with its filter and groups, and a counter shows it. */
+/* A capture handle that fails is opened again with its filter and groups, and a counter shows this.
+ */
 static void failed_handle_is_opened_again(void)
 {
     struct rnic_port_stats stats;
@@ -270,16 +273,17 @@ static void failed_handle_is_opened_again(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* The loopback handle of a port without a link handle is opened again, too. */
+    /* The port's handle on the loopback is opened again, too, if the port has no handle on a link.
+     */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);
     close_all();
 }
 
-/* While the interface is down, the port tries to open it again at intervals. A deleted interface is
- * never opened again. */
-static void down_and_gone(void)
+/* While the interface is down, the port tries at intervals to open its capture handle again. It
+ * never does so for a deleted interface. */
+static void interface_is_opened_again_until_deleted(void)
 {
     struct rnic_port_stats stats;
     struct pollfd fds[RNIC_PORT_FDS];
@@ -316,13 +320,11 @@ static void down_and_gone(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(who_gets_it),
-                                              TEST(groups),
-                                              TEST(frame_that_cannot_be_sent_is_counted),
-                                              TEST(refused_frame_does_not_block_others),
-                                              TEST(frames_beyond_the_ring_are_counted),
-                                              TEST(failed_handle_is_opened_again),
-                                              TEST(down_and_gone)};
+    static const struct suite_test tests[] = {
+        TEST(frame_reaches_the_process_of_its_qpn),   TEST(joined_group_is_received),
+        TEST(frame_that_cannot_be_sent_is_counted),   TEST(refused_frame_does_not_block_others),
+        TEST(frames_beyond_the_ring_are_counted),     TEST(failed_handle_is_opened_again),
+        TEST(interface_is_opened_again_until_deleted)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -19,7 +19,8 @@
 #include "wire/pkt.h"
 
 static char folder[] = "/tmp/rocedrill-record-XXXXXX"; /* folder of the recordings */
-static char path[64];                                  /* the joined file, or another */
+static char path[64];                                  /* path of the joined file, or of another
+                                                        * file */
 
 static void make_folder(void)
 {
@@ -87,8 +88,8 @@ static struct rnic_port *recorded(struct rnic_port **far, bool shared, const cha
     return front;
 }
 
-/* Returns the number of frames in the file and compares each byte. `first` is the number of the
- * first. */
+/* Returns the number of frames in the file and compares every byte. `first` is the number of the
+ * first frame. */
 static unsigned count(unsigned first)
 {
     char text[PCAP_ERRBUF_SIZE];
@@ -155,8 +156,8 @@ static void every_frame_is_recorded_byte_for_byte(void)
         }
     }
     EXPECT_EQ(got, 3000);
-    rnic_port_flush(near); /* after a flush all frames are in the file, in case the process is
-                            * killed */
+    rnic_port_flush(near); /* a flush writes all frames to the file, in case the process is killed
+                            * later */
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 3000);
     rnic_port_close(near);
@@ -206,7 +207,8 @@ static void several_writers_share_interfaces(void)
         EXPECT_EQ(rnic_port_send(near[i / 7 % 2], &frame, 1, 0), 1);
         rnic_port_flush(near[i / 7 % 2]);
         rnic_port_recv(far[i / 7 % 2], 16, ignore, &got, 0);
-        /* A frame from this machine is recorded only by its sender. */
+        /* A frame between two local processes is recorded only by its sender, so this reception is
+         * not recorded. */
         EXPECT_EQ(rnic_port_send(far[0], &frame, 1, 0), 1);
         rnic_port_recv(near[0], 16, ignore, &got, 0);
     }
@@ -217,8 +219,8 @@ static void several_writers_share_interfaces(void)
     EXPECT_EQ(got, 200);
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 100);
-    near[0] = recorded(&far[0], true, "e1"); /* a third recording at an interface that is already
-                                              * recorded */
+    near[0] = recorded(&far[0], true, "e1"); /* third recording, on an interface that already has
+                                              * one */
     frame.len = len_of(100);
     make(buf, frame.len, 100);
     EXPECT_EQ(rnic_port_send(near[0], &frame, 1, 0), 1);
@@ -267,9 +269,9 @@ static void append(FILE *file, unsigned number, uint64_t stamp)
     CU_ASSERT_FATAL(len > 0 && fwrite(block, len, 1, file) == 1);
 }
 
-/* Two files with frames in any order are joined into one, sorted by time. Frames with equal times
- * keep their order. An incomplete block at the end of a file, which a killed process leaves, is
- * dropped. */
+/* Two files with frames in any order are joined into one file, sorted by time. Frames with equal
+ * times keep their order. A killed process leaves an incomplete block at the end of its file, which
+ * is dropped. */
 static void joined_file_is_sorted_by_time(void)
 {
     enum { CNT = 2000 };
@@ -286,8 +288,8 @@ static void joined_file_is_sorted_by_time(void)
     write_interface(file[1], "eth0"); /* the third file remains empty */
     for (unsigned i = 0; i < CNT; i++)
         order[i] = i;
-    for (unsigned i = 0; i < CNT; i++) { /* swaps even with even numbers, so that the first of a
-                                          * pair stays the first */
+    for (unsigned i = 0; i < CNT; i++) { /* swaps adjacent pairs of even numbers, so that the first
+                                          * frame of each pair stays first */
         unsigned k = 2 * (unsigned)rng_below(&rng, CNT / 2);
         unsigned j = 2 * (i / 2);
         unsigned even = order[j], odd = order[j + 1];
@@ -373,8 +375,9 @@ static void damaged_recordings_are_read_in_bounds(void)
 
 /* ---- the file port --------------------------------------------------------------------------- */
 
-/* A port replays a file that another port wrote, with the original times between frames. */
-static void what_one_port_wrote_another_plays(void)
+/* A file port replays a file that another port wrote, with the original times between the frames.
+ */
+static void file_port_replays_frames_with_their_times(void)
 {
     struct rnic_port *port;
     struct error why;
@@ -420,7 +423,8 @@ static void missing_file_is_named(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A full port reports that it is full, and a wait for room ends. Frames keep their order. */
+/* A port whose peer has no room reports that it is full. Waiting for room ends when there is room.
+ * Frames keep their order. */
 static void full_memory_port_reports_room(void)
 {
     struct rnic_port *pair[2];
@@ -456,5 +460,5 @@ static void full_memory_port_reports_room(void)
 SUITE("port.record", TEST(every_frame_is_recorded_byte_for_byte),
       TEST(frames_the_port_refused_are_not_recorded), TEST(several_writers_share_interfaces),
       TEST(joined_file_is_sorted_by_time), TEST(file_in_place_of_the_folder_is_refused),
-      TEST(damaged_recordings_are_read_in_bounds), TEST(what_one_port_wrote_another_plays),
+      TEST(damaged_recordings_are_read_in_bounds), TEST(file_port_replays_frames_with_their_times),
       TEST(missing_file_is_named), TEST(full_memory_port_reports_room))

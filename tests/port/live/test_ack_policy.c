@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The delayed-ACK policy, at times that the test sets: whether and how long an ACK is delayed, and
- * how useless delays change that. */
+ * the effect of useless delays. */
 #include "port/live/ack_policy.h"
 #include "support/suite.h"
 
@@ -42,8 +42,8 @@ static void ack_is_sent_when_the_stream_ends(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* Returns the number of delayed ACKs for `requests` that the peer sends too late for a common ACK.
- */
+/* Sends `requests` requests, each too late for an ACK to cover it together with the previous one.
+ * Returns the number of delayed ACKs. */
 static unsigned count_waits_in_vain(unsigned requests)
 {
     unsigned cnt = 0;
@@ -60,9 +60,9 @@ static unsigned count_waits_in_vain(unsigned requests)
     return cnt;
 }
 
-/* If no next request arrives in time, ACKs are delayed less and less often, until streams arrive.
- */
-static void acks_wait_seldom_after_waits_in_vain(void)
+/* If no next request arrives in time, ACKs are delayed less and less often. Streams of requests
+ * reverse this. */
+static void useless_delays_make_delayed_acks_rare(void)
 {
     unsigned in_vain;
 
@@ -79,7 +79,8 @@ static void acks_wait_seldom_after_waits_in_vain(void)
     CU_ASSERT(count_waits_in_vain(300) >= 4);
 }
 
-/* If the peer waits for ACKs, they are still delayed until the program's own response. */
+/* Even if delays for the next request are skipped, ACKs are delayed for the program's own answer.
+ */
 static void ack_waits_for_the_answer(void)
 {
     begin();
@@ -96,7 +97,7 @@ static void ack_waits_for_the_answer(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* After the program's response the ACK may be delayed further, until the peer's next request. */
+/* After the program's answer, the ACK may be delayed further, until the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();
@@ -140,7 +141,7 @@ static void backoff_doubles_from_the_second_failure_on(void)
 }
 
 SUITE("port.ack_policy", TEST(one_ack_covers_a_stream_of_requests),
-      TEST(ack_is_sent_when_the_stream_ends), TEST(acks_wait_seldom_after_waits_in_vain),
+      TEST(ack_is_sent_when_the_stream_ends), TEST(useless_delays_make_delayed_acks_rare),
       TEST(ack_waits_for_the_answer), TEST(answer_extends_the_wait_for_the_next_request),
       TEST(acks_do_not_wait_for_a_program_that_polls_seldom),
       TEST(backoff_doubles_from_the_second_failure_on))

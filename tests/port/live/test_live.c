@@ -17,8 +17,7 @@
 
 /* ---- two processes --------------------------------------------------------------------------- */
 
-/* Runs both sides, each in a process. `pid` is a process that waits for `go` in the server's
- * namespace; without it the server uses this namespace. */
+/* Runs both sides, each in a child process, and expects that both succeed. */
 static void converse(struct talk server, struct talk client)
 {
     int pair[2];
@@ -49,33 +48,33 @@ static void same(struct talk talk)
     converse(talk, talk);
 }
 
-static void loopback(void)
+static void polling_processes_converse_on_loopback(void)
 {
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .polls = true});
 }
 
-static void loopback_by_thread(void)
+static void poll_threads_converse_on_loopback(void)
 {
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000});
 }
 
-static void loopback_ip6(void)
+static void processes_converse_on_loopback_over_ipv6(void)
 {
     same((struct talk){.iface = "lo", .gid = "v6", .rounds = 5, .size = 100000});
 }
 
-static void loopback_v1(void)
+static void processes_converse_on_loopback_with_rocev1(void)
 {
     same((struct talk){.iface = "lo", .gid = "v1", .rounds = 5, .size = 100000});
 }
 
-static void loopback_losses(void)
+static void losses_on_loopback_are_recovered(void)
 {
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .impair = "loss=3%"});
 }
 
-/* All operations at once, driven by the devices' own threads. */
-static void loopback_storm(void)
+/* All impairments at once; the devices' own threads drive the devices. */
+static void all_impairments_on_loopback_are_recovered(void)
 {
     same((struct talk){.iface = "lo",
                        .rounds = 20,
@@ -93,7 +92,7 @@ static bool make_dummy(void)
 }
 
 /* Two processes on one Ethernet interface with one address: their frames use the loopback. */
-static void siblings(void)
+static void processes_of_one_interface_converse(void)
 {
     CU_ASSERT_FATAL(make_dummy());
     same((struct talk){.iface = "eth7", .rounds = 20, .size = 100000, .polls = true});
@@ -101,8 +100,8 @@ static void siblings(void)
     same((struct talk){.iface = "eth7", .gid = "v1", .rounds = 5, .size = 100000});
 }
 
-/* Two interfaces of one machine. */
-static void cousins(void)
+/* Two interfaces of one machine exchange frames. */
+static void two_interfaces_of_one_machine_converse(void)
 {
     CU_ASSERT_FATAL(make_dummy());
     converse((struct talk){.iface = "eth7", .rounds = 20, .size = 100000},
@@ -184,32 +183,32 @@ static void veth_with(struct talk talk)
     across(server, talk, VETH_HERE, VETH_THERE);
 }
 
-static void veth(void)
+static void polling_processes_converse_over_veth(void)
 {
     veth_with((struct talk){.rounds = 20, .size = 200000, .polls = true});
 }
 
-static void veth_by_thread(void)
+static void poll_threads_converse_over_veth(void)
 {
     veth_with((struct talk){.rounds = 20, .size = 200000});
 }
 
-static void veth_ip6(void)
+static void processes_converse_over_veth_and_ipv6(void)
 {
     veth_with((struct talk){.rounds = 5, .size = 200000, .gid = "v6"});
 }
 
-static void veth_v1(void)
+static void processes_converse_over_veth_with_rocev1(void)
 {
     veth_with((struct talk){.rounds = 5, .size = 200000, .gid = "v1"});
 }
 
-static void veth_losses(void)
+static void losses_on_veth_are_recovered(void)
 {
     veth_with((struct talk){.rounds = 20, .size = 200000, .impair = "loss=3%", .seed = 7});
 }
 
-static void veth_small_mtu(void)
+static void processes_converse_over_veth_with_default_mtu(void)
 {
     struct talk talk = {.rounds = 5, .size = 100000, .iface = "va"};
     struct talk server = talk;
@@ -240,9 +239,9 @@ static void count_tags(const char *path, unsigned *tagged, unsigned *plain)
     pcap_close(pcap);
 }
 
-/* The devices insert the VLAN tag themselves, as for a QP with a VLAN's GID. Frames have the tag in
- * both directions and are accepted with it. The kernel needs no VLAN support. */
-static void veth_tagged(void)
+/* The devices insert the VLAN tag themselves, as for a QP with a VLAN's GID. Frames of both
+ * directions have the tag, and are accepted with it. The kernel needs no VLAN support. */
+static void device_inserts_vlan_tags(void)
 {
     char path[64], folder[] = "/tmp/rocedrill-tagged-XXXXXX";
     struct talk talk = {
@@ -264,9 +263,9 @@ static void veth_tagged(void)
         suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
 }
 
-/* A VLAN interface on each side. Without 8021q in the kernel, the devices' own tags are tested with
- * another payload. */
-static void veth_vlan(void)
+/* A VLAN interface on each side. If the kernel lacks 8021q, the devices insert the tags themselves.
+ */
+static void vlan_interfaces_converse(void)
 {
     struct talk talk = {.rounds = 5, .size = 100000, .iface = "va.5"};
     struct talk server = talk;
@@ -289,7 +288,7 @@ static void veth_vlan(void)
 }
 
 /* Addresses that no kernel has: the devices resolve each other by their own ARP. */
-static void veth_own_addresses(void)
+static void addresses_unknown_to_the_kernel_resolve_by_arp(void)
 {
     static const struct rnic_gid a = {.gid = {[10] = 0xff, [11] = 0xff, 10, 9, 8, 1},
                                       .type = RNIC_GID_ROCE_V2};
@@ -302,7 +301,7 @@ static void veth_own_addresses(void)
 }
 
 /* IPv6 addresses that no kernel has: the devices use their own Neighbour Discovery. */
-static void veth_own_addresses_ip6(void)
+static void addresses_unknown_to_the_kernel_resolve_by_nd(void)
 {
     static const struct rnic_gid a = {.gid = {0xfd, 0, [15] = 1}, .type = RNIC_GID_ROCE_V2};
     static const struct rnic_gid b = {.gid = {0xfd, 0, [15] = 2}, .type = RNIC_GID_ROCE_V2};
@@ -315,24 +314,24 @@ static void veth_own_addresses_ip6(void)
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
-        TEST(loopback),
-        TEST(loopback_by_thread),
-        TEST(loopback_ip6),
-        TEST(loopback_v1),
-        TEST(loopback_losses),
-        TEST(loopback_storm),
-        TEST(siblings),
-        TEST(cousins),
-        TEST(veth),
-        TEST(veth_by_thread),
-        TEST(veth_ip6),
-        TEST(veth_v1),
-        TEST(veth_losses),
-        TEST(veth_small_mtu),
-        TEST(veth_tagged),
-        TEST(veth_vlan),
-        TEST(veth_own_addresses),
-        TEST(veth_own_addresses_ip6),
+        TEST(polling_processes_converse_on_loopback),
+        TEST(poll_threads_converse_on_loopback),
+        TEST(processes_converse_on_loopback_over_ipv6),
+        TEST(processes_converse_on_loopback_with_rocev1),
+        TEST(losses_on_loopback_are_recovered),
+        TEST(all_impairments_on_loopback_are_recovered),
+        TEST(processes_of_one_interface_converse),
+        TEST(two_interfaces_of_one_machine_converse),
+        TEST(polling_processes_converse_over_veth),
+        TEST(poll_threads_converse_over_veth),
+        TEST(processes_converse_over_veth_and_ipv6),
+        TEST(processes_converse_over_veth_with_rocev1),
+        TEST(losses_on_veth_are_recovered),
+        TEST(processes_converse_over_veth_with_default_mtu),
+        TEST(device_inserts_vlan_tags),
+        TEST(vlan_interfaces_converse),
+        TEST(addresses_unknown_to_the_kernel_resolve_by_arp),
+        TEST(addresses_unknown_to_the_kernel_resolve_by_nd),
     };
 
     if (!netns_enter())

@@ -48,7 +48,7 @@ static void expect_error(struct rnic_live_attr attr, int error, const char *says
         suite_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", why.text, says);
 }
 
-static void errors(void)
+static void failed_open_names_the_reason(void)
 {
     static const struct rnic_gid gid;
     struct sockaddr_in addr = {.sin_family = AF_INET};
@@ -65,7 +65,7 @@ static void errors(void)
     expect_error((struct rnic_live_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
     CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
     expect_error((struct rnic_live_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
-    /* A socket that is bound to the port and does not share it, as that of rdma_rxe. */
+    /* Another socket is bound to UDP port 4791 and does not share it, as that of rdma_rxe. */
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     memcpy(&addr.sin_port, port, 2);
     EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -75,8 +75,8 @@ static void errors(void)
     rnic_live_close(NULL);
 }
 
-/* Returns whether the kernel answers a datagram to the RoCEv2 port with ICMP port unreachable. A
- * connected socket gets the error with its next call. */
+/* Returns whether the kernel answers a datagram to UDP port 4791 with ICMP port unreachable. A
+ * connected socket gets this error with its next call. */
 static bool refused(const struct sockaddr *to, socklen_t size)
 {
     int fd = socket(to->sa_family, SOCK_DGRAM, 0);
@@ -89,7 +89,7 @@ static bool refused(const struct sockaddr *to, socklen_t size)
     return heard;
 }
 
-static void guards_the_port(void)
+static void kernel_sends_no_icmp_for_udp_4791(void)
 {
     struct sockaddr_in ip4 = {.sin_family = AF_INET};
     struct sockaddr_in6 ip6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
@@ -125,7 +125,7 @@ static void open_without_permission_fails(void)
         int error;
 
         if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
-            _exit(NETNS_SKIP); /* a user namespace has no other user */
+            _exit(NETNS_SKIP); /* skips: this user namespace has no second user */
         error = rnic_live_open(&attr, &live, &why);
         _exit(error == -EPERM && strstr(why.text, "CAP_NET_RAW") ? 0 : 1);
     }
@@ -144,7 +144,7 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Asserts that an idle device uses no CPU time for `ms`. A busy loop would use all of it; the limit
+/* Asserts that an idle device uses no CPU time for `ms`. A busy loop would use all of it. The limit
  * is far above the cost of twenty wake-ups. On a slow machine earlier work may still run, so one
  * successful attempt of five is enough. */
 static void takes_no_cpu(const char *when, long ms)
@@ -166,7 +166,7 @@ static void takes_no_cpu(const char *when, long ms)
                    least);
 }
 
-/* The device is idle, also after it was polled. */
+/* A device without traffic uses no CPU time, also after it was polled. */
 static void idle_device_uses_no_cpu(void)
 {
     struct rnic_live *live = open_on("lo");
@@ -180,7 +180,7 @@ static void idle_device_uses_no_cpu(void)
 
 /* The device is idle while its link is down or its interface removed: an error on a descriptor must
  * not cause a busy loop. */
-static void idle_without_link(void)
+static void device_without_link_uses_no_cpu(void)
 {
     struct rnic_live *live;
 
@@ -218,7 +218,7 @@ static bool changed_to(unsigned what)
     return false;
 }
 
-static void interface_changes(void)
+static void interface_changes_are_reported(void)
 {
     struct rnic_live_attr attr = {.iface = "g0", .changed = on_changed, .ring = 1u << 20};
     struct rnic_iface iface;
@@ -227,7 +227,8 @@ static void interface_changes(void)
     struct rnic_path path;
     uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 33};
 
-    /* Without a link-local address, which would change the GIDs at an unknown time. */
+    /* The interface has no link-local address, because its late arrival would change the GIDs
+     * during the test. */
     CU_ASSERT_FATAL(netns_sh("ip link add g0 type veth peer name g1 && ip link set g1 up && "
                              "ip link set g0 addrgenmode none && ip link set g0 up && "
                              "ip addr add 192.0.2.32/24 dev g0"));
@@ -271,9 +272,8 @@ static bool hears(const char *iface, const char *mac)
     return found;
 }
 
-/* A NIC drops multicast groups that no program has joined. A child joins the groups again when it
- * attaches the device. */
-static void groups(void)
+/* A NIC drops multicast groups that no program has joined. */
+static void nic_accepts_only_joined_groups(void)
 {
     static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
     static const uint8_t same_mac[16] = {[10] = 0xff, [11] = 0xff, 238, 129, 2, 3};
@@ -296,7 +296,8 @@ static void groups(void)
     EXPECT_EQ(hears("m0", "333301020304"), true);
     rnic_live_leave(live, ip4);
     rnic_live_leave(live, ip4);
-    EXPECT_EQ(hears("m0", "01005e010203"), true); /* another group that maps to this MAC address */
+    EXPECT_EQ(hears("m0", "01005e010203"), true); /* the group `same_mac` has this MAC address, too,
+                                                   * and is still joined */
     rnic_live_leave(live, same_mac);
     EXPECT_EQ(hears("m0", "01005e010203"), false);
     EXPECT_EQ(hears("m0", "333301020304"), true);
@@ -307,7 +308,7 @@ static void groups(void)
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-static void paths(void)
+static void path_has_route_and_neighbour_of_the_kernel(void)
 {
     static const uint8_t ll[16] = {0xfe, 0x80, [8] = 0x00, 0x11, 0x22,
                                    0xff, 0xfe, 0x33,       0x44, 0x55};
@@ -384,7 +385,7 @@ static void fork_keeps_apart(void)
     EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
 }
 
-static void gsi_one_owner(void)
+static void one_process_owns_qp1(void)
 {
     struct rnic_live *a = open_on("lo");
     struct rnic_live *b = open_on("lo");
@@ -399,7 +400,7 @@ static void gsi_one_owner(void)
 
 /* ---- a port in memory ------------------------------------------------------------------------ */
 
-static void on_memory(void)
+static void devices_converse_over_memory_ports(void)
 {
     struct rnic_iface iface = {.mac = {2, 0, 0, 0, 0, 1},
                                .path_mtu = 1024,
@@ -505,7 +506,7 @@ static struct rnic_qp *new_qp(struct rnic_live *live, uint32_t *qpn)
 
 /* A timer that a response starts runs from the arrival of the response, not from the call that
  * reads it (R156). */
-static void time_of_frames(void)
+static void timer_runs_from_arrival_of_the_response(void)
 {
     struct rnic_iface iface = {
         .path_mtu = 1024, .gid = {{.gid = {0xfd}, .type = RNIC_GID_ROCE_V2}}, .gid_cnt = 1};
@@ -572,18 +573,18 @@ static void time_of_frames(void)
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
-        TEST(errors),
-        TEST(guards_the_port),
+        TEST(failed_open_names_the_reason),
+        TEST(kernel_sends_no_icmp_for_udp_4791),
         TEST(open_without_permission_fails),
         TEST(idle_device_uses_no_cpu),
-        TEST(idle_without_link),
-        TEST(groups),
-        TEST(paths),
-        TEST(interface_changes),
-        TEST(gsi_one_owner),
+        TEST(device_without_link_uses_no_cpu),
+        TEST(nic_accepts_only_joined_groups),
+        TEST(path_has_route_and_neighbour_of_the_kernel),
+        TEST(interface_changes_are_reported),
+        TEST(one_process_owns_qp1),
         TEST(fork_keeps_apart),
-        TEST(on_memory),
-        TEST(time_of_frames),
+        TEST(devices_converse_over_memory_ports),
+        TEST(timer_runs_from_arrival_of_the_response),
     };
 
     if (!netns_enter())

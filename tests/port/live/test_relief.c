@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A device whose poll thread gets no CPU time still responds, if real-time priority is permitted.
- * ptrace(2) stops the thread from its start until the other process has ended.
+ * A device whose poll thread gets no CPU time still responds, if real-time priority is
+ * permitted. ptrace(2) stops the poll thread from its start until the other process has ended.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -59,7 +59,8 @@ static pid_t await_thread(pid_t pid, const char *name)
     return 0;
 }
 
-/* Returns whether a thread stopped by ptrace was waiting for frames, so that it has no lock. */
+/* Returns whether a thread that ptrace stopped was waiting for frames. Such a thread has no lock.
+ */
 static bool sleeps(pid_t pid, pid_t thread)
 {
     char path[64];
@@ -107,7 +108,7 @@ static pid_t play(struct talk talk, int fd, int other)
     return pid;
 }
 
-static void stopped_thread(void)
+static void watchdog_drives_for_a_stopped_poll_thread(void)
 {
     const struct talk talk = {.iface = "lo", .rounds = 3, .size = 20000};
     struct talk client = talk;
@@ -137,7 +138,7 @@ static void stopped_thread(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(stopped_thread)};
+    static const struct suite_test tests[] = {TEST(watchdog_drives_for_a_stopped_poll_thread)};
 
     if (!netns_enter())
         return NETNS_SKIP;

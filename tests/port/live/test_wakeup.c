@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A program that waits for a completion event wakes soon after the frame arrived, in whatever
- * order it arms its CQ, polls it and waits. The program is the main thread, with a live device
- * on the loopback. A second thread sends it a message through another device each time it waits.
+ * A program that waits for a completion event wakes soon after the frame arrived. This must not
+ * depend on the order in which it arms its CQ, polls it and waits. The program is the main
+ * thread, with a live device on the loopback. A second thread sends it a message through another
+ * device each time it waits.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct end {
 static struct end sender, receiver;
 static int event_fd, request_fd; /* event_fd: the CQ was notified; request_fd: the program requests
                                   * a message */
-static uint64_t sent_at; /* time of the message, written before the event and read after it */
+static uint64_t sent_at; /* time of the message; written before the event is signaled, read
+                          * afterwards */
 static long pause_ns;    /* time from the request for a message to its transmission, ns */
 
 static void notified(void *user, struct rnic *rnic)
@@ -92,7 +94,7 @@ static void connect_end(struct end *end, const struct end *peer)
     rnic_live_unlock(end->live);
 }
 
-/* Polls as ibv_poll_cq() does. Returns whether there was a completion. */
+/* Polls the CQ as ibv_poll_cq() does. Returns whether there was a completion. */
 static bool poll_once(struct end *end)
 {
     struct rnic_wc wc;
@@ -110,7 +112,7 @@ static bool poll_once(struct end *end)
     return cnt > 0;
 }
 
-/* Arms as ibv_req_notify_cq() does. */
+/* Arms the CQ as ibv_req_notify_cq() does. */
 static void arm(struct end *end)
 {
     rnic_live_lock(end->live);
@@ -144,7 +146,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Runs a program whose loop is the letters of `order`: E waits for an event, A arms, p polls once,
- * P polls until the CQ is empty, S polls 200 times. */
+ * P polls until the CQ is empty, S polls 200 times. Returns the median time from message to wakeup,
+ * ns. */
 static uint64_t median_wake(const char *order, long pause)
 {
     uint64_t wake[ROUNDS];

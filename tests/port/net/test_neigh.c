@@ -33,18 +33,18 @@ static void ask_and_tell(const uint8_t a[16], const uint8_t b[16])
     EXPECT_EQ(memcmp(buf, mac_a, 6), 0);
 }
 
-static void arp(void)
+static void arp_request_and_reply_are_read_back(void)
 {
     ask_and_tell(ip4_a, ip4_b);
 }
 
-static void discovery(void)
+static void solicitation_and_advertisement_are_read_back(void)
 {
     ask_and_tell(ip6_a, ip6_b);
 }
 
-/* A request as Linux sends it (arping on Debian 12), and its reply. */
-static void arp_of_linux(void)
+/* An ARP request in the form of Linux (arping on Debian 12), and the reply to it. */
+static void arp_request_of_linux_gets_reply(void)
 {
     static const uint8_t request[42] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,   0, 0, 0, 0,
                                         0xa,  0x08, 0x06, 0,    1,    8,    0,   6, 4, 0, 1,
@@ -61,7 +61,7 @@ static void arp_of_linux(void)
 }
 
 /* An address probe has no sender address; the Neighbour Advertisement is sent to all nodes. */
-static void probes(void)
+static void address_probe_gets_reply_to_all_nodes(void)
 {
     static const uint8_t none[16];
     uint8_t buf[RNIC_NEIGH_FRAME_MAX];
@@ -78,9 +78,9 @@ static void probes(void)
     EXPECT_EQ(memcmp(msg.asker, none, 16), 0);
 }
 
-/* Frames that are cut off or changed are read within their bounds; in ND every changed bit is
- * detected. */
-static void damaged(void)
+/* Frames that are cut off or changed are read within their bounds. In ND frames every changed bit
+ * is detected. */
+static void damaged_frames_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
     uint8_t frame[RNIC_NEIGH_FRAME_MAX];
@@ -94,8 +94,8 @@ static void damaged(void)
         EXPECT_EQ(rnic_neigh_read(exact, cut, &msg), false);
         EXPECT_EQ(msg.kind, RNIC_NEIGH_NONE);
     }
-    for (size_t bit = 22 * 8; bit < len * 8; bit++) { /* the addresses and the message, which the ND
-                                                       * checksum covers */
+    for (size_t bit = 22 * 8; bit < len * 8; bit++) { /* bits of the addresses and the message,
+                                                       * which the ND checksum covers */
         frame[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         EXPECT_EQ(rnic_neigh_read(frame, len, &msg), false);
         frame[bit / 8] ^= (uint8_t)(1u << (bit % 8));
@@ -113,4 +113,6 @@ static void damaged(void)
     }
 }
 
-SUITE("port.neigh", TEST(arp), TEST(discovery), TEST(arp_of_linux), TEST(probes), TEST(damaged))
+SUITE("port.neigh", TEST(arp_request_and_reply_are_read_back),
+      TEST(solicitation_and_advertisement_are_read_back), TEST(arp_request_of_linux_gets_reply),
+      TEST(address_probe_gets_reply_to_all_nodes), TEST(damaged_frames_are_read_in_bounds))

@@ -27,7 +27,7 @@ static struct rnic_nl_request entry(uint8_t family, unsigned state, unsigned ind
     return msg;
 }
 
-static void neighbour(void)
+static void neighbours_in_valid_states_are_usable(void)
 {
     static const struct {
         unsigned state;
@@ -46,13 +46,14 @@ static void neighbour(void)
         EXPECT_EQ(memcmp(got, mac, 6) == 0, states[i].usable);
     }
     msg = entry(AF_INET, NUD_REACHABLE, 4);
-    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false); /* entry of another interface */
+    EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false); /* an entry of another interface
+                                                                  * does not match */
     msg = entry(AF_INET6, NUD_REACHABLE, 3);
     EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false);
 }
 
 /* Messages with any bytes are read within their bounds. */
-static void damaged(void)
+static void damaged_messages_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
 
@@ -77,7 +78,7 @@ static void damaged(void)
     }
 }
 
-static void path_mtu(void)
+static void interface_mtu_limits_path_mtu(void)
 {
     static const uint32_t cases[][2] = {{0, 0},       {255, 0},     {351, 0},     {352, 256},
                                         {1500, 1024}, {2143, 1024}, {2144, 2048}, {4191, 2048},
@@ -97,7 +98,7 @@ static void gid4(uint8_t gid[16], unsigned a, unsigned b, unsigned c, unsigned d
     memcpy(gid, ip, 16);
 }
 
-static void kernel(void)
+static void routes_and_neighbours_of_the_kernel_are_found(void)
 {
     struct rnic_iface iface;
     struct rnic_iface *list;
@@ -118,7 +119,8 @@ static void kernel(void)
     EXPECT_EQ(iface.up, true);
     EXPECT_EQ(iface.loopback, false);
     EXPECT_EQ(iface.vlan, RNIC_VLAN_NONE);
-    /* Linux's order: link-local of the MAC address, IPv4, IPv6; for each RoCEv1 before RoCEv2. */
+    /* GIDs have the order of Linux: link-local address, IPv4, IPv6; RoCEv1 before RoCEv2 for each.
+     */
     EXPECT_EQ(iface.gid_cnt, 6);
     for (unsigned i = 0; i < iface.gid_cnt; i++)
         EXPECT_EQ(iface.gid[i].type, i % 2 ? RNIC_GID_ROCE_V2 : RNIC_GID_ROCE_V1);
@@ -171,9 +173,9 @@ static void kernel(void)
     free(list);
 }
 
-/* Addresses that are added and removed do not hide others. The kernel sends a long list in parts,
- * and the list may change between two parts. */
-static void restless(void)
+/* Changes of some addresses do not hide others. The kernel sends a long list in parts, and the list
+ * may change between two parts. */
+static void changing_list_hides_no_address(void)
 {
     enum { ADDRESSES = 600, ROUNDS = 3000 };
     struct error why = {""};
@@ -220,8 +222,10 @@ static void restless(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(neighbour), TEST(damaged), TEST(path_mtu),
-                                              TEST(kernel), TEST(restless)};
+    static const struct suite_test tests[] = {
+        TEST(neighbours_in_valid_states_are_usable), TEST(damaged_messages_are_read_in_bounds),
+        TEST(interface_mtu_limits_path_mtu), TEST(routes_and_neighbours_of_the_kernel_are_found),
+        TEST(changing_list_hides_no_address)};
 
     if (!netns_enter())
         return NETNS_SKIP;

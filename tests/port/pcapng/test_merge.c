@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Several recordings that still grow become one, sorted by time. */
+/* Merges several recordings that still grow into one recording, sorted by time. */
 #include <errno.h>
 #include <string.h>
 #include "pcapng/pcapng.h"
@@ -70,7 +70,7 @@ static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
-/* The mark of a stream delays all frames that are not older than the mark. */
+/* The mark of a stream delays the frames of all streams that are not older than the mark. */
 static void marks_hold_younger_frames_back(void)
 {
     struct pcapng_merge *merge = pcapng_merge_new();
@@ -93,7 +93,7 @@ static void marks_hold_younger_frames_back(void)
     EXPECT_EQ(t.iface[1], 0);
     EXPECT_EQ(t.stamp[2], 120);
     EXPECT_EQ(t.iface[2], 1);
-    mark(merge, c, 10); /* stream c: its process was killed */
+    mark(merge, c, 10); /* stream c ends, because its process was killed */
     pcapng_merge_end(merge, c);
     pcapng_merge_take(merge, 1000, take, &t);
     EXPECT_EQ(t.frames, 4);
@@ -106,8 +106,8 @@ static void marks_hold_younger_frames_back(void)
     pcapng_merge_del(merge);
 }
 
-/* Processes send in batches; their recordings are read at any moment and cut at any byte. The
- * result is sorted. */
+/* Processes record in batches. The test reads their recordings at any moment and cuts them at any
+ * byte. The result is sorted. */
 static void growing_recordings_are_merged_in_order(void)
 {
     enum { STREAMS = 5, STEPS = 20000 };

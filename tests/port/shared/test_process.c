@@ -33,7 +33,7 @@ static void serve(const char *iface, char *text, int ready)
     }
 }
 
-/* Connects to a process that accepts no connections, until its queue is full. */
+/* Connects to a process that accepts no connections, until its connection queue is full. */
 static void ask_in_vain(const char *iface, pid_t pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -58,9 +58,9 @@ static void write_nonsense(void *user, FILE *out)
     EXPECT_EQ(ftruncate(fileno(out), (off_t)1 << 30), 0);
 }
 
-/* The description of another process is text of limited length. The process may belong to another
- * user, so its names may have any bytes. */
-static void says_nonsense(void)
+/* The description of another process becomes text of limited length. That process may belong to
+ * another user, so its names may have any bytes. */
+static void untrusted_description_is_limited_text(void)
 {
     struct rnic_process *list;
     int fd = rnic_process_listen("e0");
@@ -87,7 +87,7 @@ static void says_nonsense(void)
     close(fd);
 }
 
-static void tells(void)
+static void descriptions_of_all_processes_are_listed(void)
 {
     struct rnic_process *list;
     char text[2][8] = {"one", "two"};
@@ -139,7 +139,8 @@ static void tells(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(tells), TEST(says_nonsense)};
+    static const struct suite_test tests[] = {TEST(descriptions_of_all_processes_are_listed),
+                                              TEST(untrusted_description_is_limited_text)};
 
     if (!netns_enter())
         return NETNS_SKIP;

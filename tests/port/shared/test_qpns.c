@@ -36,7 +36,7 @@ static void two_processes_get_different_qpns(void)
         rnic_qpn_alloc_fini(&qpns[i]);
 }
 
-/* 10,000 QPNs of one process are all different, use more blocks, and are returned. */
+/* 20,000 QPNs of one process are all different and use several blocks. All can be freed. */
 static void many_qpns_are_different(void)
 {
     struct rnic_entropy entropy = entropy_of(1);
@@ -69,8 +69,8 @@ static void many_qpns_are_different(void)
     free(seen);
 }
 
-/* A QPN is not reused soon after its QP was destroyed, because a peer may still have the
- * connection. If no other QPN is left, it is reused. */
+/* A freed QPN is not reused soon, because a peer may still have a connection to it. If no other QPN
+ * is left, it is reused. */
 static void freed_qpn_rests(void)
 {
     enum { TIMES = 100000 };

@@ -10,14 +10,14 @@
 #include "port/shared/registry.h"
 #include "support/suite.h"
 
-static void names(void)
+static void name_has_one_owner_on_an_interface(void)
 {
     int a = rnic_registry_bind("e0", "cm/tcp/7471");
     int b;
 
     CU_ASSERT(a >= 0);
     EXPECT_EQ(rnic_registry_bind("e0", "cm/tcp/7471") == -EADDRINUSE, true);
-    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* name of another interface */
+    b = rnic_registry_bind("e1", "cm/tcp/7471"); /* each interface has separate names */
     CU_ASSERT(b >= 0);
     close(b);
     b = rnic_registry_bind("e0", "cm/udp/7471");
@@ -33,8 +33,8 @@ static void names(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
-/* A test whether a name is claimed needs no /proc, as after chroot(). It does not claim the name
- * even briefly: a claim by another process at that time succeeds. */
+/* Testing whether a name is claimed needs no /proc, as after chroot(). The test does not claim the
+ * name even briefly, so that another process can claim it at any time. */
 static void claimed_name_is_found_without_proc(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";
@@ -76,7 +76,7 @@ static void claimed_name_is_found_without_proc(void)
     rmdir(empty);
 }
 
-/* After any kind of end of its owner, the name can be claimed at once. */
+/* When the owner ends in any way, another process can claim the name at once. */
 static void name_of_a_killed_process_is_free(void)
 {
     int ready[2];
@@ -106,7 +106,8 @@ static void name_of_a_killed_process_is_free(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(names), TEST(claimed_name_is_found_without_proc),
+    static const struct suite_test tests[] = {TEST(name_has_one_owner_on_an_interface),
+                                              TEST(claimed_name_is_found_without_proc),
                                               TEST(name_of_a_killed_process_is_free)};
 
     if (!netns_enter())

@@ -168,7 +168,7 @@ static uint8_t rnr_timer(struct rdma_cm_id *id)
 /* With a limited number of RNR retries, the peer is asked to wait 655 ms (code 0) for each. Linux
  * always uses this time. So a peer that posts its receive late, on a busy machine, does not lose
  * the connection. */
-static void patience(void)
+static void limited_retries_get_long_rnr_timer(void)
 {
     static const uint8_t retries[] = {1, 5, 7};
     for (size_t i = 0; i < sizeof retries; i++) {
@@ -191,7 +191,7 @@ static void patience(void)
 
 /* If the program names no port, the device assigns one: when the id is bound, otherwise when its
  * address is resolved. No other id gets this port. */
-static void ports_are_claimed_per_process(void)
+static void device_assigns_an_unnamed_port(void)
 {
     struct sockaddr_in here = at(address, 0), any = at("0.0.0.0", 0);
     struct rdma_cm_id *other;
@@ -350,7 +350,7 @@ static void unroutable_address_is_reported(void)
 
 /* If the program's QP cannot make the transition that the REP requires, librdmacm reports
  * CONNECT_ERROR. */
-static void unanswered_connect_is_unreachable(void)
+static void wrong_qp_state_is_connect_error(void)
 {
     struct ibv_qp_init_attr init = {
         .qp_type = IBV_QPT_RC,
@@ -415,7 +415,7 @@ static void closed_descriptor_is_ebadf(void)
 
 /* A program closed a descriptor of the device without a library call, and opened its own file under
  * that number. The device does not touch that file. */
-static void port_is_shared_with_reuseaddr(void)
+static void file_under_closed_descriptor_is_kept(void)
 {
     begin(RDMA_PS_TCP, true, true);
     int was = active->fd, fd;
@@ -510,7 +510,7 @@ static void request_moves_with_migrated_listener(void)
 
 /* A request that no program accepted keeps neither the process from ending nor the channel from
  * being destroyed. */
-static void untaken_request_ends_with_process(void)
+static void untaken_request_does_not_block_the_end(void)
 {
     for (unsigned how = 0; how < 2; how++) {
         fflush(stdout);
@@ -617,7 +617,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {
         {"connect_and_disconnect", connect_and_disconnect},
-        {"patience", patience},
+        {"limited_retries_get_long_rnr_timer", limited_retries_get_long_rnr_timer},
         {"early_connect_waits_for_listener", early_connect_waits_for_listener},
         {"rejection_is_reported", rejection_is_reported},
         {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},
@@ -625,13 +625,13 @@ int main(int argc, char **argv)
         {"multicast_join_and_leave", multicast_join_and_leave},
         {"closed_listener_rejects", closed_listener_rejects},
         {"unroutable_address_is_reported", unroutable_address_is_reported},
-        {"unanswered_connect_is_unreachable", unanswered_connect_is_unreachable},
-        {"ports_are_claimed_per_process", ports_are_claimed_per_process},
+        {"wrong_qp_state_is_connect_error", wrong_qp_state_is_connect_error},
+        {"device_assigns_an_unnamed_port", device_assigns_an_unnamed_port},
         {"request_moves_with_migrated_listener", request_moves_with_migrated_listener},
-        {"port_is_shared_with_reuseaddr", port_is_shared_with_reuseaddr},
+        {"file_under_closed_descriptor_is_kept", file_under_closed_descriptor_is_kept},
         {"destroyed_id_leaves_its_event", destroyed_id_leaves_its_event},
         {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
-        {"untaken_request_ends_with_process", untaken_request_ends_with_process},
+        {"untaken_request_does_not_block_the_end", untaken_request_does_not_block_the_end},
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"closed_descriptor_is_ebadf",

@@ -159,7 +159,8 @@ static bool connect_qp(struct side *side)
                                 .max_dest_rd_atomic = 16,
                                 .max_rd_atomic = 16,
                                 .min_rnr_timer = 1,
-                                .timeout = 14, /* 67 ms, because a peer may have to wait for a CPU */
+                                .timeout =
+                                    14, /* 67 ms, because a peer may have to wait for a CPU */
                                 .retry_cnt = 7,
                                 .rnr_retry = 7};
     struct rnic_path path;

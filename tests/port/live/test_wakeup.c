@@ -30,9 +30,9 @@ struct end {
 static struct end sender, receiver;
 static int event_fd, request_fd; /* event_fd: the CQ was notified; request_fd: the program requests
                                   * a message */
-static uint64_t sent_at; /* time of the message; written before the event is signaled, read
-                          * afterwards */
-static long pause_ns;    /* time from the request for a message to its transmission, ns */
+static uint64_t sent_at;         /* time of the message; written before the event is signaled, read
+                                  * afterwards */
+static long pause_ns;            /* time from the request for a message to its transmission, ns */
 
 static void notified(void *user, struct rnic *rnic)
 {

@@ -277,7 +277,12 @@ int check_capture(const char *path, const struct check_options *options,
             write_aliases(&check);
         check_report_finish(report, check.flow);
         if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
-            rc = error_set(error, "%s: no RoCE packet in %u frames", report->name, report->frames);
+            rc = error_set(
+                error,
+                "%s: no RoCE packet in %u frames; an RNIC bypasses the kernel, so tcpdump "
+                "on its network interface does not capture its packets: use a mirror port "
+                "or the RNIC's sniffer (replay/docs/capture.md)",
+                report->name, report->frames);
         if (options->annotate_to && write_annotated(&check, rc == 0 ? error : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)

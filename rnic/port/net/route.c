@@ -106,18 +106,23 @@ int rnic_route_get(const uint8_t dgid[16], unsigned oif, struct rnic_route *out)
 /* Returns whether a route with several next hops (RTA_MULTIPATH) uses interface `oif`. */
 static bool multipath_uses(const struct rtattr *attr, unsigned oif)
 {
-    const struct rtnexthop *hop = RTA_DATA(attr);
-    size_t left = RTA_PAYLOAD(attr);
+    const uint8_t *at = rnic_nl_value(attr, 0);
+    size_t left = at ? RTA_PAYLOAD(attr) : 0;
+    struct rtnexthop hop;
 
-    while (left >= sizeof(*hop) && hop->rtnh_len >= sizeof(*hop) && hop->rtnh_len <= left) {
-        size_t step = RTNH_ALIGN(hop->rtnh_len);
+    while (left >= sizeof(hop)) {
+        size_t step;
 
-        if ((unsigned)hop->rtnh_ifindex == oif)
+        memcpy(&hop, at, sizeof(hop));
+        if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > left)
+            break;
+        if ((unsigned)hop.rtnh_ifindex == oif)
             return true;
+        step = RTNH_ALIGN(hop.rtnh_len);
         if (step >= left)
             break;
         left -= step;
-        hop = RTNH_NEXT(hop);
+        at += step;
     }
     return false;
 }

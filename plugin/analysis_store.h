@@ -3,12 +3,12 @@
  * Analysis store: the results of rnic/flow for each frame, kept while the file is open.
  *
  *   1. First pass: packet-roce.c feeds each RoCE frame once, in file order (roce_store_feed). The
- * result is encoded (result_codec.h) and stored by frame number. Results that later frames give for
- * an earlier frame, such as its acknowledgement, are added to the earlier frame.
+ *      result is encoded (result_codec.h) and stored by frame number. Results that later frames
+ *      give for an earlier frame, such as its acknowledgement, are added to the earlier frame.
  *   2. End of the first pass: flow reports its last findings, at the last frame of their
- * connection. A single-pass tshark has printed that frame already and misses them.
+ *      connection. A single-pass tshark has printed that frame already and misses them.
  *   3. Any pass: dissection and taps read the results (roce_store_get), in any order of frames. So
- * the display does not depend on the order in which frames are dissected.
+ *      the display does not depend on the order in which frames are dissected.
  *
  * Memory is in wmem file scope, except the flow object, which is freed when the file is closed. If
  * flow cannot allocate memory, the frames have no results. Listeners of the tap "roce" get a struct

@@ -4,11 +4,11 @@
  * file:
  *
  *   1. on_file_opened(): applies the preferences (prefs.h) and claims the dissector tables
- * (handoff.h)
+ *      (handoff.h)
  *   2. for each frame, packet-roce.c: parses the packet with rnic/wire and, on the first pass,
- * feeds it to the analysis (analysis_store.h)
+ *      feeds it to the analysis (analysis_store.h)
  *   3. adds the header fields (hf.h, aeth.h, cm.h, dc.h), the analysis (analysis.h) and the expert
- * infos (expert.h) to the tree, and sets the Info column (info_column.h)
+ *      infos (expert.h) to the tree, and sets the Info column (info_column.h)
  *   4. queues the packet for the taps: conversations.h, export_object.h, tap-roce.h, srt.h
  *   5. passes the payload to the upper-layer dissector (ulp.h, reassembly.h)
  *

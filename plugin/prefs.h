@@ -11,8 +11,7 @@
 enum roce_guess {
     ROCE_GUESS_NONE, /* no heuristic dissector: the CM exchange or the user determines the protocol
                       */
-    ROCE_GUESS_ALL,  /* all dissectors of the list "infiniband.payload", as the built-in dissector
-                      * does */
+    ROCE_GUESS_ALL,  /* all dissectors in the list "infiniband.payload" */
 };
 
 struct roce_prefs {

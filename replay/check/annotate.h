@@ -20,7 +20,7 @@ struct annotator {
     FILE *out; /* the annotated copy */
     const char *out_name;
     FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* findings about a frame before the frame that was checked when they were reported */
+    /* findings that were reported later than their frame was checked */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
     uint64_t lost; /* number of findings dropped because of the limit, or because memory ran out */

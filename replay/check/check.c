@@ -72,7 +72,7 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
 }
 
 /* Keeps the address and the reason of the REJ that rejected a connection. Such a connection has no
- * data packets, so no other part of the report names it. */
+ * data packets. */
 static void note_rejection(struct check_report *report, const struct roce_flow_in *in,
                            const struct roce_cm_msg *msg)
 {

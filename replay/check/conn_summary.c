@@ -150,7 +150,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* Result of a NAK code without a meaning, which depends on the requester. */
+/* Consequence of a NAK with a reserved code. It depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
     "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \

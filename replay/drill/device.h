@@ -3,9 +3,10 @@
  * Drill device: the interface between the engine and the device under test (DUT). One
  * implementation is the software RNIC in this process (device_rnic.h).
  *
- * 1. open() creates the device and all objects of a script. 2. The engine calls input(),
- * output(), expire() and verb() for the lines of the script. After each call it calls poll(),
- * async() and notified() until they return false. 3. close()
+ *   1. open() creates the device and all objects of a script.
+ *   2. The engine calls input(), output(), expire() and verb() for the lines of the script. After
+ *      each call it calls poll(), async() and notified() until they return false.
+ *   3. close()
  *
  * Objects are named by their index in the script. Times are in ns since any fixed time.
  */

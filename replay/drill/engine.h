@@ -3,9 +3,10 @@
  * Drill engine: plays a script against a device, and compares the behaviour of the device with
  * the script.
  *
- * 1. drill_run() plays one script. It opens and closes the device itself. 2. The result has the
- * verdict, the first difference, and the log of all frames and events in order. 3.
- * drill_result_free()
+ *   1. drill_run() plays one script. It opens and closes the device itself.
+ *   2. The result has the verdict, the first difference, and the log of all frames and events in
+ *      order.
+ *   3. drill_result_free()
  *
  * Events run one after the other. Times count from the previous event. An action happens at the
  * end of its time, and an expectation must be met within its time. Packets of one QP are

@@ -2,8 +2,8 @@
 /*
  * Lexer: splits one line of a drill into tokens. A comment begins with # and ends with the line.
  *
- * 1. lexer_begin() on a line; `token` is its first token. 2. lexer_next() moves to the next one;
- * the last token of a line is LEX_END.
+ *   1. lexer_begin() on a line; `token` is its first token.
+ *   2. lexer_next() moves to the next one; the last token of a line is LEX_END.
  *
  * The lexer keeps the first error of a line. After an error every token is LEX_END, so that a
  * caller checks for errors once a line.

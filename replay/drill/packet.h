@@ -4,8 +4,9 @@
  * with >. Lines may have relative PSNs, names of memory, and contents. The packets of both ends
  * so far determine their values.
  *
- * 1. drill_packet_build() for each packet to the DUT. 2. drill_packet_seen() for each frame of
- * the DUT, in order. 3. drill_packet_compare() when a line expects the frame.
+ *   1. drill_packet_build() for each packet to the DUT.
+ *   2. drill_packet_seen() for each frame of the DUT, in order.
+ *   3. drill_packet_compare() when a line expects the frame.
  */
 #ifndef REPLAY_DRILL_PACKET_H
 #define REPLAY_DRILL_PACKET_H

@@ -4,8 +4,9 @@
  * test (DUT), the packets that the DUT must send, and the calls and completions of the DUT's
  * program.
  *
- * 1. script_read() parses a file for one combination of its variants (parser.h). 2. drill_run()
- * plays it (engine.h). 3. script_free()
+ *   1. script_read() parses a file for one combination of its variants (parser.h).
+ *   2. drill_run() plays it (engine.h).
+ *   3. script_free()
  *
  * A script owns all its memory. Numbers are in host order, times in ns.
  */

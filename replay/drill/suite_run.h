@@ -4,8 +4,10 @@
  * variants. Several threads play cases at a time, but the order of the cases does not depend on
  * the threads.
  *
- * 1. drill_suite_add() for each file or folder. 2. drill_suite_run() 3. the reports of
- * drill_report.h 4. drill_suite_free()
+ *   1. drill_suite_add() for each file or folder.
+ *   2. drill_suite_run()
+ *   3. the reports of drill_report.h
+ *   4. drill_suite_free()
  */
 #ifndef REPLAY_DRILL_SUITE_RUN_H
 #define REPLAY_DRILL_SUITE_RUN_H

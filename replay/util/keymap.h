@@ -7,7 +7,9 @@
  *
  * The hash has a random secret, so that no capture can be made whose keys collide.
  *
- *   1. keymap_init(), 2. keymap_add() or keymap_get(), 3. keymap_free().
+ *   1. keymap_init(),
+ *   2. keymap_add() or keymap_get(),
+ *   3. keymap_free().
  */
 #ifndef REPLAY_UTIL_KEYMAP_H
 #define REPLAY_UTIL_KEYMAP_H

@@ -4,7 +4,8 @@
  * all functions accept both. Used by the commands (cmd_*.c).
  *
  *   1. outfile_is_no_input() and outfiles_differ(), before any output is opened,
- *   2. outfile_open(), 3. outfile_close().
+ *   2. outfile_open(),
+ *   3. outfile_close().
  *
  * Errors are printed with cli_error(), and the result is the exit status.
  */

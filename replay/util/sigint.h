@@ -5,8 +5,9 @@
  * and tcpdump then writes its last packets. So a pipe is read until its end, or for one more
  * second. The second Ctrl-C ends the program. Used by check, and by the readers of pipes.
  *
- * 1. sigint_begin(), 2. sigint_received() and sigint_wait_readable() while reading, 3.
- * sigint_end().
+ *   1. sigint_begin(),
+ *   2. sigint_received() and sigint_wait_readable() while reading,
+ *   3. sigint_end().
  */
 #ifndef REPLAY_UTIL_SIGINT_H
 #define REPLAY_UTIL_SIGINT_H

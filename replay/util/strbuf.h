@@ -3,7 +3,9 @@
  * Strbuf: builds text in a buffer of fixed size, and makes text from outside safe to print. Text
  * that does not fit is truncated. Used by all folders of replay/.
  *
- * 1. strbuf_of() over a char array, 2. strbuf_add...(), as often as needed, 3. read `p`.
+ *   1. strbuf_of() over a char array,
+ *   2. strbuf_add...(), as often as needed,
+ *   3. read `p`.
  */
 #ifndef REPLAY_UTIL_STRBUF_H
 #define REPLAY_UTIL_STRBUF_H

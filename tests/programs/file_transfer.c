@@ -5,7 +5,8 @@
  * length, and in the top bit whether it is the last one. The receiver returns an empty SEND when
  * a half can be filled again.
  *
- * file_transfer receive PORT FILE file_transfer send HOST PORT FILE
+ *   file_transfer receive PORT FILE
+ *   file_transfer send HOST PORT FILE
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * prints the status of its first failed request. It expects the remaining requests to be
  * flushed, and then closes everything.
  *
- * survive PORT [HOST]
+ *   survive PORT [HOST]
  */
 #include <unistd.h>
 #include "both.h"

@@ -141,7 +141,7 @@ static void joined_group_is_received(void)
     set_filter(FAR, true);
     set_filter(LO, true); /* port LO is not on the link of A, B and FAR */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 110);
-    set_filter(A, true); /* the sending port also receives the frame */
+    set_filter(A, true); /* the port that sends also receives the frame */
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1110);
     set_filter(B, false);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP6, 1010);

@@ -73,7 +73,7 @@ static void losses_on_loopback_are_recovered(void)
     same((struct talk){.iface = "lo", .rounds = 20, .size = 100000, .impair = "loss=3%"});
 }
 
-/* All impairments at once; the devices' own threads drive the devices. */
+/* Applies all impairments at once. The poll threads drive the devices. */
 static void all_impairments_on_loopback_are_recovered(void)
 {
     same((struct talk){.iface = "lo",

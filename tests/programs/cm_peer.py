@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What the connection manager answers to a peer that errs, repeats itself or falls silent, on the wire
-and in the events of a program (cm_talk) over the stock librdmacm. The peer is this script: it writes
-and reads MADs at the far end of a link between two network namespaces.
+"""Tests the connection manager against a peer that makes errors, retransmits or stops responding.
+Checks the messages on the wire, and the events of a program (cm_talk) over the stock librdmacm. The
+peer is this script: it writes and reads MADs at the far end of a link between two network namespaces.
 
 cm_peer.py --bin FOLDER [--preload LIB] [--late SECONDS] [CASE...]      exit status 77: not allowed here
 
---late: each message of the peer is so late, as on a machine that is busy with other things; up to a
-second all has to be as it is without."""
+--late: delays each message of the peer by this time, as on a busy machine. Up to a delay of one second
+the results must not change."""
 import argparse
 import os
 import select
@@ -23,14 +23,14 @@ import wire
 
 LINK = "wire0"  # at both ends
 NEAR, FAR = wire.ADDRESSES[0][0], "10.77.0.9"
-SILENT = "10.77.0.8"  # from which nothing ever comes
+SILENT = "10.77.0.8"  # address of a peer that never answers
 PORT = 7700
 REQ, MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REQ, SIDR_REP, LAP, APR = range(0x10, 0x1B)
 TIMEOUT, INVALID_SERVICE, INVALID_TRANSPORT, STALE, INVALID_MTU, CONSUMER = 4, 8, 9, 10, 26, 28
 REASONS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 24, 25, 26, 27, 28, 30, 31, 33)
-# Codes of times: 17 ms for what is to run out, 134 ms and 4.3 s for what a busy machine shall keep.
+# Timeout codes: 17 ms for timeouts that shall expire, 134 ms and 4.3 s for those that must not.
 QUICK, PATIENT, LONG = 12, 15, 20
-RETRIES = 15  # as many as there can be: 2.1 s of PATIENT
+RETRIES = 15  # the maximum: 2.1 s with PATIENT
 GUID = 0x0200_00FF_FE00_0099
 ETIMEDOUT = 110
 
@@ -49,7 +49,7 @@ def expect(condition, what):
 
 
 class Peer:
-    """The far end."""
+    """The peer: writes and reads MADs at the far end of the link."""
 
     def __init__(self, near_mac, late):
         self.late = late
@@ -76,7 +76,7 @@ class Peer:
         while words >> 16:
             words = (words & 0xFFFF) + (words >> 16)
         put(ip, 10, 16, words ^ 0xFFFF)
-        # R018 to R021: what changes on the way counts as ones.
+        # R018 to R021: the ICRC counts fields that change on the path as ones.
         masked = bytearray(b"\xff" * 8 + bytes(ip) + udp + inner)
         for at in (8 + 1, 8 + 8, 8 + 10, 8 + 11, 28 + 6, 28 + 7, 36 + 4):
             masked[at] = 0xFF
@@ -84,7 +84,7 @@ class Peer:
         self.socket.send(self.near_mac + self.mac + b"\x08\x00" + bytes(ip) + udp + inner + crc)
 
     def receive(self, seconds, address=FAR):
-        """The next MAD to the address: kind, body, transaction id; None if none comes."""
+        """Returns kind, body and transaction ID of the next MAD to the address, or None if none arrives."""
         end = time.monotonic() + seconds
         while select.select([self.socket], [], [], max(0, end - time.monotonic()))[0]:
             frame, (_, _, direction, *_) = self.socket.recvfrom(2000)
@@ -93,7 +93,7 @@ class Peer:
                     get(frame, 47, 24) != 1:
                 continue
             mad = frame[62:62 + 256]
-            # Of a case before: another process there saw the request when its listener was gone.
+            # Skips a MAD of an earlier case, whose process answered a REQ after its listener was destroyed.
             if 0x1000 < get(mad, 24 + 4, 32) <= self.before:
                 continue
             return get(mad, 16, 16), bytearray(mad[24:]), get(mad, 8, 64)
@@ -122,7 +122,7 @@ class Peer:
         put(body, 39, 8, 1)
         put(body, 44, 24, 100)
         put(body, 48, 16, 0xFFFF)
-        # bit 0 of cm_fields.def is the uppermost
+        # bit 0 in cm_fields.def is the most significant bit
         body[43] = 16 << 3 | transport << 1
         body[47] = timeout << 3 | 7
         body[50] = mtu << 4 | 7
@@ -141,7 +141,7 @@ class Peer:
         return body
 
     def connect(self, talk, **fields):
-        """A connection that the program took: its request, its REP, the transaction id."""
+        """Sets up a connection that the program accepts. Returns its REQ, its REP and the transaction ID."""
         comm = self.new()
         body = self.request(comm, **fields)
         self.send(REQ, body, comm)
@@ -179,7 +179,7 @@ class Peer:
 
 
 class Talk:
-    """The program."""
+    """The program under test, cm_talk."""
 
     command = []
 
@@ -225,7 +225,7 @@ def expect_event(talk, event, seconds=10):
 
 
 def refused(peer, talk):
-    """What no program is asked about: nobody listens (R232), a transport, MTU or header that is none."""
+    """Requests that the device rejects itself: no listener (R232), invalid transport, MTU or version."""
     talk.listen()
     for reason, fields in ((INVALID_SERVICE, {"port": PORT + 1}), (INVALID_MTU, {"mtu": 0}),
                            (INVALID_MTU, {"mtu": 9}), (INVALID_TRANSPORT, {"transport": 2}),
@@ -238,7 +238,8 @@ def refused(peer, talk):
 
 
 def rejected(peer, talk):
-    """By the program, with data; said again to who asks again in time; and the last thing it does."""
+    """The program rejects a REQ with private data. A retransmitted REQ gets the REJ again. A program may
+    end after the REJ."""
     talk.listen()
     for word in ("reject", "leave"):
         comm = peer.new()
@@ -254,8 +255,8 @@ def rejected(peer, talk):
 
 
 def repeated(peer, talk):
-    """A REQ again while the program thinks (MRA), and after its REP (the same); an RTU, which tells
-    the program once; a LAP, which RoCE has no use for (APR); DREQs."""
+    """A retransmitted REQ gets an MRA while the program decides, and afterwards the same REP. A
+    retransmitted RTU causes no second event. A LAP is refused by an APR. Each DREQ gets a DREP."""
     talk.listen()
     comm = peer.new()
     body = peer.request(comm)
@@ -276,12 +277,12 @@ def repeated(peer, talk):
     lap = bytearray(232)
     put(lap, 0, 32, comm)
     put(lap, 4, 32, ours)
-    while peer.receive(0.05):  # REPs that were on their way
+    while peer.receive(0.05):  # discards REPs that are in flight
         pass
     peer.send(LAP, lap, 77)
     apr, tid = peer.gets(APR)
     expect(tid == 77 and get(apr, 4, 32) == comm and apr[9] == 2, f"APR status {apr[9]}")
-    peer.pair(DREQ, comm, ours, 78)  # of another QPN: ignored (R233)
+    peer.pair(DREQ, comm, ours, 78)  # names another QPN, so it is ignored (R233)
     peer.silence()
     dreq = bytearray(232)
     put(dreq, 0, 32, comm)
@@ -292,7 +293,7 @@ def repeated(peer, talk):
     talk.tell("disconnect")
     drep, tid = peer.gets(DREP)
     expect(tid == 79 and get(drep, 4, 32) == comm, "another DREP")
-    peer.send(DREQ, dreq, 80)  # in timewait, and after it (R233)
+    peer.send(DREQ, dreq, 80)  # a DREP answers a DREQ in TIMEWAIT and afterwards (R233)
     peer.gets(DREP)
     expect_event(talk, "RDMA_CM_EVENT_TIMEWAIT_EXIT 0")
     peer.send(DREQ, dreq, 81)
@@ -326,7 +327,7 @@ def unanswered_dreq(peer, talk):
 
 
 def stale(peer, talk):
-    """The QP of a connection asks anew: it was restarted (R231)."""
+    """A new REQ from the QPN of a connection: the peer has restarted (R231)."""
     talk.listen()
     body, rep, tid = peer.connect(talk, qpn=0x123)
     peer.pair(RTU, get(body, 0, 32), get(rep, 0, 32), tid)
@@ -351,7 +352,7 @@ def stale(peer, talk):
 
 
 def reasons(peer, talk):
-    """Each reason is the status of REJECTED, with the private data."""
+    """The reason of a REJ is the status of REJECTED, which also has the private data."""
     for reason in REASONS:
         talk.ask()
         req, tid = peer.gets(REQ)
@@ -361,17 +362,17 @@ def reasons(peer, talk):
 
 
 def lost(peer, talk):
-    """A REQ that is lost comes again, the same; the REP of a lost RTU gets another, and who gave up
-    waiting for it rejects what is a connection here."""
+    """A lost REQ is retransmitted unchanged. If the RTU is lost, a retransmitted REP gets it again. A peer
+    that gave up waiting for the RTU rejects a connection that is established here."""
     talk.ask()
     first = peer.gets(REQ)
     expect(peer.gets(REQ) == first, "the REQ changed")
     ours, comm = get(first[0], 0, 32), peer.new()
     peer.reply(comm, ours, first[1], 0x321)
     expect_event(talk, "RDMA_CM_EVENT_CONNECT_RESPONSE 0 yes")
-    while peer.receive(0.05):  # REQs that were on their way
+    while peer.receive(0.05):  # discards REQs that are in flight
         pass
-    peer.reply(comm, ours, first[1], 0x321)  # while the program thinks
+    peer.reply(comm, ours, first[1], 0x321)  # while the program decides
     mra, _ = peer.gets(MRA)
     expect(mra[8] >> 6 == 1, "MRA of another message")
     talk.tell("establish")
@@ -386,7 +387,7 @@ CASES = (refused, rejected, repeated, unanswered_rep, unanswered_dreq, stale, re
 
 
 def play(near_mac, late, names):
-    """At the far end."""
+    """Runs the cases at the far end of the link."""
     peer = Peer(near_mac, late)
     silent = [Talk(), Talk()]
     talks = list(silent)
@@ -401,9 +402,9 @@ def play(near_mac, late, names):
             peer.before = peer.comm
             case(peer, talks[-1])
             talks[-1].end()
-            while peer.receive(0.05):  # what its end says
+            while peer.receive(0.05):  # discards the messages at the end of the program
                 pass
-        for talk in silent:  # 16 times a second, meanwhile
+        for talk in silent:  # their REQs were sent 16 times, once a second, meanwhile
             expect_event(talk, f"RDMA_CM_EVENT_UNREACHABLE {-ETIMEDOUT}", 40)
         print("nobody: all as they should be")
     finally:

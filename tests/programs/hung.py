@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""A program that hangs on purpose (hang.c) leaves its stacks, and is ended with all that it started:
-under pair.py and under stacks.py itself; and where gdb is not, what the kernel knows.
+"""Tests stacks.py with a program that hangs (hang.c): directly, under pair.py, and without gdb. The stacks
+are printed, and the program and its descendants are killed.
 
 hung.py --bin FOLDER"""
 import argparse
@@ -15,14 +15,14 @@ import time
 import stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE = "4"  # s: by then the program has opened its device and waits, on a slow machine too
+PATIENCE = "4"  # s; the time in which the program opens its device and then waits, also on a slow machine
 THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # gdb
 KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang: state S, wchan \w+",
           r"syscall \d+ 0x")
 
 
 def gone(pid):
-    """A moment after it was killed."""
+    """Returns whether a process still runs a moment after it was killed."""
     end = time.monotonic() + 10
     while stacks.runs(pid) and time.monotonic() < end:
         time.sleep(0.02)
@@ -30,7 +30,7 @@ def gone(pid):
 
 
 def hung(name, command, status, wanted, env=None):
-    """Runs what hangs; 1 if its output lacks something, or if something of it still runs."""
+    """Runs the program that hangs. Returns 1 if its output is incomplete or if a process is left, else 0."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=90, env=env, check=False)
     wrong = [f"nothing like '{pattern}'" for pattern in wanted
@@ -52,7 +52,7 @@ def main():
     hang = os.path.join(bin_dir, "programs", "hang")
     run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--selfcheck", "--"]
     pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", PATIENCE, "--"]
-    with subprocess.Popen(["sleep", "60"]) as other:  # in a container gdb may not look
+    with subprocess.Popen(["sleep", "60"]) as other:  # a container may forbid gdb to attach
         probe = stacks.ask(stacks.GDB + ["-p", str(other.pid)], 20)
         other.kill()
     threads = THREADS if "Thread 1" in probe else ()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rnic-run for an ordinary user who may nothing, as in a container or a CI job: two programs in a
-network of their own, the flow validator watching, and a recording that Wireshark opens.
+"""Tests rnic-run for a user without privileges, as in a container or a CI job. It runs two programs in a
+separate network namespace, with the flow validator, and records a capture that Wireshark opens.
 
-ordinary.py --bin FOLDER      exit status 77: this machine lets no user make a namespace"""
+ordinary.py --bin FOLDER      exit status 77: users cannot create namespaces on this machine"""
 import argparse
 import os
 import re
@@ -11,13 +11,13 @@ import subprocess
 import sys
 import tempfile
 
-# 18515 is 0x4853; 0A: somebody listens.
+# Port 18515 is 0x4853; state 0A is LISTEN.
 SCRIPT = ("ib_write_bw -F -n 200 & until cat /proc/net/tcp /proc/net/tcp6 | grep -q ':4853 [0-9A-F:]* 0A'; "
           "do sleep 0.05; done; ib_write_bw -F -n 200 localhost; wait")
 
 
 def refused(rnic_run, folder):
-    """One line each, and no file is emptied or left behind."""
+    """Checks that each error prints one line, and that no file is truncated or left behind."""
     kept = os.path.join(folder, "kept.pcapng")
     with open(kept, "w", encoding="ascii") as file:
         file.write("kept")
@@ -68,12 +68,12 @@ def main():
         assert done.returncode == 0, f"status {done.returncode}"
         assert len(re.findall(r"^ 65536 +200 ", done.stdout, re.MULTILINE)) == 2, "not both ended"
         assert os.stat(record).st_uid == (65534 if user else os.getuid()), "whose recording?"
-        # Each PSN once: who waits for a CPU for long is asked again.
+        # Counts each PSN once, because a process that waits long for a CPU causes retransmissions.
         frames = set(subprocess.run(["tshark", "-r", record, "-T", "fields", "-e", "infiniband.bth.opcode",
                                      "-e", "infiniband.bth.psn"], stdout=subprocess.PIPE,
                                     stderr=subprocess.DEVNULL, text=True, check=True).stdout.splitlines())
     frames = [frame.split("\t")[0] for frame in frames]
-    # 200 messages of 16 packets of 4096 bytes: first, middle, last
+    # 200 messages of 16 packets of 4096 bytes: First, Middle, Last
     for opcode, cnt in ((6, 200), (7, 14 * 200), (8, 200)):
         assert frames.count(str(opcode)) == cnt, f"{frames.count(str(opcode))} packets of {opcode}"
     return 0

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs two programs that talk to each other, in the network they are started in.
+"""Runs two programs that communicate with each other, in the current network namespace.
 
 pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
 
 The client starts when the server listens on TCP port N (0: as soon as it runs), or has claimed the
-name N of the connection manager, as cm/106/7471. Both have to end
-with status 0 in time; what they printed is shown, and nothing is left running. Of who is late it is
-told what it waits for (stacks.py)."""
+name N of the connection manager, as cm/106/7471. Both programs must end with status 0 in time. Their
+output is printed, and no process is left running. If a program is late, its stacks are printed
+(stacks.py)."""
 import argparse
 import re
 import signal
@@ -17,11 +17,11 @@ import time
 
 import stacks
 
-LISTEN = "0A"  # /proc/net/tcp: the state
+LISTEN = "0A"  # the state LISTEN in /proc/net/tcp
 
 
 def read_table(name):
-    """A table of the network that this process is in."""
+    """Returns the lines of a table of the network namespace of this process."""
     try:
         with open(f"/proc/net/{name}", encoding="utf-8") as table:
             return table.read()
@@ -30,8 +30,8 @@ def read_table(name):
 
 
 def ready(port, table=read_table):
-    """Whether somebody listens on the TCP port, or has claimed the name of a port space
-    (hexadecimal) and port of rdma_cm, on any interface."""
+    """Returns whether a process listens on the TCP port, or has claimed the rdma_cm name of a port
+    space (hexadecimal) and port on any interface."""
     if port == "0":
         return True
     if port.startswith("cm/"):
@@ -54,7 +54,7 @@ def main():
     args = parser.parse_args()
     commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
     cut = commands.index("---")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
     end = time.monotonic() + args.timeout
     server = start(commands[:cut])
     processes = [("server", server)]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rdma-core's own test suite, as Debian's package python3-pyverbs brings it, on the software RNIC, in
-a network namespace of its own, while the flow validator watches (rnic-run --selfcheck). What it
-skips has to be something that our device has not; what it runs has to pass.
+"""Runs the test suite of rdma-core (Debian's package python3-pyverbs) on the software RNIC, in a
+separate network namespace, with the flow validator (rnic-run --selfcheck). Each test must pass, or be
+skipped because the device lacks its feature.
 
-pyverbs.py --bin FOLDER [TEST...]     TEST: as unittest's -k has it, for example rdmacm
+pyverbs.py --bin FOLDER [TEST...]     TEST: a pattern for unittest -k, for example rdmacm
 
-Its tests of rdma_cm ask /sys/class/infiniband which interface a device is on: if it may (root), this
-makes such a folder in a mount namespace. Later ones ask the program rdma, that is the kernel: one of
-that name answers for ours. Exit status 77: the package is not there."""
+The tests of rdma_cm read the interface of a device from /sys/class/infiniband. As root, this script
+creates such a folder in a mount namespace. Tests of later releases run the program rdma, which asks the
+kernel; a replacement prints our device. Exit status 77: the package is not installed."""
 import argparse
 import glob
 import gzip
@@ -20,17 +20,18 @@ import subprocess
 import sys
 import tempfile
 
-PYTHON = "/usr/bin/python3"  # which the package is for
+PYTHON = "/usr/bin/python3"  # the interpreter for which the package was built
 PLACES = ("/usr/share/doc/rdma-core/tests", "/usr/share/doc/python3-pyverbs/tests")
 LINK, DEVICE = "rnic0", "rnic_rnic0"
-LEAST = 90  # tests that run and pass: rdma-core 44 has 112 for such a device
-OTHERS = r"mlx5|efa|mana|hns|cuda"  # of one manufacturer
-# Why a test may be skipped: what a RoCE device in software has not, and what a machine may lack.
+LEAST = 90  # minimum number of passed tests; with rdma-core 44, 112 pass for such a device
+OTHERS = r"mlx5|efa|mana|hns|cuda"  # tests for devices of one manufacturer
+# Permitted reasons to skip a test: features that a software RoCE device lacks, and resources that a
+# machine may lack.
 MAY_LACK = "|".join((
     "^Device memory is not supported",
     "^Allocating dmabuf is not supported",
     "^Device /dev/dri/",  # a GPU
-    "^Device does not report CC_DMA_BOUNCE",  # confidential guests
+    "^Device does not report CC_DMA_BOUNCE",  # only in confidential guests
     "^CC PD is not supported",
     "^No PHC or failed to open",  # a clock in hardware
     "Failed to create DMA Handle",
@@ -40,12 +41,12 @@ MAY_LACK = "|".join((
     "^Create Raw Packet QP",
     "^There are no huge pages",
     "^Importing a device is not supported",
-    "^Extended CQ is not supported",  # said of tag matching
+    "^Extended CQ is not supported",  # the reason that tests of tag matching print
 ))
 
 
 def unpack(folder):
-    """The tests, without those of single manufacturers; False if the package is not there."""
+    """Returns the tests, except those of single manufacturers. Returns False if the package is not installed."""
     place = next((place for place in PLACES if os.path.isdir(place)), None)
     if not place or subprocess.run([PYTHON, "-c", "import pyverbs"], check=False,
                                    stderr=subprocess.DEVNULL).returncode:
@@ -66,8 +67,8 @@ def unpack(folder):
 
 
 def sysfs(folder):
-    """A command that runs the rest of its line where /sys/class shows our device; none if that is
-    not allowed here."""
+    """Returns a command prefix that runs a program with our device in /sys/class. Returns an empty one
+    if this is not permitted here."""
     fake = os.path.join(folder, "class")
     os.makedirs(os.path.join(fake, "infiniband", DEVICE, "device", "net", LINK))
     pkeys = os.path.join(fake, "infiniband", DEVICE, "ports", "1", "pkeys")
@@ -82,7 +83,7 @@ def sysfs(folder):
 
 
 def rdma_link(folder):
-    """A folder with a program that prints what "rdma link show -j" would."""
+    """Creates a folder with a program that prints the output of "rdma link show -j" for our device."""
     path = os.path.join(folder, "bin", "rdma")
     os.mkdir(os.path.dirname(path))
     with open(path, "w", encoding="ascii") as script:
@@ -114,7 +115,7 @@ def main():
             command += ["-k", test]
         env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                    PATH=rdma_link(folder) + ":" + os.environ["PATH"])
-        if args.preload:  # Python's leaks are not ours
+        if args.preload:  # ignores leaks of Python
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What must not disturb anybody else: kill -9 of a peer at a random moment, a hundred processes,
-malformed packets sprayed at the live port; and what rnic-info tells meanwhile. To be run inside
-rnic-run, in a network of its own:
+"""Tests that a process does not disturb others: kill -9 of a peer at a random moment, a hundred
+processes, malformed packets sent to the live port. Also tests the output of rnic-info meanwhile. Runs
+inside rnic-run, in a separate network namespace:
 
 rnic-run -n -i lo -- robust.py BIN kill|info|watch|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
 import argparse
@@ -53,7 +53,7 @@ def too_late(*_):
 
 
 def names_left():
-    """Names that processes claimed and did not give back."""
+    """Returns the registry names that are still claimed."""
     with open("/proc/net/unix", encoding="ascii") as lines:
         return [line.split()[-1] for line in lines if "@rnic" in line]
 
@@ -86,8 +86,8 @@ def kill(bin_dir, rng, args):
 
 
 def kill_connected(rng, args):
-    """Who is left hears of it by the connection manager, as from a kernel, or by what it has on its
-    way, and ends."""
+    """Kills one peer of an rdma_cm connection. The other peer gets DISCONNECTED, as from a kernel, or its
+    outstanding requests fail. Then it ends."""
     for number in range(args.times // 3):
         server = start("rping", "-s", "-C", "1000000", "-a", "127.0.0.1")
         while "cm/106/7174" not in " ".join(names_left()):
@@ -106,7 +106,7 @@ def kill_connected(rng, args):
 
 
 def info(bin_dir, _, __):
-    """rnic-info tells of both processes what they are."""
+    """rnic-info describes both processes."""
     def ask(what):
         done = subprocess.run([os.path.join(bin_dir, "rnic-info"), what], stdout=subprocess.PIPE,
                               text=True, check=True)
@@ -138,7 +138,7 @@ def info(bin_dir, _, __):
 
 
 def watch(*_):
-    """ibv_asyncwatch tells of a link that goes and comes back."""
+    """ibv_asyncwatch reports when the link goes down and up again."""
     process = start("stdbuf", "-oL", "ibv_asyncwatch", "-d", "rnic_rnic0")
     first = process.stdout.readline()
     expect("rnic_rnic0" in first, f"ibv_asyncwatch: {first}")
@@ -153,7 +153,7 @@ def watch(*_):
 
 
 def crowd(bin_dir, *_):
-    """A hundred processes; then a hundred with a hundred QPs each, connected all at once."""
+    """Runs a hundred processes; then a hundred with a hundred QPs each, all connected at once."""
     pairs = 50
     servers = [start("ibv_rc_pingpong", "-e", "-g", "1", "-c", "-n", "20", "-p", str(21000 + i))
                for i in range(pairs)]
@@ -187,7 +187,7 @@ def crowd(bin_dir, *_):
 
 
 class Sprayer(threading.Thread):
-    """Sends frames of the loopback again with bits inverted, cut, grown or mixed, and noise."""
+    """Sends frames of the loopback again, with inverted bits, truncated, extended or mixed, and random bytes."""
 
     def __init__(self, rng):
         super().__init__(daemon=True)
@@ -197,14 +197,14 @@ class Sprayer(threading.Thread):
 
     @staticmethod
     def bth(frame):
-        """Where the BTH of a frame begins, 0 if it has none."""
+        """Returns the offset of the BTH in a frame, or 0 if the frame has no BTH."""
         at = {b"\x08\x00": 34, b"\x86\xdd": 54}.get(frame[12:14], 0)
         return at + 8 if at and len(frame) >= at + 24 and frame[at + 2:at + 4] == b"\x12\xb7" else 0
 
     def spoiled(self, frame, bth):
         rng, frame = self.rng, bytearray(frame)
         kind = rng.randrange(5)
-        if kind == 0:  # behind the UDP header: the ICRC is wrong then
+        if kind == 0:  # inverts bits after the UDP header, so that the ICRC is wrong
             for _ in range(rng.randrange(1, 4)):
                 at = rng.randrange(bth + 4, len(frame))
                 frame[at] ^= 1 << rng.randrange(8)
@@ -214,7 +214,7 @@ class Sprayer(threading.Thread):
             frame += rng.randbytes(rng.randrange(1, 300))
         elif kind == 3:
             frame[bth:] = rng.randbytes(rng.randrange(0, 200))
-        else:  # another QP, random rest of the BTH
+        else:  # replaces the destination QP and the rest of the BTH by random values
             frame[bth + 5:bth + 8] = rng.randbytes(3)
             frame[bth] = rng.randrange(256)
         return bytes(frame)
@@ -236,7 +236,7 @@ class Sprayer(threading.Thread):
 def spray(_, rng, args):
     sprayer = Sprayer(rng)
     sprayer.start()
-    patience = 600 if args.soak else 60  # a soak stands back on a machine that others use
+    patience = 600 if args.soak else 60  # a soak may be slow on a machine that others use
     end = time.monotonic() + args.soak
     rounds = 0
     while rounds == 0 or time.monotonic() < end or (sprayer.sent <= 1000 and rounds < 10):
@@ -263,7 +263,7 @@ def main():
     parser.add_argument("--soak", type=float, default=0)
     args = parser.parse_args()
     print(f"ROCEDRILL_SEED={args.seed}", flush=True)
-    # Whatever hangs ends in time, and nothing is left running.
+    # A case that hangs ends in time, and no process is left running.
     signal.signal(signal.SIGALRM, too_late)
     signal.alarm(int(200 + 2 * args.soak + 10 * args.times))
     try:

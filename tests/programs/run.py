@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs one row of programs.txt on the software RNIC: both programs, unmodified, in a network
-namespace of their own, while the flow validator watches (rnic-run --selfcheck).
+"""Runs one row of programs.txt on the software RNIC: both programs, unmodified, in a separate network
+namespace, with the flow validator (rnic-run --selfcheck).
 
 run.py --bin FOLDER [--loss PERCENT] [--seed N] [--iface lo] [--preload LIB] [--keep FILE] NAME
 
-Exit status 77: the programs of this release cannot do that; the last line says why."""
+Exit status 77: the programs of this release lack the feature; the last line gives the reason."""
 import argparse
 import glob
 import os
@@ -19,7 +19,7 @@ import tempfile
 import stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TIMEOUT = 110  # pair.py's is shorter: this is for what rnic-run does after it
+TIMEOUT = 110  # s; longer than the timeout of pair.py, because rnic-run continues after it
 
 
 def rows():
@@ -38,18 +38,18 @@ def row(name):
 
 
 def lacking(name):
-    """Why a row cannot be here, or None. (CMakeLists.txt leaves it out then.)"""
-    # Debian's UCX 1.23.0~rc1 was built without verbs, and Open MPI gets to them through it.
+    """Returns why a row cannot run on this machine, or None. CMakeLists.txt omits such a row."""
+    # Debian's UCX 1.23.0~rc1 was built without verbs, and Open MPI reaches verbs only through UCX.
     if re.match("ucx|openmpi", name) and not glob.glob("/usr/lib/*/ucx/libuct_ib.so*"):
         return "UCX has no transport over verbs here"
     return None
 
 
 class Words(dict):
-    """What stands in braces in a row: {BIN}, {TMP}, and {500/200}, 500 of something or 200 with loss."""
+    """Words in braces in a row: {BIN}, {TMP}, and {500/200}, which is 500, or 200 with packet loss."""
 
     def __init__(self, loss, **words):
-        # Each name is one word for us, and for a shell in the row.
+        # Escapes each value, so that it remains one word here and in a shell of the row.
         super().__init__({word: re.sub(r"([^\w/.-])", r"\\\1", text) for word, text in words.items()})
         self.loss = loss
 
@@ -59,15 +59,15 @@ class Words(dict):
 
 
 def with_loss(env):
-    """What programs are told where packets are lost."""
-    env.setdefault("RNIC_LINGER", "500")  # who ends first answers its peer's repeats
-    env.setdefault("UCX_RC_TIMEOUT", "100ms")  # instead of 1 s, which it would wait for after each
+    """Sets the environment of programs that run with packet loss."""
+    env.setdefault("RNIC_LINGER", "500")  # still answers retransmissions of a peer
+    env.setdefault("UCX_RC_TIMEOUT", "100ms")  # instead of 1 s after each lost packet
     return env
 
 
 def runtime_first(program, preload, bin_dir):
-    """What puts the sanitizers' runtime before all other libraries of a program; ours have it in
-    them if clang built them."""
+    """Returns a command prefix that preloads the sanitizers' runtime before all libraries of a program.
+    Libraries built by clang contain the runtime."""
     if not preload or ("{BIN}" in program and "clang" in os.path.basename(preload)):
         return []
     library = os.path.join(os.path.dirname(bin_dir), "lib", "rnic", "librnic-rdmacm.so")
@@ -84,12 +84,12 @@ def main():
     parser.add_argument("--keep", help="keep the recording under this name")
     parser.add_argument("name")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
     _, port, server, client, expect = row(args.name)
     if lacking(args.name):
         print(f"{args.name}: left out: {lacking(args.name)}")
         return 77
-    if args.name == "events":  # one process after the other: the seed would give all the same QPNs
+    if args.name == "events":  # runs one process after the other, and with a seed all would get equal QPNs
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:
@@ -107,7 +107,7 @@ def main():
         command += shlex.split(client.format_map(words))
         expect = expect.format_map(words)
         env = with_loss(dict(os.environ)) if args.loss else dict(os.environ)
-        if args.preload:  # leaks of Debian's programs are not ours
+        if args.preload:  # ignores leaks of Debian's programs
             env["ASAN_OPTIONS"] = "detect_leaks=0:" + env.get("ASAN_OPTIONS", "")
         print("seed", args.seed, " ".join(command), flush=True)
         status, out = stacks.watch(command, TIMEOUT, env=env, stdout=subprocess.PIPE,

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rnic-run --selfcheck tells of a violation while the programs run, ends with 1 then, and keeps
-neither packets nor processes. Somebody else on the wire breaks a rule: an acknowledgement of the
-programs, who share the near end of a link, comes again from its far end with another transport version,
-which a device drops.
+"""rnic-run --selfcheck reports a violation while the programs run, and then exits with status 1. It
+leaves neither packets nor processes behind. The two programs share the near end of a link. A script at
+the far end violates a rule: it sends one of their ACKs again with another transport version. A device
+drops such a packet.
 
 selfcheck.py --bin FOLDER"""
 import argparse
@@ -26,7 +26,7 @@ IP, UDP, BTH = 14, 34, 42
 
 
 def icrc(frame):
-    """R018 to R021: what changes on the way counts as ones."""
+    """Returns the ICRC, which counts fields that change on the path as ones (R018 to R021)."""
     masked = bytearray(b"\xff" * 8 + frame[IP:])
     for at in (IP + 1, IP + 8, IP + 10, IP + 11, UDP + 6, UDP + 7, BTH + 4):
         masked[8 + at - IP] = 0xff
@@ -34,7 +34,7 @@ def icrc(frame):
 
 
 def spoil():
-    """Inside: sends one such packet as soon as there is one to take: local ones pass on lo."""
+    """Runs inside the namespace: sends the changed packet as soon as it sees an ACK on lo."""
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     sock.bind(("lo", 0))
     while True:
@@ -59,9 +59,9 @@ def main():
         env = dict(os.environ, TMPDIR=folder)
         keep = os.path.join(folder, "all.pcapng")
         go, done = os.path.join(folder, "go"), os.path.join(folder, "done")
-        # The second exchange begins when the violation was told.
+        # The second exchange begins after the violation was reported.
         lat = "ib_send_lat -F -n 300"
-        # 18515 is 0x4853; 0A: somebody listens.
+        # Port 18515 is 0x4853; state 0A is LISTEN.
         listens = "cat /proc/net/tcp /proc/net/tcp6 | grep -q ':4853 [0-9A-F:]* 0A'"
         script = (f"ping() {{ {lat} & server=$!; until {listens}; do sleep 0.05; done; "
                   f"{lat} 10.0.0.1; wait $server; }}; "

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""What programs that do not end are waiting for: what their devices say of themselves (rnic-info), and of
-each thread its state, its system call, the kernel's stack (for root) and, where gdb is, its own.
+"""Prints the stacks of programs that hang: the state of their devices (rnic-info), and for each thread
+its state, system call, kernel stack (as root) and, if gdb is installed, its user stack.
 
-stacks.py PID...                     tells it of these processes and of all that they started
-stacks.py --after S -- COMMAND...    runs the command; if it is not done after S seconds, tells it and ends
-                                     all of them. Exit status 124 then, as of timeout(1), else its own."""
+stacks.py PID...                     prints the stacks of these processes and of all their descendants
+stacks.py --after S -- COMMAND...    runs the command. If it has not ended after S seconds, prints the
+                                     stacks, kills all processes and exits with 124, as timeout(1) does.
+                                     Otherwise exits with the status of the command."""
 import argparse
 import os
 import re
@@ -21,11 +22,11 @@ GDB = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex"
 GDB_NOISE = re.compile(r"\[(New LWP|Thread debugging|Inferior .* detached)|Using host libthread_db|"
                        r"warning: (Could not load|Unable to open|Missing auto-load)|\d+\t|\s*$|"
                        r"No locals|No symbol table info|\s+\w+ = <optimized out>$")
-PATIENCE = 40  # seconds for all together: whoever asks has a time limit of its own
+PATIENCE = 40  # limit for all processes together, s: the callers have time limits, too
 
 
 def read(path):
-    """"" for what is gone by now or not for us."""
+    """Returns "" for a file that is gone or not readable."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().replace("\0", " ").strip()
@@ -41,12 +42,12 @@ def link(path):
 
 
 def stat(pid):
-    """State, parent, group, session, ...: what follows the name, which may have blanks."""
+    """Returns the fields after the name, which may contain blanks: state, parent, group, session, ..."""
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 
 def family(*pids):
-    """These, what is in their sessions, and what any of them started, parents first."""
+    """Returns these processes, those in their sessions, and all descendants, parents first."""
     found = list(pids)
     left = {int(name): stat(name) for name in os.listdir("/proc") if name.isdigit()}
     found = [pid for pid in found if left.pop(pid, None)]
@@ -73,7 +74,7 @@ def kill(pids):
 
 
 def end(*pids):
-    """Who only watches the others, and tidies up when they are gone, gets a moment to do so."""
+    """Kills the processes. rnic-run and rocedrill get up to 5 s to clean up after the others have ended."""
     every = family(*pids)
     watchers = [pid for pid in every if read(f"/proc/{pid}/comm") in ("rnic-run", "rocedrill")]
     kill(pid for pid in every if pid not in watchers)
@@ -84,16 +85,16 @@ def end(*pids):
 
 
 def ended(process):
-    """Ends it and what it started; what it has printed."""
+    """Kills the process and its descendants. Returns its output."""
     end(process.pid)
     try:
         return process.communicate(timeout=10)[0] or ""
-    except subprocess.TimeoutExpired as problem:  # its output is open in a process that got away
+    except subprocess.TimeoutExpired as problem:  # a process that was not killed has the output open
         return (problem.output or b"").decode(errors="replace") + "\n(cut: its output is still open somewhere)"
 
 
 def ask(command, seconds):
-    """What a program prints, which shall neither wait for ever nor run on our RNIC."""
+    """Returns the output of a program. Limits its time, and removes our RNIC from its environment."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("LD_")}
     try:
         return subprocess.run(command, env=env, timeout=max(1, seconds), stdin=subprocess.DEVNULL,
@@ -104,7 +105,7 @@ def ask(command, seconds):
 
 
 def rnic_info(pid):
-    """The program that belongs to the libraries of a process on our RNIC; None: it is not."""
+    """Returns the rnic-info of the libraries that a process on our RNIC uses. Returns None for other processes."""
     for path in sorted(set(re.findall(r" (/\S*/rnic/lib\S*)$", read(f"/proc/{pid}/maps"), re.MULTILINE))):
         while path != "/":
             path = os.path.dirname(path)
@@ -114,7 +115,7 @@ def rnic_info(pid):
 
 
 def device(pid, program):
-    """What all processes in its network say."""
+    """Returns the output of rnic-info for all processes in the network namespace of `pid`."""
     enter = []
     if link(f"/proc/{pid}/ns/net") != link("/proc/self/ns/net"):
         enter = ["nsenter", "-t", str(pid), "-n"]
@@ -133,7 +134,7 @@ def files(pid):
 
 
 def threads(pid):
-    """What the kernel says of each."""
+    """Yields the state of each thread from /proc."""
     try:
         numbers = sorted(map(int, os.listdir(f"/proc/{pid}/task")))
     except OSError:
@@ -153,7 +154,7 @@ def threads(pid):
 
 
 def show(*pids):
-    """The text about these processes and all that they started. They run on while it is made."""
+    """Returns the stacks of these processes and all descendants, which continue to run meanwhile."""
     limit = time.monotonic() + PATIENCE
     every = [pid for pid in family(*pids) if runs(pid)]
     ours = {pid: program for pid in every if (program := rnic_info(pid))}
@@ -162,13 +163,13 @@ def show(*pids):
         lines += [f"== process {pid}, of {(stat(pid) + ['?', '?'])[1]}: {read(f'/proc/{pid}/cmdline')}",
                   f"   files: {files(pid)}"]
         lines += threads(pid)
-    spaces = {link(f"/proc/{pid}/ns/net"): pid for pid in reversed(ours)}  # one of each network
+    spaces = {link(f"/proc/{pid}/ns/net"): pid for pid in reversed(ours)}  # one process for each network namespace
     for pid in spaces.values():
         lines.append(device(pid, ours[pid]).rstrip("\n"))
     if not shutil.which("gdb"):
         lines.append("-- gdb is not here")
         every = []
-    for pid in sorted(every, key=lambda pid: pid not in ours):  # if time ends, ours were seen
+    for pid in sorted(every, key=lambda pid: pid not in ours):  # ours first: the time may run out
         left = limit - time.monotonic()
         if left <= 0:
             lines.append(f"-- no time is left for gdb at process {pid}")
@@ -180,7 +181,7 @@ def show(*pids):
 
 
 def watch(command, after, **how):
-    """Runs it. Its status and what it printed, with the text if it had to be ended."""
+    """Runs the command. Returns its status and output; after a timeout, 124 and also the stacks."""
     process = subprocess.Popen(command, **how)
     try:
         try:
@@ -189,7 +190,7 @@ def watch(command, after, **how):
             text = f"not done after {after:g} s\n" + show(process.pid)
             return 124, ended(process) + text
         return process.returncode, out or ""
-    finally:  # interrupted, perhaps
+    finally:  # the wait may have been interrupted
         if process.poll() is None:
             end(process.pid)
 
@@ -203,7 +204,7 @@ def main():
     if args.after is None:
         print(show(*map(int, words)), end="")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
     status, text = watch(words, args.after)
     print(text, end="", flush=True)
     return status if status >= 0 else 128 - status

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The whole of perftest: send, write, read and atomic, bandwidth and latency, over RC, UC and UD,
-with events, inline data, both ways, several QPs, every size and every MTU; on the loopback and over
-a veth link between two namespaces; without and with 3 % loss; both processes watched by the flow
-validator. Takes long: `cmake --build build --target programs_all`.
+"""Runs all of perftest: send, write, read and atomic, bandwidth and latency, over RC, UC and UD. Options
+are events, inline data, both directions, several QPs, every size and every MTU. Runs on the loopback and
+over a veth link between two namespaces, without and with 3 % loss. The flow validator checks both
+processes. Takes long: `cmake --build build --target programs_all`.
 
 sweep.py --bin FOLDER [--only REGEX] [--wire lo|veth|both] [--loss 0|3|both]"""
 import argparse
@@ -21,7 +21,7 @@ SERVICES = {"send": ("RC", "UC", "UD"), "write": ("RC", "UC"), "read": ("RC",), 
 
 
 def combinations():
-    """Name, options, what is printed."""
+    """Yields name and command of each variant."""
     for verb, services in SERVICES.items():
         for service in services:
             for kind in ("bw", "lat"):
@@ -29,7 +29,7 @@ def combinations():
                     f"ib_{verb}_{kind} -F"
                 cnt = 100
                 variants = {"": ""}
-                if verb != "write":  # perftest has no events there
+                if verb != "write":  # perftest has no event option for WRITE
                     variants["events"] = "-e"
                 if verb in ("send", "write"):
                     variants["inline"] = "-I 64 -s 64"
@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--loss", default="both", choices=("0", "3", "both"))
     args = parser.parse_args()
     bin_dir = os.path.abspath(args.bin)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
     losses = [float(args.loss)] if args.loss != "both" else [0, 3]
     spaces = wire.link(4300) if args.wire != "lo" else ()
     good = bad = 0
@@ -83,7 +83,7 @@ def main():
             if not re.search(args.only, name):
                 continue
             for loss in losses:
-                # What recovers nothing waits for ever for what is lost.
+                # A service without retransmission would wait forever for a lost packet.
                 if loss and ("_uc" in name or "_ud" in name):
                     continue
                 results = {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rnic-run --timeline: every request of unmodified programs has its row, in the order of posting;
-the times of a row are in the order of what they are times of; the percentiles count what there is.
+"""Tests rnic-run --timeline. Every request of unmodified programs has one row, in the order of posting.
+The times of a row are in the order of their events. The percentiles count all requests.
 
 timeline.py --bin FOLDER"""
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = ("SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED")
 
-# What runs, options, requests of both processes, operation, whether all have completions
+# Program, options, number of requests of both processes, operation, whether all requests have completions
 RUNS = [
     ("ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),
     ("ibv_ud_pingpong -g 1 -n 100", "ibv_ud_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),
@@ -42,7 +42,7 @@ def check(text, rows, run):
         steps = dict(zip(STEPS, fields[8:]))
         unsignaled += steps["CQE"] == "-"
         assert (steps["CQE"] == "-") == (steps["POLLED"] == "-"), line
-        if fields[6] != "0":  # the last time of what was sent again may be after the answer
+        if fields[6] != "0":  # a retransmission may be sent after the answer to the first transmission
             patience = max(patience, float(steps["LAST"]) - float(steps["FIRST"]))
             steps["LAST"] = steps["FIRST"]
         last = 0.0
@@ -53,7 +53,8 @@ def check(text, rows, run):
             else:
                 assert step in ("CQE", "POLLED"), line
     assert (unsignaled == 0) == signaled, f"{server}: {unsignaled} without completion"
-    # Without losses only for who had to wait for a CPU for longer than the 67 ms of these programs.
+    # Without losses, a request is retransmitted only if a process waited for a CPU longer than the ACK
+    # timeout of 67 ms.
     assert resent == 0 or options or patience > 60e3, f"{server}: {resent} packets sent again"
     assert resent > 0 or not options, f"{server}: no packet sent again"
     assert re.search(rf"^{operation}: {cnt} requests, \d+ bytes, 0 failed, {resent} packets resent",

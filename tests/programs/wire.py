@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs rows of programs.txt between two network namespaces that a veth link joins, the server at one
-end, the client at the other, each watched by the flow validator on its own side (rnic-run
---selfcheck).
+"""Runs rows of programs.txt between two network namespaces that a veth link connects, with the server
+at one end and the client at the other. Each side has its own flow validator (rnic-run --selfcheck).
 
 wire.py --bin FOLDER [--loss PERCENT] [--mtu N] [--preload LIB] NAME...     or "all"
 
-The namespaces have no name and end with the processes in them. Exit status 77: not allowed here."""
+The namespaces have no name and end with their processes. Exit status 77: namespaces are not permitted here."""
 import argparse
 import os
 import re
@@ -22,17 +21,17 @@ import run as rows_of
 import stacks
 
 ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the server, of the client
-# The link-local GID of the server has ffff where an IPv4 address would have it, as one of 256 has.
+# The link-local GID of the server has ffff at the place where an IPv4-mapped address has it.
 MACS = ("02:d1:ff:00:00:01", "02:d1:00:00:00:02")
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
-# One process, or what CMakeLists.txt says of it.
+# Rows with only one process, or that CMakeLists.txt excludes.
 AT_HOME = ("mistakes", "features", "features_2a", "events", "manners", "many_qps", "later",
            "cm_events", "cm_many", "cm_rest", "openmpi")
 
 
 class Space:
-    """A network namespace, held by a process that sleeps until its standard input ends."""
+    """A network namespace. It exists as long as its process, which sleeps until its standard input ends."""
 
     def __init__(self):
         self.keeper = subprocess.Popen(
@@ -41,7 +40,7 @@ class Space:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.keeper.stdout.readline() != "up\n":
             sys.exit(77)
-        # unshare --kill-child forks: the namespace is its child's
+        # unshare --kill-child forks, so the child is in the namespace
         self.pid = self.keeper.pid
         children = f"/proc/{self.pid}/task/{self.pid}/children"
         with open(children, encoding="ascii") as pids:
@@ -76,7 +75,7 @@ def link(mtu):
         space.run("ip", "addr", "add", f"{addresses[0]}/24", "dev", "wire0")
         space.run("ip", "addr", "add", f"{addresses[1]}/64", "dev", "wire0", "nodad")
         space.run("ip", "link", "set", "wire0", "up")
-    for space in (server, client):  # the carrier comes a moment later
+    for space in (server, client):  # waits for the carrier of the link
         while "LOWER_UP" not in subprocess.run(space.command("ip", "link", "show", "wire0"),
                                                stdout=subprocess.PIPE, text=True,
                                                check=True).stdout:
@@ -85,13 +84,13 @@ def link(mtu):
 
 
 def environment(preload):
-    """Leaks of Debian's programs are not ours."""
+    """Returns the environment. With a preloaded sanitizer it ignores the leaks of Debian's programs."""
     return dict(os.environ, **({"ASAN_OPTIONS": "detect_leaks=0:" +
                                 os.environ.get("ASAN_OPTIONS", "")} if preload else {}))
 
 
 def gid_indices(space, bin_dir, preload=""):
-    """Of the RoCEv2 GIDs of the IPv4 and the IPv6 address, for the pingpongs and perftest."""
+    """Returns the indices of the RoCEv2 GIDs of the IPv4 and the IPv6 address, for -g and -x."""
     done = subprocess.run(space.command(os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--",
                                         *rows_of.runtime_first("ibv_devinfo", preload, bin_dir),
                                         "ibv_devinfo", "-v"), env=environment(preload),
@@ -106,8 +105,8 @@ def gid_indices(space, bin_dir, preload=""):
 
 
 def at(command, side, gids):
-    """The command of a row, for one end of the link."""
-    # Addresses of its own; perftest's -b is "both ways", its rows say localhost.
+    """Returns the command of a row for one end of the link."""
+    # Replaces loopback addresses. The option -b of perftest means bidirectional and has no address.
     for number, own in enumerate(("127.0.0.1", "::1")):
         command = re.sub(rf"-([bI]) {own}(?=\s|$)", rf"-\1 {ADDRESSES[side][number]}", command)
     command = re.sub(LOOPBACK, ADDRESSES[0][0], command)
@@ -117,7 +116,7 @@ def at(command, side, gids):
 
 
 def run(fields, spaces, bin_dir, loss, gids, preload=""):
-    """None, or what went wrong."""
+    """Runs a row. Returns None, or the reason of the failure."""
     _, port, server, client, expect = fields
     watch = [os.path.join(bin_dir, "rnic-run"), "-i", "wire0", "--selfcheck"]
     env = environment(preload)
@@ -156,7 +155,7 @@ def run(fields, spaces, bin_dir, loss, gids, preload=""):
 
 
 def enter():
-    """As root of a user namespace, for one who is not root."""
+    """Runs this script again as root of a user namespace, if the user is not root."""
     if subprocess.run(["unshare", "-Ur", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
         print("no network namespace can be made here")
         sys.exit(77)
@@ -174,7 +173,7 @@ def main():
     if os.geteuid() != 0:
         enter()
     bin_dir = os.path.abspath(args.bin)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # and what it runs with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
     chosen = [row for row in rows_of.rows() if row[0] not in AT_HOME] if "all" in args.names \
         else [rows_of.row(name) for name in args.names]
     spaces = link(args.mtu)

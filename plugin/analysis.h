@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Fields roce.analysis.* and roce.message.*: the content of analysis_store.h for one frame. */
+/* Adds the fields roce.analysis.* and roce.message.*, which show the results of analysis_store.h.
+ */
 #ifndef ROCE_ANALYSIS_H
 #define ROCE_ANALYSIS_H
 

@@ -78,7 +78,7 @@ tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_fram
         return pkt->op->pos == ROCE_POS_FIRST && !frame->skip_payload ? payload : NULL;
     if (!roce_store_is_first_placement(frame))
         return NULL;
-    /* The frame number of its first packet identifies the message in the file. */
+    /* Identifies the message by the frame number of its first packet. */
     head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,
                               (guint32)r->msg_offset, pkt->payload_len, !roce_opcode_ends(pkt->op));
     return process_reassembled_data(payload, 0, pinfo, "Reassembled message", head, &items, NULL,

@@ -26,7 +26,7 @@ struct roce_result_record {
     uint32_t msn_step; /* MSN increment since the previous AETH of this direction */
 };
 
-/* All members at their defaults. */
+/* Record in which all members have their default values. */
 extern const struct roce_result_record roce_result_record_empty;
 
 /*

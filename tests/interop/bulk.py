@@ -17,7 +17,10 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from both_ends import Run, records, rows  # noqa: E402
 
-RC, UC, UD = 2, 3, 4  # enum ibv_qp_type
+UC, UD = 3, 4  # enum ibv_qp_type
+# Kinds of programs; "app" is a row of both_ends.txt.
+KINDS = ("mixed", "read", "atomic", "shared", "many", "errors", "rnr", "leave", "retry", "reuse", "srq", "buffers", "keys",
+         "rereg", "cm", "uc", "ud", "app", "app")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -93,7 +96,7 @@ def verbs(rng, kind):
         "ud": lambda: common(rng, type=UD, send=3, sendimm=1, qps=rng.choice([1, 3]), bad=rng.choice([0, 100]), cm=0,
                              seconds=2),
     }
-    return kinds[kind]() if kind in kinds else kinds
+    return kinds[kind]()
 
 
 def program(rng, kind):
@@ -120,7 +123,7 @@ def main():
     parser.add_argument("--kinds")
     parser.set_defaults(more=False)
     args = parser.parse_args()
-    kinds = args.kinds.split(",") if args.kinds else [*verbs(random.Random(0), ""), "app", "app"]
+    kinds = args.kinds.split(",") if args.kinds else KINDS
     run = Run(args)
     for seed in range(args.seed, args.seed + args.count):
         rng = random.Random(seed)

@@ -16,8 +16,13 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from both_ends import ADDRESS  # noqa: E402
+
 SIDES = ("left", "right")
 POINTS = ("left", "wire", "right")
+OPERATIONS = {"SEND": "send", "SEND_IMM": "send", "SEND_INV": "send", "WRITE": "write", "WRITE_IMM": "write",
+              "READ": "read", "FADD": "atomic", "CAS": "atomic"}
 NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 
 
@@ -89,11 +94,60 @@ def checked(args, path, peer):
     return result
 
 
+def completed_by_program(said):
+    """Returns what random_verbs completed with success: {side: {QPN: {operation: number}}}. The work
+    requests before a completion have completed too, unless it is flushed. QPNs that are used twice are left out, and so
+    are those of a round that ended early."""
+    done, side = {}, None
+    for line in said.splitlines():
+        words = line.split()
+        if line.startswith(("left$", "right$")):
+            side = line.split("$")[0]
+            ours, posted, last = done.setdefault(side, {}), {}, {}
+            numbers = {}
+        elif side and line.startswith("qp "):
+            numbers[words[1]] = int(words[2][6:], 16)
+            ours[numbers[words[1]]] = None if numbers[words[1]] in ours else collections.Counter()
+            posted[words[1]] = {}
+            last[words[1]] = -1
+        elif side and len(words) > 4 and words[1] == "post" and words[2] in posted:
+            posted[words[2]][int(words[3])] = OPERATIONS.get(words[4])
+        elif side and len(words) > 4 and words[1] == "wc" and words[2] in posted and "Flushed" not in line:
+            count = ours[numbers[words[2]]]
+            end = int(words[3]) + (words[4] == "success")
+            for work in range(last[words[2]] + 1, end):
+                if count is not None and posted[words[2]].get(work):
+                    count[posted[words[2]][work]] += 1
+            last[words[2]] = max(last[words[2]], end - 1)
+        elif side and "not all completed" in line: # the program stopped polling before
+            ours.update(dict.fromkeys(numbers.values()))
+    return done
+
+
+def compared_with_program(side, address, connections, done):
+    """Returns (figures compared, those that differ) of the completed operations at one end."""
+    figures, differ = 0, []
+    for conn in connections:
+        for me in ("a", "b"):
+            of = conn[me]
+            if conn["uses"] != 1 or of["address"] != address or done.get(of["qpn"]) is None:
+                continue
+            for kind in sorted(set(OPERATIONS.values())):
+                told = of["operations"].get(kind, {}).get("completed", 0)
+                figures += 1
+                if told != done[of["qpn"]][kind]:
+                    differ.append(("TRUTH", side, conn["first_frame"], f"QP 0x{of['qpn']:x}: the program completed "
+                                   f"{done[of['qpn']][kind]} {kind}, check counts {told}"))
+    return figures, differ
+
+
 def judge(args, name):
     folder = os.path.join(args.folder, name)
     with open(os.path.join(folder, "about.json"), encoding="utf-8") as file:
         about = json.load(file)
-    result = {"about": about, "points": {}}
+    result = {"about": about, "points": {}, "figures": 0, "truth": []}
+    with open(os.path.join(folder, "said.txt"), encoding="utf-8", errors="replace") as file:
+        done = completed_by_program(file.read()) if "random_verbs" in about["client"] else {}
     for point in POINTS:
         path = os.path.join(folder, point + ".pcap")
         # An end records what it sends before netem's queue. What the queue refuses never left the end, and rxe learns
@@ -102,6 +156,13 @@ def judge(args, name):
             continue
         peer = profile(about["kernel"])
         replay, check = replayed(args, path, peer), checked(args, path, peer)
+        if point in done and about["kind"] not in ("leave", "ud", "uc"): # an end that leaves polls no completions
+            v6 = "left=2001" in about["client"]
+            address = ADDRESS[point]["6" if v6 else ""]
+            figures, differ = compared_with_program(point, address, [
+                conn for conn in check["connections"] if conn["service"] == "RC"], done[point])
+            result["figures"] += figures
+            result["truth"] += differ
         result["points"][point] = {"replay": replay, "check": {"status": check["status"], "faults": check["faults"]}}
     with open(os.path.join(folder, "verdicts.json"), "w", encoding="utf-8") as file:
         json.dump(result, file)
@@ -118,7 +179,8 @@ def verdict_tables(results):
     for title, key in (("Kernel", "kernel"), ("Impairment", "impaired"), ("Program", "kind")):
         rows = collections.defaultdict(collections.Counter)
         for result in results.values():
-            row = rows[result["about"][key]]
+            name = result["about"][key]
+            row = rows["a different one each way" if "+" in name and key == "impaired" else name]
             row["conversations"] += 1
             for point in result["points"].values():
                 row["captures"] += 1
@@ -175,7 +237,11 @@ def main():
             for point, of in result["points"].items():
                 for fault in of["replay"]["faults"] + of["check"]["faults"]:
                     print(*fault[:2], f"{name}/{point}.pcap", *fault[2:], sep="\t", file=file)
+            for fault in result.get("truth", []):
+                print(*fault[:2], name, *fault[2:], sep="\t", file=file)
     verdict_tables(results)
+    print(f"\n{sum(result.get('figures', 0) for result in results.values())} numbers of completed operations compared with "
+          f"the programs' completions, {sum(len(result.get('truth', [])) for result in results.values())} differ")
     fault_tables(results)
     return any(of["replay"]["verdict"] in ("FAIL", "CRASHED") or of["check"]["faults"]
                for result in results.values() for of in result["points"].values())

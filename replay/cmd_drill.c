@@ -2,10 +2,12 @@
 #include "cmd_drill.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "drill/device_pipe.h"
 #include "drill/device_rnic.h"
 #include "drill/drill_report.h"
 #include "drill/matrix.h"
@@ -24,12 +26,15 @@ enum {
     KEY_DEVICE,
     KEY_STRICT,
     KEY_MATRIX,
+    KEY_PIPE,
 };
 
 static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
+    {"pipe", KEY_PIPE, "COMMAND",
+     "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
     {"lacks", KEY_LACKS, "WORD,...",
      "the device lacks these capabilities: drills that need one are unsupported"},
     {"strict", KEY_STRICT, NULL, "exit status 1 also for known deviations and inconclusive drills"},
@@ -59,7 +64,7 @@ static void print_usage(FILE *out)
             "usage: rocedrill drill [options] DRILL|FOLDER...\n"
             "       rocedrill drill --matrix FILE REPORT.json...\n"
             "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
-            "The device is the software RNIC, in virtual time.\noptions:\n");
+            "The device is the software RNIC, in virtual time, or a program (--pipe).\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = no drill failed, 1 = a drill failed,\n"
                  "  2 = a drill that cannot be parsed, or wrong use\n");
@@ -83,6 +88,11 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_ONLY: args->options.only = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
         case KEY_STRICT: args->strict = true; break;
+        case KEY_PIPE:
+            args->options.ops = &device_pipe_ops;
+            args->options.config = optarg;
+            signal(SIGPIPE, SIG_IGN); /* a program that ends early is a failed drill */
+            break;
         case KEY_MATRIX: args->matrix_path = optarg; break;
         case 'j': args->json_path = optarg; break;
         case 'J':

@@ -60,12 +60,17 @@ struct drill_async {
 
 struct drill_device;
 
+#define DRILL_UNSUPPORTED_TEXT "the device has no "
+#define DRILL_VERB_UNSUPPORTED (-1000)
+
 struct drill_device_ops {
     /* Returns whether the device has a capability that a script needs. */
     bool (*supports)(const char *need);
-    /* Creates the device. Returns NULL and an error if the device cannot be created. */
-    struct drill_device *(*open)(const struct script *script, const struct drill_net *net,
-                                 struct error *error);
+    /* Creates the device. `config` belongs to the kind of device. Returns NULL and an error if the
+     * device cannot be created. An error that begins with DRILL_UNSUPPORTED_TEXT names what the
+     * device lacks. */
+    struct drill_device *(*open)(const void *config, const struct script *script,
+                                 const struct drill_net *net, struct error *error);
     void (*close)(struct drill_device *dev);
 
     void (*input)(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now);
@@ -73,7 +78,7 @@ struct drill_device_ops {
     uint64_t (*deadline)(const struct drill_device *dev);
     void (*expire)(struct drill_device *dev, uint64_t now);
 
-    /* Runs a verb. Returns 0 or an enum rnic_error. */
+    /* Runs a verb. Returns 0, an enum rnic_error, or DRILL_VERB_UNSUPPORTED. */
     int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
     bool (*poll)(struct drill_device *dev, struct drill_comp *out);
     bool (*async)(struct drill_device *dev, struct drill_async *out);

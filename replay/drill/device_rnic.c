@@ -320,8 +320,8 @@ static void device_close(struct drill_device *dev)
     free(dev);
 }
 
-static struct drill_device *device_open(const struct script *script, const struct drill_net *net,
-                                        struct error *error)
+static struct drill_device *device_open(const void *config, const struct script *script,
+                                        const struct drill_net *net, struct error *error)
 {
     /* Order of creation: an object comes after the objects that it uses. */
     static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_XRCD, SCRIPT_SRQ,
@@ -330,6 +330,7 @@ static struct drill_device *device_open(const struct script *script, const struc
     struct rnic_attr attr = {.gid_cnt = 1, .seed = 1};
     int rc;
 
+    (void)config;
     if (!dev) {
         error_set(error, "%s: no memory", script->path);
         return NULL;

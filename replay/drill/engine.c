@@ -41,6 +41,7 @@ struct drill_engine {
     uint64_t met;  /* time at which the current event was met, ns */
     unsigned timers;
     bool endless;
+    bool unsupported;     /* the device does not support a verb */
     size_t first_pending; /* rows of the log before this index are consumed, or are not frames of
                            * the DUT */
     struct queued_comp comp[QUEUE_MAX];
@@ -699,6 +700,11 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     int rc = e->ops->verb(e->ctx.dev, event, e->now);
 
     drain_device(e);
+    e->unsupported = rc == DRILL_VERB_UNSUPPORTED;
+    if (e->unsupported) {
+        not_met(e, "the device does not support this call");
+        return false;
+    }
     if (rc == event->fails)
         return true;
     if (event->fails == 0)
@@ -748,7 +754,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
     if (e->endless)
         not_met(e, "the device does not stop sending");
     add_text(e, event->line, "%s", e->problem);
-    stop_at(e, step, event, DRILL_FAIL);
+    stop_at(e, step, event, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
 
@@ -878,8 +884,8 @@ static void run_script(struct drill_engine *e)
     e->result->end = e->now - TIME_BASE;
 }
 
-void drill_run(const struct script *script, const struct drill_device_ops *ops, const char *lacking,
-               struct drill_result *result)
+void drill_run(const struct script *script, const struct drill_device_ops *ops, const void *config,
+               const char *lacking, struct drill_result *result)
 {
     const char *need = missing_need(script, ops, lacking);
     struct drill_engine *e;
@@ -907,7 +913,7 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
         .dut = calloc(SCRIPT_OBJECTS_MAX, sizeof(*e->ctx.dut)),
     };
     if (e->ctx.own && e->ctx.dut) {
-        e->ctx.dev = ops->open(script, &e->ctx.net, &error);
+        e->ctx.dev = ops->open(config, script, &e->ctx.net, &error);
         if (e->ctx.dev) {
             result->verdict = DRILL_PASS;
             result->problem[0] = '\0';
@@ -915,6 +921,8 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
             ops->close(e->ctx.dev);
         } else {
             snprintf(result->problem, sizeof(result->problem), "%.300s", error.text);
+            if (strncmp(error.text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0)
+                result->verdict = DRILL_UNSUPPORTED;
         }
     }
     free(e->ctx.own);

@@ -58,11 +58,11 @@ struct drill_result {
     uint64_t end; /* virtual time of the end, ns */
 };
 
-/* Plays the script. `lacking`: names of capabilities, separated by commas, that the device is
- * treated as lacking, or NULL. Always returns a result: if the device cannot be created, the
- * verdict is DRILL_FAIL. */
-void drill_run(const struct script *script, const struct drill_device_ops *ops, const char *lacking,
-               struct drill_result *result);
+/* Plays the script. `config` is passed to open(). `lacking`: names of capabilities, separated by
+ * commas, that the device is treated as lacking, or NULL. Always returns a result: if the device
+ * cannot be created, the verdict is DRILL_FAIL. */
+void drill_run(const struct script *script, const struct drill_device_ops *ops, const void *config,
+               const char *lacking, struct drill_result *result);
 void drill_result_free(struct drill_result *result);
 
 #endif

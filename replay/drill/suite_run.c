@@ -182,7 +182,7 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
     script_variant_text(&c->script, c->variant, sizeof(c->variant));
     if (options->check_only)
         return;
-    drill_run(&c->script, options->ops, options->lacking, &c->result);
+    drill_run(&c->script, options->ops, options->config, options->lacking, &c->result);
     if (options->record_dir && drill_record(c, options->record_dir, &error) != 0) {
         pthread_mutex_lock(&runner->lock);
         if (!runner->failed)

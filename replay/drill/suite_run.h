@@ -37,6 +37,7 @@ struct drill_suite {
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
+    const void *config;     /* argument of open(): the command of a pipe */
     const char *lacking;    /* capabilities that the device is treated as lacking (drill_run());
                              * NULL: none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */

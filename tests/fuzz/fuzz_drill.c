@@ -91,7 +91,7 @@ static void play(const char *text, size_t len)
 
         if (script_parse(&script, "drill", text, len, i, &error) == 0) {
             combinations = script_combinations(&script);
-            drill_run(&script, &device_rnic_ops, NULL, &result);
+            drill_run(&script, &device_rnic_ops, NULL, NULL, &result);
             FUZZ_CHECK(result.verdict < DRILL_VERDICT_CNT);
             FUZZ_CHECK(result.verdict == DRILL_PASS || result.verdict == DRILL_KNOWN ||
                        *result.problem);

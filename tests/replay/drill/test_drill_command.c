@@ -101,6 +101,19 @@ static void recording_has_the_line_at_each_frame(void)
     CHECKRUN_EXPECT("$R drill --record /dev/null/x $T/d", 2, "", "/dev/null/x");
 }
 
+static void program_behind_a_pipe_that_does_not_answer_fails(void)
+{
+    CHECKRUN_EXPECT("$R drill --pipe false $T/d/g/1-pass.drill", 1,
+                    "false: no JSON line in reply to open", "");
+    CHECKRUN_EXPECT("$R drill --pipe 'echo nonsense' $T/d/g/1-pass.drill", 1,
+                    "echo nonsense: no JSON line in reply to open", "");
+    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
+                    "the device has no rc", "");
+    /* It opens, and ends at the first packet. */
+    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
+                    "no packet within", "");
+}
+
 static void matrix_has_a_column_a_device(void)
 {
     CHECKRUN_EXPECT("$R drill --json $T/a.json --device one --record $T/rec $T/d >/dev/null; "
@@ -117,4 +130,4 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),
-      TEST(matrix_has_a_column_a_device))
+      TEST(program_behind_a_pipe_that_does_not_answer_fails), TEST(matrix_has_a_column_a_device))

@@ -24,7 +24,7 @@ static struct drill_result play(const char *events, const char *lacking)
 
     snprintf(text, sizeof(text), HEAD "%s", events);
     if (script_parse(&script, "t.drill", text, strlen(text), 0, &error) == 0)
-        drill_run(&script, &device_rnic_ops, lacking, &result);
+        drill_run(&script, &device_rnic_ops, NULL, lacking, &result);
     else
         suite_fail(__FILE__, __LINE__, "%s", error.text);
     script_free(&script);
@@ -186,11 +186,11 @@ static void a_need_that_the_device_lacks_is_unsupported(void)
         struct error error;
 
         EXPECT_EQ(script_parse(&script, "t", text, strlen(text), 0, &error), 0);
-        drill_run(&script, &device_rnic_ops, "ud,uc", &r);
+        drill_run(&script, &device_rnic_ops, NULL, "ud,uc", &r);
         EXPECT_EQ(r.verdict, DRILL_UNSUPPORTED);
         CU_ASSERT_STRING_EQUAL(r.problem, "the device has no uc");
         drill_result_free(&r);
-        drill_run(&script, &device_rnic_ops, "ud,u", &r);
+        drill_run(&script, &device_rnic_ops, NULL, "ud,u", &r);
         EXPECT_EQ(r.verdict, DRILL_PASS);
         drill_result_free(&r);
         script_free(&script);
@@ -205,7 +205,7 @@ static void an_object_that_cannot_be_made_fails(void)
     struct drill_result r;
 
     EXPECT_EQ(script_parse(&script, "t", text, strlen(text), 0, &error), 0);
-    drill_run(&script, &device_rnic_ops, NULL, &r);
+    drill_run(&script, &device_rnic_ops, NULL, NULL, &r);
     EXPECT_EQ(r.verdict, DRILL_FAIL);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.problem, "t:4: Q: "));
     drill_result_free(&r);
@@ -264,7 +264,7 @@ static void examples_of_the_documentation_pass(void)
                 break;
             }
             combinations = script_combinations(&script);
-            drill_run(&script, &device_rnic_ops, NULL, &r);
+            drill_run(&script, &device_rnic_ops, NULL, NULL, &r);
             if (r.verdict != DRILL_PASS)
                 suite_fail(__FILE__, __LINE__, "example %u: line %u: %s", cnt + 1, r.line,
                            r.problem);

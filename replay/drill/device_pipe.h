@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Device pipe: a device under test in another program, for example a simulation of hardware. Each
+ * drill starts the program and speaks JSON lines with it on its standard input and output: one
+ * request, one reply. docs/drill.md describes the lines.
+ */
+#ifndef REPLAY_DRILL_DEVICE_PIPE_H
+#define REPLAY_DRILL_DEVICE_PIPE_H
+
+#include "drill/device.h"
+
+/* The config of open() is the shell command of the program. */
+extern const struct drill_device_ops device_pipe_ops;
+
+#endif

@@ -78,6 +78,35 @@ static void damaged_messages_are_read_in_bounds(void)
     }
 }
 
+/* A default route whose two next hops use the interfaces 4 and 5; `len` is the length that the
+ * first next hop claims. */
+static struct rnic_nl_request default_route(uint16_t len)
+{
+    const struct rtnexthop hops[2] = {
+        {.rtnh_len = len, .rtnh_ifindex = 4},
+        {.rtnh_len = sizeof(hops[0]), .rtnh_ifindex = 5},
+    };
+    struct rtmsg info = {.rtm_family = AF_INET, .rtm_type = RTN_UNICAST};
+    struct rnic_nl_request msg;
+
+    rnic_nl_begin(&msg, RTM_NEWROUTE, 0, &info, sizeof(info));
+    rnic_nl_put(&msg, RTA_MULTIPATH, hops, sizeof(hops));
+    return msg;
+}
+
+static void each_next_hop_of_a_default_route_counts(void)
+{
+    struct rnic_nl_request msg = default_route(sizeof(struct rtnexthop));
+
+    EXPECT_EQ(rnic_route_parse_default(&msg.head, 4), true);
+    EXPECT_EQ(rnic_route_parse_default(&msg.head, 5), true);
+    EXPECT_EQ(rnic_route_parse_default(&msg.head, 6), false);
+    for (uint16_t len = 0; len < 40; len++) {
+        msg = default_route(len);
+        EXPECT_EQ(rnic_route_parse_default(&msg.head, 6), false);
+    }
+}
+
 static void interface_mtu_limits_path_mtu(void)
 {
     static const uint32_t cases[][2] = {{0, 0},       {255, 0},     {351, 0},     {352, 256},
@@ -222,10 +251,12 @@ static void changing_list_hides_no_address(void)
 
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {
-        TEST(neighbours_in_valid_states_are_usable), TEST(damaged_messages_are_read_in_bounds),
-        TEST(interface_mtu_limits_path_mtu), TEST(routes_and_neighbours_of_the_kernel_are_found),
-        TEST(changing_list_hides_no_address)};
+    static const struct suite_test tests[] = {TEST(neighbours_in_valid_states_are_usable),
+                                              TEST(damaged_messages_are_read_in_bounds),
+                                              TEST(each_next_hop_of_a_default_route_counts),
+                                              TEST(interface_mtu_limits_path_mtu),
+                                              TEST(routes_and_neighbours_of_the_kernel_are_found),
+                                              TEST(changing_list_hides_no_address)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -49,8 +49,9 @@ struct check_report {
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    uint64_t ended;                         /* number of all connections */
-    uint64_t failed, stuck, slow, violated; /* number of connections in the state `failed`, etc. */
+    uint64_t ended; /* number of all connections */
+    uint64_t failed, stuck, slow,
+        violated; /* number of connections that failed, got stuck, were slow, or violated a rule */
     uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
                              * were answered with no CNP */
     uint64_t unseen;        /* number of requests that were acknowledged but not

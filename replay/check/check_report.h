@@ -50,8 +50,8 @@ struct check_report {
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
     uint64_t ended; /* number of all connections */
-    uint64_t failed, stuck, slow,
-        violated; /* number of connections that failed, got stuck, were slow, or violated a rule */
+    /* Number of connections that failed, got stuck, were slow, or violated a rule. */
+    uint64_t failed, stuck, slow, violated;
     uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
                              * were answered with no CNP */
     uint64_t unseen;        /* number of requests that were acknowledged but not

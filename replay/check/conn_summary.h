@@ -48,8 +48,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum);
  * stopped, and the error that its program sees. */
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum);
 
-/* Appends the usual cause of such a failure, or nothing if no cause is known. `request` is the
- * event of the last request, or NULL. */
+/* Appends the usual reason why a connection failed or got stuck, or nothing if none is known.
+ * `request` is the event of the last request, or NULL. */
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request);
 

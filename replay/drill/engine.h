@@ -49,7 +49,7 @@ struct drill_log_row {
 struct drill_result {
     enum drill_verdict verdict;
     unsigned line, column;       /* position of the event that failed; 0: none */
-    char problem[320];           /* one line of text; "" if there is none */
+    char problem[320];           /* reason of the verdict, one line; "" if there is none */
     struct drill_diff diff;      /* difference; its `field` is "" if there is none */
     char rule[SCRIPT_NAME_MAX];  /* rule of the event that failed, or "" */
     char known[SCRIPT_NAME_MAX]; /* id of the known deviation of verdict DRILL_KNOWN */

@@ -263,7 +263,8 @@ static void device_inserts_vlan_tags(void)
         suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
 }
 
-/* A VLAN interface on each side. If the kernel lacks 8021q, the devices insert the tags themselves.
+/* Each side uses a VLAN interface. If the kernel lacks 8021q, the devices insert the tags
+ * themselves.
  */
 static void vlan_interfaces_converse(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "analysis_store.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "result_codec.h"
 #include "wire/codes.h"
@@ -43,6 +44,9 @@ static struct {
     uint32_t chunk_cnt, chunk_cap;
     uint32_t used; /* bytes used in the last chunk */
     wmem_map_t *extra;
+    struct roce_flow_done *done; /* completed operations; by frame if done_sorted */
+    uint32_t done_cnt, done_cap;
+    bool done_sorted;
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
@@ -188,6 +192,18 @@ static void on_link(void *user _U_, enum roce_link_kind kind, uint32_t frame, ui
             find_extra(frame)->cm_answer = other;
         break;
     }
+}
+
+static void on_done(void *user _U_, const struct roce_flow_done *done)
+{
+    if (store.done_cnt == store.done_cap) {
+        store.done_cap = MAX(64, store.done_cap * 2);
+        store.done = (struct roce_flow_done *)wmem_realloc(wmem_file_scope(), store.done,
+                                                           store.done_cap * sizeof(*store.done));
+    }
+    store.done_sorted = store.done_cnt == 0 ||
+                        (store.done_sorted && store.done[store.done_cnt - 1].frame <= done->frame);
+    store.done[store.done_cnt++] = *done;
 }
 
 static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
@@ -356,6 +372,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         .on_finding = on_finding,
         .on_link = on_link,
         .on_conn = on_conn,
+        .on_done = on_done,
     };
     struct roce_result_record record = roce_result_record_empty;
     struct roce_flow_result *r = &record.result;
@@ -413,6 +430,36 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
 
 /* ---- reading -----------------------------------------------------------------------------------
  */
+
+static int compare_done(const void *a, const void *b)
+{
+    const struct roce_flow_done *x = (const struct roce_flow_done *)a;
+    const struct roce_flow_done *y = (const struct roce_flow_done *)b;
+
+    return x->frame != y->frame ? (x->frame > y->frame) - (x->frame < y->frame)
+                                : (x->start > y->start) - (x->start < y->start);
+}
+
+/* The operations that flow completes at the end of a connection are not in the order of frames. */
+const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
+{
+    uint32_t low = 0, high = store.done_cnt;
+
+    if (!store.done_sorted && store.done_cnt)
+        qsort(store.done, store.done_cnt, sizeof(*store.done), compare_done);
+    store.done_sorted = true;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (store.done[mid].frame < frame)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (*cnt = 0; low + *cnt < store.done_cnt && store.done[low + *cnt].frame == frame; ++*cnt)
+        ;
+    return *cnt ? &store.done[low] : NULL;
+}
 
 /* Restores R_Key and address, which are stored only with the packet that has the RETH. */
 static void restore_region(struct roce_flow_result *r)

@@ -94,6 +94,10 @@ struct roce_store_opts {
     enum roce_profile profile; /* peer whose known deviations become notes */
 };
 
+/* Returns the operations that `frame` completes, and their number in *cnt. NULL if there is none.
+ */
+const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt);
+
 /* Registers the callbacks for the end of the first pass and for closing a file. `opts` must stay
  * valid. */
 void roce_store_register(const struct roce_store_opts *opts);

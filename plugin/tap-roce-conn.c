@@ -90,7 +90,8 @@ static void conn_data_packet(struct conn_row *conn, const struct roce_tap *tap, 
     conn->retx += (r->flags & ROCE_AN_RETRANSMISSION) != 0;
     conn->naks += (r->flags & ROCE_AN_NAK) != 0;
     conn->rnr_naks += (r->flags & ROCE_AN_RNR_NAK) != 0;
-    conn->gaps += r->flags & ROCE_AN_PSN_GAP ? r->gap : 0;
+    if ((r->flags & ROCE_AN_PSN_GAP) && (r->flags & ROCE_AN_REQUEST))
+        conn->gaps += r->gap;
     if (r->flags & ROCE_AN_NAK && roce_syndrome_code(pkt->aeth.syndrome) != ROCE_NAK_PSN_SEQ)
         conn->state = STATE_STOPPED;
 }

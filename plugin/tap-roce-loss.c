@@ -10,8 +10,10 @@
 /* ---- retransmissions by cause ------------------------------------------------------------------
  */
 
+#define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT /* READ responses that repeat data */
+
 struct retx_row {
-    enum roce_cause cause;
+    enum roce_cause cause; /* or CAUSE_ASKED_AGAIN */
     uint64_t packets, bytes, acked_before;
     uint32_t first, last;
     struct roce_hist rto;
@@ -21,12 +23,14 @@ static void retx_packet(struct roce_stat_table *stat, const struct roce_tap *tap
                         packet_info *pinfo)
 {
     const struct roce_flow_result *r = &tap->frame->result;
+    bool data = tap->pkt->op->kind == ROCE_KIND_READ_RESP;
+    enum roce_cause cause = data ? CAUSE_ASKED_AGAIN : r->cause;
     struct retx_row *retx;
 
-    if (!(r->flags & ROCE_AN_RETRANSMISSION))
+    if (!(r->flags & (data ? ROCE_AN_DUPLICATE_RESPONSE : ROCE_AN_RETRANSMISSION)))
         return;
-    retx = (struct retx_row *)roce_stat_row(stat, &r->cause, sizeof(r->cause));
-    retx->cause = r->cause;
+    retx = (struct retx_row *)roce_stat_row(stat, &cause, sizeof(cause));
+    retx->cause = cause;
     if (retx->packets++ == 0)
         retx->first = pinfo->num;
     retx->last = pinfo->num;
@@ -40,7 +44,8 @@ static void retx_print(const void *row, struct roce_stat_table *stat)
 {
     const struct retx_row *retx = (const struct retx_row *)row;
 
-    roce_stat_text(stat, roce_cause_name(retx->cause));
+    roce_stat_text(stat, retx->cause == CAUSE_ASKED_AGAIN ? "READ data again"
+                                                          : roce_cause_name(retx->cause));
     roce_stat_num(stat, retx->packets);
     roce_stat_num(stat, retx->bytes);
     roce_stat_num(stat, retx->acked_before);

@@ -17,8 +17,6 @@ struct oper_row {
     struct roce_hist latency;
 };
 
-static struct roce_srt_tracker *tracker;
-
 static struct oper_row *get_oper_row(struct roce_stat_table *stat, enum roce_kind kind)
 {
     struct oper_row *oper = (struct oper_row *)roce_stat_row(stat, &kind, sizeof(kind));
@@ -27,7 +25,7 @@ static struct oper_row *get_oper_row(struct roce_stat_table *stat, enum roce_kin
     return oper;
 }
 
-static void oper_done(void *user, const struct roce_srt_op *done)
+static void oper_done(void *user, const struct roce_flow_done *done)
 {
     struct oper_row *oper = get_oper_row((struct roce_stat_table *)user, done->kind);
 
@@ -49,9 +47,7 @@ static void oper_packet(struct roce_stat_table *stat, const struct roce_tap *tap
         oper->repeated += r->repeats_frame != 0;
         oper->started += tap->pkt->op->svc == ROCE_SVC_UD || roce_srt_starts_op(tap);
     }
-    if (!tracker)
-        tracker = roce_srt_new();
-    roce_srt_packet(tracker, tap, pinfo, oper_done, stat);
+    roce_srt_packet(tap, pinfo, oper_done, stat);
 }
 
 static void oper_print(const void *row, struct roce_stat_table *stat)
@@ -65,12 +61,6 @@ static void oper_print(const void *row, struct roce_stat_table *stat)
     roce_stat_num(stat, oper->packets);
     roce_stat_num(stat, oper->repeated);
     roce_stat_hist(stat, &oper->latency);
-}
-
-static void oper_reset(void)
-{
-    roce_srt_free(tracker);
-    tracker = NULL;
 }
 
 static const struct roce_stat_column oper_columns[] = {
@@ -87,7 +77,6 @@ static struct roce_stat_table oper_table = {
     .row_size = sizeof(struct oper_row),
     .packet = oper_packet,
     .print = oper_print,
-    .reset = oper_reset,
 };
 
 /* ---- memory regions ----------------------------------------------------------------------------
@@ -172,12 +161,11 @@ static struct roce_stat_table region_table = {
 
 /* State of one table of service response times. Each window has a separate one. */
 struct srt_window {
-    struct roce_srt_tracker *tracker;
     srt_stat_table *table;
     packet_info *pinfo;
 };
 
-static void srt_done(void *user, const struct roce_srt_op *done)
+static void srt_done(void *user, const struct roce_flow_done *done)
 {
     struct srt_window *srt = (struct srt_window *)user;
     nstime_t start = {.secs = (time_t)(done->start / 1000000000u),
@@ -198,7 +186,7 @@ static tap_packet_status srt_packet(void *tapdata, packet_info *pinfo, epan_diss
         return TAP_PACKET_DONT_REDRAW;
     srt->table = table;
     srt->pinfo = pinfo;
-    roce_srt_packet(srt->tracker, tap, pinfo, srt_done, srt);
+    roce_srt_packet(tap, pinfo, srt_done, srt);
     return TAP_PACKET_REDRAW;
 }
 
@@ -207,8 +195,6 @@ static void srt_init(struct register_srt *registered _U_, GArray *tables)
     static struct srt_window srt;
     srt_stat_table *table;
 
-    roce_srt_free(srt.tracker);
-    srt.tracker = roce_srt_new();
     table =
         init_srt_table("RDMA operations", NULL, tables, ROCE_KIND_CNP + 1, "Operation", NULL, &srt);
     for (int kind = 0; kind <= ROCE_KIND_CNP; kind++)

@@ -75,6 +75,17 @@ struct roce_flow_use {
     uint8_t active_side; /* side that sent the REQ */
 };
 
+/* A completed operation. */
+struct roce_flow_done {
+    uint32_t frame;      /* packet that completes it; at the end of a connection its last one */
+    uint32_t conn_index; /* as numbered at the time of the call: see roce_flow_owner() */
+    uint8_t side;        /* requester */
+    enum roce_kind kind; /* kind of the request */
+    uint64_t bytes;      /* payload of the message, or bytes that the READ returned */
+    uint64_t start;      /* time of the first packet, ns */
+    uint64_t ns;         /* time until `frame`; ROCE_NEVER_NS if that is not known */
+};
+
 struct roce_flow_in;
 
 struct roce_flow_opts {
@@ -98,6 +109,8 @@ struct roce_flow_opts {
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
+    /* An operation was completed, as the summary of its connection counts it. */
+    void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
 };

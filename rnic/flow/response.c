@@ -43,6 +43,8 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
         ctx->result->message_time = ns;
         roce_count_latency(ctx, roce_peer(ctx->sender), oper, ns);
     }
+    roce_report_done(ctx, roce_peer(ctx->sender), roce_opcode(e->op)->kind, bytes, e->msg_time,
+                     timed ? ns : ROCE_NEVER_NS);
 }
 
 /* Returns the captured payload bytes of the message that ends with `e`. */

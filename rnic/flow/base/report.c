@@ -171,3 +171,18 @@ void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t f
     if (ctx->flow->opts.on_link && frame)
         ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
 }
+
+void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
+                      enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns)
+{
+    struct roce_flow_done done = {.frame = ctx->frame,
+                                  .conn_index = ctx->conn->conn_index,
+                                  .side = roce_endpoint_side(requester),
+                                  .kind = kind,
+                                  .bytes = bytes,
+                                  .start = start,
+                                  .ns = ns};
+
+    if (ctx->flow->opts.on_done)
+        ctx->flow->opts.on_done(ctx->flow->opts.user, &done);
+}

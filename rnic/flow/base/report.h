@@ -42,4 +42,9 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
  */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
+/* Reports that an operation of `requester` was completed by the packet in `ctx`. `start` is
+ * the time of its first packet, ns; `ns` is its latency or ROCE_NEVER_NS. */
+void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
+                      enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns);
+
 #endif

@@ -43,6 +43,7 @@ void roce_check_ud(struct roce_ctx *ctx)
     sends->messages++;
     sends->completed++;
     sends->bytes += pkt->payload_len;
+    roce_report_done(ctx, ctx->sender, ROCE_KIND_SEND, pkt->payload_len, ctx->time, ROCE_NEVER_NS);
     ctx->result->flags |= ROCE_AN_REQUEST | ROCE_AN_MSG_START | ROCE_AN_MSG_END;
     ctx->result->msg_bytes = ctx->result->msg_total = pkt->payload_len;
     ctx->result->msg_number = (uint32_t)(sends->messages - 1);

@@ -2,6 +2,7 @@
 #include "flow/retransmit/sent_packet.h"
 
 #include "flow/base/counters.h"
+#include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 
 /* maximum number of entries while no responder is paired to acknowledge them */
@@ -136,6 +137,8 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
             sum->completed++;
             sum->bytes += e->off + e->len;
+            roce_report_done(ctx, ctx->sender, op->kind, e->off + e->len, e->msg_time,
+                             ROCE_NEVER_NS);
         }
         return;
     }

@@ -139,6 +139,18 @@ static bool seq_nak_after_rnr(const struct response_case *c)
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
+/* Returns whether the recorded response to a READ lacks the beginning: Middle or Last instead of
+ * First or Only, with the same payload. */
+static bool read_without_first(const struct response_case *c)
+{
+    const struct roce_opcode *op = roce_opcode(recorded(c)->opcode);
+    const struct roce_opcode *our = c->ours ? roce_opcode(c->ours->opcode) : NULL;
+
+    return our && op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
+           op->pos == (roce_opcode_ends(our) ? ROCE_POS_LAST : ROCE_POS_MIDDLE) &&
+           roce_opcode_starts(our) && c->opcode;
+}
+
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     return kind_of(c) == ROCE_KIND_ACK &&

@@ -65,7 +65,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
            .weak = k == 0 && !is_whole(req, e), /* the response may be part of the response to the
                                                  * whole READ */
-           .condition = again || !is_whole(req, e) ? "restart" : NULL);
+           .condition = again || !is_whole(req, e)          ? "restart"
+                        : k == 0 && !roce_opcode_starts(op) ? "start"
+                                                            : NULL);
 }
 
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,

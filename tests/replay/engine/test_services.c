@@ -258,9 +258,28 @@ static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
+/* D19: Linux begins a READ response with Last after its transmit queue was full. */
+static void a_first_read_answered_with_last_holds_for_linux_only(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 0, VA, RKEY, 1124, 1024, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_LAST, 1, VA, RKEY, 1124, 100, 1);
+    talk_ack(&t, 1, ACK, 1);
+    for (uint32_t psn = 2; psn < 4; psn++) {
+        talk_read(&t, psn, VA + 2000, RKEY, 100);
+        talk_read_resp(&t, psn == 2 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_LAST, psn,
+                       psn, 100, 7);
+    }
+    talk_expect_diff(&t, NULL, 7, "bth.opcode");
+    expect_holds(&t, "linux-rxe-6.12", 1);
+}
+
 SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
       TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
       TEST(an_unaligned_atomic_write_served_differs),
       TEST(deviations_of_linux_hold_with_its_profile), TEST(an_eighth_retry_holds_for_linux_only),
-      TEST(an_rnr_nak_of_a_read_holds_for_linux_only))
+      TEST(an_rnr_nak_of_a_read_holds_for_linux_only),
+      TEST(a_first_read_answered_with_last_holds_for_linux_only))

@@ -61,6 +61,18 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
+/* Returns whether the latest READ request before the event that contains its PSN requests a tail of
+ * `e`. */
+static bool requests_tail(const struct inferred_setup *s, uint32_t event,
+                          const struct request_pkt *e)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;)
+        if (!s->event[i].response && s->event[i].rel >= e->rel &&
+            s->event[i].rel <= s->event[event].rel)
+            return s->event[i].rel > e->rel;
+    return false;
+}
+
 static bool tail_without_first(const struct response_case *c)
 {
     const struct roce_opcode *op = roce_opcode(recorded(c)->opcode);
@@ -71,8 +83,8 @@ static bool tail_without_first(const struct response_case *c)
 
     return our && op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
            op->pos == (roce_opcode_ends(our) ? ROCE_POS_LAST : ROCE_POS_MIDDLE) &&
-           roce_opcode_starts(our) && !c->payload && req != EVENT_NONE && e &&
-           s->event[req].rel > e->rel;
+           roce_opcode_starts(our) && !c->payload && e &&
+           ((req != EVENT_NONE && s->event[req].rel > e->rel) || requests_tail(s, c->event, e));
 }
 
 static bool atomic_ack_for_read(const struct response_case *c)
@@ -85,21 +97,20 @@ static bool atomic_ack_for_read(const struct response_case *c)
 static bool stale_duplicate_ack(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
-    const struct request_pkt *e = request_at(s, c->epsn - 1);
-    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at_or_before(s, s->event[c->event].rel);
+    size_t i = e ? (size_t)(e - s->req) + 1 : 0;
 
     if (kind_of(c) != ROCE_KIND_ACK || roce_syndrome_kind(recorded(c)->syndrome) != ROCE_SYN_ACK ||
-        recorded(c)->msn != c->msn || rel >= c->epsn - 1 || !c->duplicate || !e)
+        !c->duplicate)
         return false;
-    /* All requests after the PSN of the ACK and before our expected PSN must be READs. */
-    for (; e->rel > rel; e--) {
-        if (roce_opcode(event_packet(s, e->event)->opcode)->kind != ROCE_KIND_READ)
-            return false;
-        if (e == s->req)
-            return rel < 0; /* no SEND or WRITE was executed: rxe then acknowledges the PSN
-                             * before the first request */
-    }
-    return true;
+    /* All requests between the acknowledged PSN and those that the MSN counts must be READs. The
+     * responder may lag behind ours. */
+    for (; i < s->req_cnt && s->req[i].rel < c->epsn &&
+           roce_opcode(event_packet(s, s->req[i].event)->opcode)->kind == ROCE_KIND_READ;
+         i++)
+        if (recorded(c)->msn == request_table_msn(s, s->req[i].rel))
+            return true;
+    return false;
 }
 
 /* Returns whether a request after PSN `rel` arrived between the latest copy of request `rel` and

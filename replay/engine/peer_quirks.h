@@ -26,12 +26,17 @@ struct response_case {
                              * INT64_MIN */
     int64_t high;           /* highest PSN requested before the event, relative */
     int64_t recorded_acked; /* highest PSN that recorded responses show as executed, relative */
-    bool matched;  /* all our responses with the PSN of the recorded one are matched with other
-                    * recorded responses */
-    bool replaces; /* an unmatched response of our RNIC differs in the PSN only */
-    bool opcode;   /* the recorded response differs from `ours` in the opcode only */
-    bool counts;   /* the recorded response differs from `ours` in the MSN only */
-    bool payload;  /* the payloads of the two responses differ */
+    bool matched;     /* all our responses with the PSN of the recorded one are matched with other
+                       * recorded responses */
+    bool replaces;    /* an unmatched response of our RNIC differs in the PSN only */
+    bool opcode;      /* the recorded response differs from `ours` in the opcode only */
+    bool counts;      /* the recorded response differs from `ours` in the MSN only */
+    bool payload;     /* the payloads of the two responses differ */
+    bool data;        /* only the payload or the value of an Atomic ACK differs */
+    bool others_lack; /* the capture lacks packets of a connection with the same responder, or shows
+                       * loss */
+    uint32_t dir_idx; /* index of `dir` in the session */
+    const struct shadow_memory *memory; /* memory of the responder */
 };
 
 /* Recorded request that differs. */

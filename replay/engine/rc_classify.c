@@ -29,6 +29,19 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
+/* Returns whether the capture lacks packets of a connection to this responder, or shows loss. */
+static bool host_lacks(const struct response_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
+        const struct rc_direction *dir = &cmp->session->dir[i];
+
+        if (dir->host == cmp->dir->host &&
+            (dir->stretch || dir->setup.skip || dir->setup.lossy || dir->setup.damaged_cnt))
+            return true;
+    }
+    return false;
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and
  * marks the frame. Returns 0, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
@@ -51,14 +64,20 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .opcode = d->cnt == 1 && field_diff_find(d, "bth.opcode"),
         .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
         .payload = d->payload,
+        .others_lack = host_lacks(cmp),
+        .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
+        .dir_idx = cmp->dir_idx,
+        .memory = &cmp->session->host[cmp->dir->host].memory,
     };
+    bool lacks = false;
     const struct peer_quirk *known = peer_quirk_of_response(cmp->all->quirks, &c);
     const char *why = known || field_diff_find(d, FIELD_DIFF_FORM) ? NULL
                       : cmp->inconclusive                          ? cmp->inconclusive
-                                                                   : inconclusive_reason(&c);
+                                          : inconclusive_reason(&c, &lacks);
 
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
+        cmp->res->lacks |= lacks;
         if (cmp->res->inconclusive++ == 0) {
             cmp->res->why_inconclusive = why;
             cmp->res->inconclusive_from = event;

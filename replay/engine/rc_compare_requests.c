@@ -258,6 +258,19 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
                             peer_quirk_of_request(cmp->all->quirks, &again));
 }
 
+/* Returns whether the request of an event has the payload of another PSN. */
+static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_t rel)
+{
+    const struct request_pkt *e = request_at(cmp->setup, rel);
+    const struct trace_packet *p = event_packet(cmp->setup, event), *other;
+
+    if (!e)
+        return false;
+    other = event_packet(cmp->setup, e->event);
+    return p->payload_len == other->payload_len &&
+           memcmp(trace_payload(p), trace_payload(other), p->payload_len) == 0;
+}
+
 /* Returns whether only the payload of a retransmission differs, and our request equals the recorded
  * original. A requester reads its buffer again for each retransmission, so the program changed it.
  */
@@ -268,7 +281,8 @@ static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
     const struct trace_packet *first = e ? event_packet(cmp->setup, e->event) : NULL;
 
     return e && e->rewritten && d->cnt == 1 && field_diff_find(d, "payload") &&
-           cmp->run->retransmit[event] != RETX_NONE &&
+           cmp->run->retransmit[event] != RETX_NONE && !has_payload_of(cmp, event, e->rel - 1) &&
+           !has_payload_of(cmp, event, e->rel + 1) &&
            payload_hash(trace_payload(first), first->payload_len) == ours->hash;
 }
 

@@ -31,6 +31,7 @@ struct response_result {
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses whose difference may result from
                             * packets that were not captured */
+    bool lacks;            /* missing packets may explain further differences */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
     uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/rc_inconclusive.h"
 
+#include "engine/rc_match.h"
+#include "infer/infer_loss.h"
+#include "infer/shadow_memory.h"
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
@@ -47,6 +50,11 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         return done >= 0 && done < more + 1;
     return done > 0 && done <= more;
+}
+
+static bool answers_after_high(const struct response_case *c)
+{
+    return answers_uncaptured_request(setup_of(c), c->event, c->high);
 }
 
 /* Returns whether our RNIC refused a request that it expects. A copy of the request was captured
@@ -320,35 +328,121 @@ static bool is_refused_later(const struct response_case *c)
     return false;
 }
 
-const char *inconclusive_reason(const struct response_case *c)
+/* Returns whether our RNIC sends a NAK at PSN `rel` too. */
+static bool sends_nak_at(const struct response_case *c, int64_t rel)
 {
+    return c->ours && c->ours->rel == rel && rc_match_is_nak(c->ours->opcode, c->ours->syndrome);
+}
+
+/* Returns whether an earlier response shows a higher MSN. A responder never counts down, so the
+ * network reordered the responses. */
+static bool was_overtaken(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+
+    if (kind_of(c) != ROCE_KIND_ACK || !request_table_msn_fits(s, c->event) ||
+        sends_nak_at(c, s->event[c->event].rel))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            counts_messages(s, i) && request_table_msn_fits(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
+            return true;
+    return false;
+}
+
+/* Returns whether a sequence NAK has a PSN that our RNIC received in order, and the requester does
+ * not go back elsewhere. The network reordered or lost the request behind the capture point. */
+static bool naks_reordered(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel, high = c->high;
+    bool answered = false; /* a later response shows that the request arrived */
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
+        !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
+        return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        if (!s->event[i].usable)
+            continue;
+        answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
+        if (s->event[i].response)
+            continue;
+        if (s->event[i].rel <= high)
+            return answered ||
+                   (s->event[i].rel == rel &&
+                    event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS);
+        high = s->event[i].rel;
+    }
+    return answered;
+}
+
+/* Returns whether a NAK refuses the retransmission of a READ or atomic that was executed. The
+ * responder's program deregistered the region in between. */
+static bool refuses_repeated(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    unsigned copies = 0;
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_REMOTE_ACCESS) || !e ||
+        s->event[c->event].rel >= c->epsn ||
+        !trace_draws_read_response(event_opcode(s, e->event)->kind))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        copies +=
+            !s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt;
+    return copies > 1;
+}
+
+/* Returns whether only data differs, another connection wrote some of the memory, and the capture
+ * does not show all that was executed. */
+static bool other_wrote(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+
+    return c->data && e && c->others_lack &&
+           shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
+}
+
+/* Reasons why a difference is inconclusive. The first one that fits applies. */
+static const struct {
+    bool (*fits)(const struct response_case *c);
+    bool lacks; /* packets are missing, which may explain further differences */
+    const char *text;
+} reasons[] = {
+    /* clang-format off */
+    {lacks_requests,      true,  "lacks requests of this connection that the responder executed"},
+    {answers_after_high,  true,  "lacks the request of this response"},
+    {is_behind,           true,  "lacks a request before the request of this response"},
+    {naks_captured,       true,  "lacks the retransmission that this NAK requests"},
+    {refuses_unseen,      true,  "lacks the request of this NAK"},
+    {naks_unseen,         true,  "lacks the out-of-order request of this NAK"},
+    {naks_lost,           true,  "lacks the out-of-order request of this NAK"},
+    {answers_unseen,      true,  "lacks the request of this response"},
+    {follows_lost_data,   true,  "lacks the READ response before this ACK"},
+    {answers_restart,     true,  "lacks the retransmitted READ of this response"},
+    {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
+    {was_overtaken,       true,  "shows responses that the network reordered"},
+    {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
+    {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
+    {other_wrote,         false, "does not show in which order connections wrote this memory"},
+    {may_be_divided,      true,  "has no packet that shows the path MTU"},
+    {may_be_tail,         true,  "may have begun after the READ of this response"},
+    /* clang-format on */
+};
+
+const char *inconclusive_reason(const struct response_case *c, bool *lacks)
+{
+    *lacks = false;
     if (is_refused_later(c))
         return NULL;
-    if (lacks_requests(c))
-        return "lacks requests of this connection that the responder executed";
-    if (answers_uncaptured_request(setup_of(c), c->event, c->high))
-        return "lacks the request of this response";
-    if (is_behind(c))
-        return "lacks a request before the request of this response";
-    if (naks_captured(c))
-        return "lacks the retransmission that this NAK requests";
-    if (refuses_unseen(c))
-        return "lacks the request of this NAK";
-    if (naks_unseen(c))
-        return "lacks the out-of-order request of this NAK";
-    if (naks_lost(c))
-        return "lacks the out-of-order request of this NAK";
-    if (answers_unseen(c))
-        return "lacks the request of this response";
-    if (follows_lost_data(c))
-        return "lacks the READ response before this ACK";
-    if (answers_restart(c))
-        return "lacks the retransmitted READ of this response";
-    if (counts_what_arrived(c))
-        return "does not show which of the retransmitted requests arrived";
-    if (may_be_divided(c))
-        return "has no packet that shows the path MTU";
-    if (may_be_tail(c))
-        return "may have begun after the READ of this response";
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (reasons[i].fits(c)) {
+            *lacks = reasons[i].lacks;
+            return reasons[i].text;
+        }
     return NULL;
 }

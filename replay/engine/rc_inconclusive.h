@@ -16,8 +16,9 @@
 #include "engine/peer_quirks.h"
 
 /* Returns the reason why a difference is inconclusive, in words that follow "the capture".
- * Returns NULL if the difference is real. */
-const char *inconclusive_reason(const struct response_case *c);
+ * Returns NULL if the difference is real. Sets *lacks if packets are missing that may explain
+ * further differences of the direction. */
+const char *inconclusive_reason(const struct response_case *c, bool *lacks);
 
 /* Returns whether a response may answer a request that was not captured. Such a request has a
  * PSN after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the

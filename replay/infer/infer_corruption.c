@@ -25,6 +25,8 @@ void infer_corruption(struct inferred_setup *s)
     int64_t high = INT64_MIN, rnr = INT64_MIN;
     int64_t last = -1; /* event of the latest sign of loss: a retransmission or a sequence NAK */
     struct roce_reth read = {0};
+    uint32_t newest = 0; /* event of the latest new request: if there is none after a damaged
+                          * response, the requester may have failed */
     bool tail;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -53,6 +55,7 @@ void infer_corruption(struct inferred_setup *s)
         }
         if (event->rel > high) {
             high = event->rel;
+            newest = i;
             rnr = INT64_MIN; /* request after the RNR NAK was retransmitted */
         }
     }
@@ -61,7 +64,7 @@ void infer_corruption(struct inferred_setup *s)
 
         event->usable =
             !event->damaged || (event->response && s->damaged_cnt == 1 && last < (int64_t)i &&
-                                event_packet(s, i)->icrc == ROCE_ICRC_BAD);
+                                newest > i && event_packet(s, i)->icrc == ROCE_ICRC_BAD);
     }
 }
 

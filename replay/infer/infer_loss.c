@@ -286,11 +286,17 @@ static bool find_lost(struct inferred_setup *s)
                                     * or EVENT_NONE */
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
-    size_t next = 0;      /* index of the request packet that the responder expects */
+    size_t next = 0; /* index of the request packet that the responder expects */
+    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later one arrived
+                                                * first, and no NAK followed yet */
     bool stalled = false; /* a request after `next` was captured first (out of order) */
+    bool naked = false;   /* a sequence NAK for `next` followed */
 
-    if (!executed)
+    if (!executed || !owed) {
+        free(executed);
+        free(owed);
         return false;
+    }
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         struct pkt_event *event = &s->event[i];
         const struct request_pkt *e;
@@ -303,6 +309,8 @@ static bool find_lost(struct inferred_setup *s)
                 waiting = i;
             if (next < s->req_cnt && event->rel == s->req[next].rel && !event->lost &&
                 !event->no_recv_wqe) {
+                owed[next] = stalled && !naked;
+                naked = false;
                 executed[next++] = i;
                 stalled = false;
                 waiting = EVENT_NONE;
@@ -329,6 +337,7 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         }
         e = request_at(s, event->rel);
+        naked |= e && (size_t)(e - s->req) == next;
         /* The sequence NAK excludes an RNR NAK for the waiting copy: the copy was lost before
          * the responder could refuse it. A later request caused the NAK. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
@@ -340,6 +349,11 @@ static bool find_lost(struct inferred_setup *s)
         if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
             (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
             continue;
+        /* Ignore this NAK: a later request that was captured before the copy caused it. */
+        if (owed[e - s->req]) {
+            owed[e - s->req] = 0;
+            continue;
+        }
         /* Ignore this NAK: a request sent after the earlier lost copy caused it, and the second
          * copy arrived. */
         if ((size_t)(e - s->req) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
@@ -354,6 +368,7 @@ static bool find_lost(struct inferred_setup *s)
         i = executed[next];
         stalled = false;
     }
+    free(owed);
     free(executed);
     return true;
 }

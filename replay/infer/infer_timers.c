@@ -125,7 +125,9 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     }
     w->request = event;
     w->last = end;
-    w->naked = w->rnr = false;
+    /* A request that was in flight when the RNR NAK came does not end the RNR wait. */
+    if (!w->rnr || rel <= w->rnr_rel || w->acked >= w->rnr_rel)
+        w->naked = w->rnr = false;
     if (end > w->high)
         w->high = end;
 }

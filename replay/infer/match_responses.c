@@ -57,9 +57,9 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
          req = l->before[req], tries++) {
         if (s->event[req].rel > s->event[answer].rel)
             continue;
-        if (event_in_time(s, answer, req))
+        if (event_in_time(s, answer, req) && !s->event[req].early)
             return req;
-        if (any == EVENT_NONE)
+        if (any == EVENT_NONE || s->event[any].early)
             any = req;
     }
     return any;
@@ -104,6 +104,7 @@ static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answe
 static bool link_requests(struct inferred_setup *s, struct links *l)
 {
     size_t ahead = 0;
+    size_t next = 0; /* index of the request packet that the responder expects */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
@@ -115,11 +116,17 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
             const struct request_pkt *a =
                 request_at(s, s->event[s->executed_unseen[ahead].event].rel);
 
+            if ((size_t)(a - s->req) >= next)
+                next = (size_t)(a - s->req) + 1;
             if (trace_draws_read_response(event_opcode(s, s->executed_unseen[ahead].event)->kind))
                 l->latest[a - s->req] = s->executed_unseen[ahead].event;
         }
         if (!e || !event->usable)
             continue;
+        if (!event->response && !event->lost && !event->no_recv_wqe && !event->before_first &&
+            next < s->req_cnt && event->rel == s->req[next].rel)
+            next++;
+        s->event[i].early = !event->response && (size_t)(e - s->req) >= next;
         if (!event->response && !event->lost && trace_draws_read_response(kind) &&
             event_opcode(s, e->event)->kind == kind) {
             if (l->latest[e - s->req] != i)

@@ -25,6 +25,7 @@ struct pkt_event {
     bool before_first; /* packet of a message before the first one replayed: neither played nor
                         * compared */
     bool lost;         /* request: the responder never received this copy */
+    bool early;        /* request: the responder had not executed all requests before it */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid or did not cover the accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */

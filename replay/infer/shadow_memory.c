@@ -342,6 +342,18 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
     return written ? shadow_note_write(memory, region, write) : 0;
 }
 
+bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
+                             uint64_t len, uint32_t dir)
+{
+    for (size_t i = 0; i < memory->write_cnt; i++) {
+        const struct shadow_write *w = &memory->write[i];
+
+        if (w->dir != dir && w->rkey == rkey && w->va < va + len && va < w->va + w->len)
+            return true;
+    }
+    return false;
+}
+
 bool shadow_is_written(const struct shadow_region *region, uint64_t va)
 {
     return region->state[va - region->low] == WRITTEN;

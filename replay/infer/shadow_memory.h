@@ -159,6 +159,10 @@ int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
                        const struct shadow_write *write);
 
+/* Returns whether a direction other than `dir` wrote into the range. */
+bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
+                             uint64_t len, uint32_t dir);
+
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 

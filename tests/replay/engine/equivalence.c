@@ -15,8 +15,9 @@
 
 const char *equivalence_name(enum equivalence equivalence)
 {
-    static const char *const names[EQUIVALENCE_CNT] = {
-        "", "first told", "damaged", "free ACK", "not got", "other lost", "lacks one"};
+    static const char *const names[EQUIVALENCE_CNT] = {"",          "first told", "damaged",
+                                                       "free ACK",  "not got",    "other lost",
+                                                       "lacks one", "buffer",     "before"};
 
     return names[equivalence];
 }
@@ -35,7 +36,18 @@ static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run
     return false;
 }
 
-/* Returns whether the response is an ACK that our RNIC could have sent too, after the requests
+/* Returns whether copies of the request at the PSN of the event were captured before it. The ACK of
+ * a duplicate counts all messages executed by then. */
+static bool has_duplicate(const struct inferred_setup *s, uint32_t event)
+{
+    unsigned copies = 0;
+
+    for (uint32_t i = 0; i < event; i++)
+        copies += !s->event[i].response && s->event[i].rel == s->event[event].rel;
+    return copies > 1;
+}
+
+/* Checks whether the response is an ACK that our RNIC could have sent too, after the requests
  * executed by then. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
@@ -47,7 +59,8 @@ static bool is_free_ack(const struct replay *replay, uint32_t frame)
         return false;
     s = &replay->session.dir[run].setup;
     return replay->responses.result[run].mark[event] == MARK_OK &&
-           event_is_syndrome(s, event, ROCE_SYN_ACK) && request_table_msn_fits(s, event);
+           event_is_syndrome(s, event, ROCE_SYN_ACK) &&
+           (request_table_msn_fits(s, event) || has_duplicate(s, event));
 }
 
 /* Returns whether the response in a frame was compared and matched. */
@@ -119,6 +132,15 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
     return holds;
 }
 
+/* Checks whether no request with the PSN of the event was captured before. */
+static bool is_new(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = 0; i < event; i++)
+        if (!s->event[i].response && s->event[i].rel == s->event[event].rel)
+            return false;
+    return true;
+}
+
 /* Returns whether the request is the first complete one with its PSN. Such a request determines
  * the posted work request. */
 static bool is_first(const struct replay *replay, uint32_t frame)
@@ -127,8 +149,18 @@ static bool is_first(const struct replay *replay, uint32_t frame)
         const struct inferred_setup *s = &replay->requester.run[r].dir->setup;
 
         for (size_t i = 0; i < s->req_cnt; i++)
-            if (event_packet(s, s->req[i].event)->frame == frame)
-                return replay->requests.result[r].mark[s->req[i].event] == MARK_OK;
+            if (event_packet(s, s->req[i].event)->frame == frame &&
+                replay->requests.result[r].mark[s->req[i].event] == MARK_OK)
+                return true;
+    }
+    /* After a gap in the PSNs, the request is not compared. */
+    for (size_t r = 0; r < replay->requester.run_cnt; r++) {
+        const struct requester_run *a = &replay->requester.run[r];
+        const struct inferred_setup *s = &a->dir->setup;
+
+        for (uint32_t i = 0; i < s->event_cnt; i++)
+            if (!s->event[i].response && event_packet(s, i)->frame == frame)
+                return s->event[i].rel >= a->wrs.end && is_new(s, i);
     }
     return false;
 }
@@ -181,6 +213,43 @@ bool *equivalence_lost(const struct replay *replay, size_t cnt)
                 lost[event_packet(s, i)->frame - 1] = true;
     }
     return lost;
+}
+
+/* Checks whether the next go-back after the event begins at its PSN. */
+static bool is_obeyed(const struct inferred_setup *s, uint32_t event)
+{
+    int64_t high = INT64_MIN;
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        if (s->event[i].response)
+            continue;
+        if (i > event && s->event[i].rel <= high)
+            return s->event[i].rel == s->event[event].rel;
+        if (s->event[i].rel > high)
+            high = s->event[i].rel;
+    }
+    return false;
+}
+
+/* Checks whether the answer is a sequence NAK for a request that was lost or reordered behind the
+ * capture point, and the requester obeys it. */
+static bool is_obeyed_nak(const struct replay *altered, uint32_t frame)
+{
+    uint32_t event;
+    size_t run;
+
+    return find_answer(altered, frame, &run, &event) &&
+           event_is_nak_code(&altered->session.dir[run].setup, event, ROCE_NAK_PSN_SEQ) &&
+           is_obeyed(&altered->session.dir[run].setup, event);
+}
+
+static bool is_before_first(const struct replay *altered, uint32_t frame)
+{
+    uint32_t event;
+    size_t run;
+
+    return find_answer(altered, frame, &run, &event) &&
+           altered->session.dir[run].setup.event[event].before_first;
 }
 
 static bool is_nak_of_other(const struct subject *subject, const struct replay *altered,
@@ -248,17 +317,30 @@ static bool lacks_one(const struct subject *subject, const struct replay *altere
     return false;
 }
 
+static bool has_rewritten(const struct replay *replay)
+{
+    for (size_t r = 0; r < replay->requester.run_cnt; r++)
+        if (replay->requests.result[r].rewritten)
+            return true;
+    return false;
+}
+
 enum equivalence equivalence_of(const struct subject *subject, const struct replay *altered,
                                 uint32_t frame, enum alteration kind)
 {
     switch (kind) {
     case ALTER_AGAIN_EARLIER: return is_not_got(subject, altered) ? NOT_GOT : WRONG;
+    case ALTER_AGAIN_PAYLOAD:
+        if (has_rewritten(altered))
+            return BUFFER;
+        break;
     case ALTER_MSN_BAD_ICRC:
     case ALTER_ICRC: return holds_without(subject, frame) ? DAMAGED : WRONG;
     case ALTER_PSN_UP:
         if (is_free_ack(altered, frame))
             return FREE_ACK;
         break;
+    case ALTER_MSN_UP:
     case ALTER_PSN_DOWN:
     case ALTER_SYNDROME_ACK:
     case ALTER_OPCODE:
@@ -272,7 +354,9 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
     if (is_right(altered, frame) &&
         is_seen_with(subject->setup, &subject->capture, subject->peer, frame))
         return FIRST_TOLD;
-    if (is_nak_of_other(subject, altered, frame))
+    if (is_nak_of_other(subject, altered, frame) || is_obeyed_nak(altered, frame))
         return OTHER_LOST;
+    if (is_before_first(altered, frame))
+        return BEFORE;
     return lacks_one(subject, altered, frame) ? LACKS_ONE : WRONG;
 }

@@ -35,6 +35,12 @@ enum equivalence {
     /* The altered capture equals a correct capture without one frame, a retransmitted request.
      * With a copy of that request, the response is compared and the capture passes. */
     LACKS_ONE,
+    /* A retransmission carries other bytes than the original. A requester reads its buffer again,
+     * so the program may have changed it. The replay counts this. */
+    BUFFER,
+    /* The altered answer has a PSN before the first captured request. It may answer a request from
+     * before the capture. */
+    BEFORE,
     EQUIVALENCE_CNT
 };
 

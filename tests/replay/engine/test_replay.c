@@ -212,11 +212,12 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception:
-         * a requester may drop a damaged ACK that later ACKs cover, so nothing differs. */
+        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception: a
+         * requester may drop a damaged ACK that later ACKs cover or no request follows. */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
-        if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18) {
+        if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18 ||
+            cases[i].frame == 21) {
             expect_verdict(&t, VERDICT_PASS, 1);
             continue; /* expect_verdict() has freed the talk */
         }

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Queues of the software RNIC: completion queues, shared receive queues, queue pairs and address
+ * handles. Part of rnic.h, which callers include and which declares the types used here.
+ *
+ *   1. rnic_cq_new(), and rnic_srq_new() if several QPs share their receives.
+ *   2. rnic_qp_new() creates a QP; rnic_qp_modify() moves it to INIT, RTR and RTS.
+ *   3. rnic_post_recv() and rnic_post_send() post work requests. rnic_cq_poll() returns
+ * completions.
+ *   4. UD QPs need an address handle of rnic_ah_new() for each destination, or rnic_mcast_attach().
+ *   5. The *_del() functions destroy objects in the reverse order.
+ *
+ * Errors are negative values of enum rnic_error.
+ */
+#ifndef RNIC_PUBLIC_QP_H
+#define RNIC_PUBLIC_QP_H
+
+/* ---- completion queues ----------------------------------------------------------------------- */
+
+/* Returns the name of a status, for example "SUCCESS" or "LOC_LEN_ERR"; "unknown" for an undefined
+ * number. */
+const char *rnic_wc_status_name(enum rnic_wc_status status);
+
+int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* Creates a CQ with a
+                                                                           * depth of 1..max_cqe. */
+int rnic_cq_del(struct rnic_cq *cq); /* Destroys a CQ. Returns RNIC_ERR_BUSY while a QP or XRC SRQ
+                                      * uses the CQ. Accepts NULL. */
+
+/* Removes up to `cnt` completions, the oldest first (R198). Returns their number. A CQ that
+ * overflowed raised RNIC_EVENT_CQ_ERR; it keeps its completions and accepts no more. A QP whose
+ * completion was lost goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
+size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
+
+/* Changes the depth and keeps the completions in order. Returns RNIC_ERR_INVALID for an invalid
+ * depth or one below the number of completions, and RNIC_ERR_NOMEM if out of memory. After an error
+ * nothing has changed. An overflowed CQ stays in error. */
+int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth);
+uint32_t rnic_cq_depth(const struct rnic_cq *cq);
+
+/*
+ * Requests one notification: for the next completion or, with `solicited_only`, for the next
+ * completion with the solicited event bit or an error (R201). A second request before the
+ * notification has no effect, except that "next" replaces "solicited" (C11-31). Earlier completions
+ * cause no notification: arm first, then poll until the CQ is empty.
+ */
+void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
+
+/* Removes the oldest notification. Returns its CQ, or NULL if there is none. Polling the CQ does
+ * not remove its notification. */
+struct rnic_cq *rnic_cq_notified(struct rnic *rnic);
+
+/* ---- shared receive queues and XRC domains --------------------------------------------------- */
+
+int rnic_xrcd_new(struct rnic *rnic, struct rnic_xrcd **out);
+int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* Destroys an XRC domain. Returns RNIC_ERR_BUSY while
+                                            * the domain contains an SRQ or QP. Accepts NULL. */
+
+struct rnic_srq_init {
+    uint32_t max_wr;  /* maximum number of WQEs, 1..32768 */
+    uint32_t max_sge; /* maximum number of SGEs of a WQE, 1..32 */
+    uint32_t limit;   /* SRQ limit, 0..max_wr: RNIC_EVENT_SRQ_LIMIT_REACHED is raised once when a
+                       * message uses a WQE and fewer than `limit` remain (R196); 0: never */
+    /* Both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ, whose completions
+     * are added to `cq` with the QPN of the target QP. */
+    struct rnic_xrcd *xrcd;
+    struct rnic_cq *cq;
+    uint32_t srqn; /* SRQ number, 1..0xFFFFFF; 0 lets the device choose an unpredictable number */
+};
+
+/* Creates an SRQ. The SGEs of its WQEs use `pd`, not the PD of the QP. Returns RNIC_ERR_EXISTS if
+ * the number is in use. Returns RNIC_ERR_INVALID for a size out of range, if only one of xrcd and
+ * cq is set, or if one belongs to another device. */
+int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
+
+/* Destroys an SRQ and drops its WQEs. An incomplete message for an XRC SRQ is then rejected.
+ * Returns RNIC_ERR_BUSY while a QP that was created with the SRQ exists. Accepts NULL. */
+int rnic_srq_del(struct rnic_srq *srq);
+
+/* Changes the SRQ attributes that are not NULL. Returns RNIC_ERR_INVALID for a max_wr below the
+ * WQEs that are posted or in use, or a limit above max_wr. Setting the limit arms the limit event
+ * again. */
+int rnic_srq_modify(struct rnic_srq *srq, const uint32_t *max_wr, const uint32_t *limit);
+
+/* Gets the current attributes of the SRQ; limit is 0 if not armed. */
+void rnic_srq_view(const struct rnic_srq *srq, struct rnic_srq_init *out);
+uint32_t rnic_srq_num(const struct rnic_srq *srq);
+
+/* Posts a receive WQE to the SRQ. Returns RNIC_ERR_FULL if max_wr are posted or in use. Returns
+ * RNIC_ERR_STATE if the SRQ is in error: an XRC SRQ whose CQ overflowed, which raised
+ * RNIC_EVENT_SRQ_ERR. */
+int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
+
+/* ---- queue pairs ----------------------------------------------------------------------------- */
+
+/* Type of a QP, with the numbers of enum ibv_qp_type. */
+enum rnic_qp_type {
+    RNIC_QPT_GSI = 1,
+    RNIC_QPT_RC = 2,
+    RNIC_QPT_UC = 3,
+    RNIC_QPT_UD = 4,
+    RNIC_QPT_XRC_SEND = 9,  /* XRC initiator: has no receive queue */
+    RNIC_QPT_XRC_RECV = 10, /* XRC target: has no queues; its keys are those of the SRQs' PDs */
+};
+
+/* State of a QP, with the numbers of enum ibv_qp_state. */
+enum rnic_qp_state {
+    RNIC_QPS_RESET = 0,
+    RNIC_QPS_INIT = 1,
+    RNIC_QPS_RTR = 2,
+    RNIC_QPS_RTS = 3,
+    RNIC_QPS_SQD = 4,
+    RNIC_QPS_SQE = 5, /* after an error on the send queue of a UD, GSI or UC QP (R192) */
+    RNIC_QPS_ERR = 6,
+};
+
+const char *rnic_qp_state_name(enum rnic_qp_state state);
+
+struct rnic_qp_init {
+    enum rnic_qp_type type;
+    struct rnic_cq *recv_cq; /* CQ for receive completions; ignored for XRC, which has no receive
+                              * queue */
+    uint32_t qpn;            /* QPN 2..0xFFFFFE; 0 lets the device choose an unpredictable QPN; for
+                              * the GSI QP, one per device, 0 or 1 */
+    uint32_t max_recv_wr;    /* depth of the receive queue, 0..32768 */
+    uint32_t max_recv_sge;   /* maximum number of SGEs of a receive, 1..32 */
+    struct rnic_cq *send_cq; /* CQ for send completions, may equal recv_cq; NULL only if max_send_wr
+                              * is 0 */
+    uint32_t max_send_wr;    /* depth of the send queue, 0..32768 */
+    uint32_t
+        max_send_sge;     /* maximum number of SGEs of a send, 1..32; ignored if max_send_wr is 0 */
+    uint32_t max_inline;  /* maximum inline data of a request, 0..1024 bytes */
+    struct rnic_srq *srq; /* basic SRQ that replaces the receive queue, or NULL; RC, UC, UD */
+    struct rnic_xrcd *xrcd; /* XRC_RECV: XRC domain of the SRQs that requests may name */
+    bool no_credits;        /* RC: ACKs of the QP do not report the number of receive WQEs (R106) */
+    uint32_t window;        /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0:
+                             * 256. A replay of a peer with more packets in flight needs more */
+    bool any_credits;       /* RC: ignores the credits in ACKs, to replay a peer that had not
+                             * received them yet */
+    bool endless_retries;   /* RC: never uses up its retry count, to replay a peer that does so */
+};
+
+/* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use, RNIC_ERR_INVALID for a
+ * member out of range or a CQ, SRQ or domain of another device, and RNIC_ERR_NOMEM also if no QPN
+ * of the device's range is free. */
+int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
+
+/* Destroys a QP. Returns RNIC_ERR_BUSY while the QP is in a multicast group (R177) or 2A windows
+ * are bound to it (R213). Accepts NULL. */
+int rnic_qp_del(struct rnic_qp *qp);
+uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
+
+/* Address vector: destination of the packets of a QP or of the datagrams of an address handle. */
+struct rnic_av {
+    uint8_t dmac[6];    /* destination MAC address; ignored for a multicast DGID, which determines
+                         * it (R176) */
+    uint8_t dgid[16];   /* destination GID, network byte order */
+    uint8_t sgid_idx;   /* source GID: index into rnic_attr.gid */
+    uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 is sent as 10 (R005) */
+    uint8_t hop_limit;  /* hop limit; 0 means 64 */
+    uint32_t flow;      /* flow label, 20 bits */
+    uint16_t udp_sport; /* UDP source port; 0 lets the device derive one in 0xC000..0xFFFF from both
+                         * QPNs (R013) */
+    bool tagged;        /* frames have an 802.1Q tag with `priority` and `vlan` */
+    uint8_t priority;   /* 802.1Q priority, 0..7 */
+    uint16_t vlan;      /* VLAN id, 0..4095 */
+};
+
+struct rnic_qp_attr {
+    enum rnic_qp_state state;
+    enum rnic_qp_state
+        cur_state;              /* with the mask bit: state that the user expects the QP to be in */
+    bool en_sqd_async_notify;   /* SQD, with the mask bit: raise RNIC_EVENT_SQ_DRAINED */
+    bool sq_draining;           /* output of rnic_qp_query(): the QP is in SQD and messages are
+                                 * still in progress */
+    uint8_t port_num;           /* port number, must be 1; used if its mask bit is set */
+    unsigned access;            /* INIT: enum rnic_access granted to the peer (R075) */
+    uint16_t pkey;              /* INIT: P_Key, 0xFFFF is the default one */
+    uint32_t qkey;              /* INIT of UD; ignored for GSI, which has 0x80010000 (R171) */
+    struct rnic_av av;          /* RTR: address vector of the peer */
+    uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
+    uint32_t dest_qpn;          /* RTR: QPN of the peer */
+    uint32_t rq_psn;            /* RTR: PSN of the first request */
+    uint32_t rq_msn;            /* RTR: MSN before the first request; not 0 only in replay (R102) */
+    uint8_t max_dest_rd_atomic; /* RTR: maximum number of READs and atomics processed at a time,
+                                 * 0..16 (R076) */
+    uint8_t min_rnr_timer;      /* RTR: minimum RNR timer, code 0..31 (R097) */
+    uint32_t sq_psn;            /* RTR -> RTS: PSN of the first request sent */
+    uint8_t max_rd_atomic;      /* RTR -> RTS: maximum number of outstanding READs and atomics,
+                                 * 0..16 (R130) */
+    uint8_t timeout;            /* RTR -> RTS: ACK timeout, code 0..31: 4.096 us * 2^code; 0:
+                                 * infinite (R149) */
+    uint8_t retry_cnt;          /* RTR -> RTS: retry count, 0..7 (R154) */
+    uint8_t rnr_retry;          /* RTR -> RTS: RNR retry count, 0..7; 7 is unlimited (R157) */
+};
+
+/*
+ * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any but RESET -> ERR, any
+ * -> RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the members that are
+ * marked with its target state and ignores the others; UD and GSI need only pkey, qkey and
+ * sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is raised;
+ * no new message starts until RTS (R191). Returns RNIC_ERR_STATE for a transition that is not
+ * allowed, and RNIC_ERR_INVALID for a value out of range.
+ */
+int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
+
+/* Bits for the members of struct rnic_qp_attr, with the values of enum ibv_qp_attr_mask. */
+enum rnic_qp_mask {
+    RNIC_QP_STATE = 1 << 0,
+    RNIC_QP_CUR_STATE = 1 << 1,
+    RNIC_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+    RNIC_QP_ACCESS_FLAGS = 1 << 3,
+    RNIC_QP_PKEY_INDEX = 1 << 4, /* pkey: the P_Key itself, not an index */
+    RNIC_QP_PORT = 1 << 5,
+    RNIC_QP_QKEY = 1 << 6,
+    RNIC_QP_AV = 1 << 7,
+    RNIC_QP_PATH_MTU = 1 << 8,
+    RNIC_QP_TIMEOUT = 1 << 9,
+    RNIC_QP_RETRY_CNT = 1 << 10,
+    RNIC_QP_RNR_RETRY = 1 << 11,
+    RNIC_QP_RQ_PSN = 1 << 12, /* sets rq_psn and rq_msn; rq_msn is 0 except in replay */
+    RNIC_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+    RNIC_QP_ALT_PATH = 1 << 14, /* rejected: RoCE has no path migration (R197) */
+    RNIC_QP_MIN_RNR_TIMER = 1 << 15,
+    RNIC_QP_SQ_PSN = 1 << 16,
+    RNIC_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+    RNIC_QP_PATH_MIG_STATE = 1 << 18, /* rejected: RoCE has no path migration (R197) */
+    RNIC_QP_CAP = 1 << 19,            /* rejected: queues cannot be resized */
+    RNIC_QP_DEST_QPN = 1 << 20,
+};
+
+/*
+ * Changes the attributes in `mask` and no others, as ibv_modify_qp(3). Without RNIC_QP_STATE the
+ * QP keeps its state. The table in qp_attr.c contains the attributes that a transition requires
+ * and allows (R184-R187). Errors are those of rnic_qp_modify(). Also returns RNIC_ERR_INVALID
+ * for a missing or disallowed attribute, or a cur_state that is not the QP's, and RNIC_ERR_BUSY
+ * for another max_dest_rd_atomic while responses are due. After an error nothing has changed.
+ *
+ * In RTS, the access rights and the RNR timer can be changed, and for UD and GSI the Q_Key. In
+ * SQD, the address vector, timeout, retry counts and the numbers of READs and atomics can be
+ * changed too; the path MTU cannot. RNIC_EVENT_SQ_DRAINED is raised only if the mask has
+ * EN_SQD_ASYNC_NOTIFY and the attribute is true.
+ */
+int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask,
+                        rnic_time now);
+
+/* Gets all current attributes, and the attributes that the QP was created with. sq_psn is the PSN
+ * of the next new request, rq_psn that of the next expected one (ibv_query_qp(3)). Either pointer
+ * may be NULL. */
+void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct rnic_qp_init *init);
+
+/* Internal state of a QP, for tests and reports. */
+struct rnic_qp_view {
+    enum rnic_qp_state state;
+    uint32_t epsn;    /* next PSN expected */
+    uint32_t msn;     /* number of messages completed (MSN) */
+    uint32_t recv_wr; /* number of receive WQEs posted and unused */
+    uint32_t sq_psn;  /* PSN of the next new request */
+    uint32_t una_psn; /* PSN of the oldest unacknowledged request; sq_psn if there is none */
+    uint32_t send_wr; /* number of send WQEs posted and not complete */
+};
+
+void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
+
+/* Posts a receive. Allowed from INIT on (R188); in ERR the WQE is flushed immediately. Returns
+ * RNIC_ERR_FULL if max_recv_wr are posted, and RNIC_ERR_INVALID for too many SGEs, or a QP that has
+ * an SRQ or no receive queue. */
+int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
+
+/*
+ * Posts a send request. Allowed in RTS; in SQD, where it waits; in SQE and ERR, where it is
+ * flushed immediately (R188, R189). Completions are in the order of posting. A signaled request
+ * completes with success or an error, an unsignaled one only with an error (R198). The first
+ * error moves the QP to SQE or ERR (R192). Returns RNIC_ERR_FULL if max_send_wr are posted.
+ * Returns RNIC_ERR_INVALID for an unknown opcode or flag, too many SGEs, more than 2^31 bytes or
+ * than max_inline, an atomic without its 8 bytes in one SGE (R124), and a datagram without an
+ * address handle of the QP's PD.
+ *
+ * A datagram completes when it is sent. A datagram longer than rnic_attr.mtu is not sent, but
+ * completes with success (R168; C10-93.1.1); tx_too_long counts it.
+ */
+int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
+/* Returns the result of rnic_post_send() for this request if the queue had room. Does not post the
+ * request. */
+int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
+
+/* ---- watching work requests ------------------------------------------------------------------ */
+
+/*
+ * Sets a function that is called at each step of each send request of QPs created from now on;
+ * NULL ends this for later QPs. `wqe` identifies the request: a counter of the QP, equal to wqe
+ * of the completion. *wc is passed only with RNIC_WR_STEP_DONE and _COMPLETED. The function must
+ * not call the device. The device has no clock, so the function must take its own times.
+ */
+typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
+                          enum rnic_wr_step step, const struct rnic_wc *wc);
+void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
+
+/* ---- datagrams ------------------------------------------------------------------------------- */
+
+/*
+ * The receive buffer of a datagram starts with a 40-byte network header (R172): the GRH of RoCEv1,
+ * the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH and
+ * includes these bytes. A datagram longer than the buffer, or without a receive WQE, is dropped and
+ * counted. The WQE then serves the next datagram (R174).
+ */
+
+/* Creates an address handle. The DGID may be multicast. Returns RNIC_ERR_INVALID for a vector out
+ * of range, and RNIC_ERR_NOMEM also at the device's limit. */
+int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out);
+
+/* Destroys an address handle. Requests that were posted with it are still sent. Accepts NULL. */
+int rnic_ah_del(struct rnic_ah *ah);
+
+/* Gets the address vector, including the values that the device filled in: hop limit, multicast MAC
+ * address. */
+int rnic_ah_query(const struct rnic_ah *ah, struct rnic_av *av);
+
+/* Computes the MAC address of a multicast group (R176). */
+void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
+
+/*
+ * Attaches a UD QP in any state to a multicast group. The QP then receives the datagrams sent to
+ * the group, including those of this device and its own, as with Linux rxe and the HCAs that IPoIB
+ * was written for. Attaching twice has no further effect. The port must accept frames for the
+ * group's MAC address. Returns RNIC_ERR_INVALID for another service or a GID that is not multicast.
+ * Returns RNIC_ERR_NOMEM also with RNIC_MCAST_GROUPS groups, or with RNIC_MCAST_QPS QPs in the
+ * group.
+ */
+int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
+
+/* Detaches a QP from a multicast group. Returns RNIC_ERR_INVALID if the QP is not attached. */
+int rnic_mcast_detach(struct rnic_qp *qp, const uint8_t gid[16]);
+
+/* Returns true if the QP is attached to the group. */
+bool rnic_mcast_attached(const struct rnic_qp *qp, const uint8_t gid[16]);
+
+/* Gets one of the groups that the QP is attached to. Returns false if the QP is in no group.
+ * Searches all groups. */
+bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
+
+#define RNIC_MCAST_GROUPS 8192u
+/* maximum number of QPs in a group; a datagram is copied once for each QP */
+#define RNIC_MCAST_QPS 256u
+
+#endif

@@ -8,6 +8,10 @@
  * threads may read the next pieces ahead, each into its own memory: the thread that read a piece
  * then finds it in the cache of its core.
  *
+ * There are two ways without a copy. `check` uses each frame once and reads ahead on two threads:
+ * mapping the file was no faster (tests/bench/README.md). `replay` keeps all frames, so it maps the
+ * file (mmap_file.h); reading would need as much memory as the file has bytes.
+ *
  *   1. read_buffer_open(); then optionally read_buffer_map() or read_buffer_begin_ahead(), when
  * only the first piece was read.
  *   2. read_buffer_peek() shows the next bytes, read_buffer_take() steps over them, and

@@ -5,8 +5,7 @@
  *
  *   1. rnic_cq_new(), and rnic_srq_new() if several QPs share their receives.
  *   2. rnic_qp_new() creates a QP; rnic_qp_modify() moves it to INIT, RTR and RTS.
- *   3. rnic_post_recv() and rnic_post_send() post work requests. rnic_cq_poll() returns
- * completions.
+ *   3. rnic_post_recv() and rnic_post_send() post work requests; rnic_cq_poll() completes them.
  *   4. UD QPs need an address handle of rnic_ah_new() for each destination, or rnic_mcast_attach().
  *   5. The *_del() functions destroy objects in the reverse order.
  *

@@ -222,6 +222,6 @@ static void acknowledged_requests_are_not_waited_for(void)
     heard_free(&h);
 }
 
-SUITE("replay.ear", TEST(nakked_request_is_answered_after_its_retransmission),
+SUITE("replay.request_tracker", TEST(nakked_request_is_answered_after_its_retransmission),
       TEST(response_waits_for_the_timeout_after_a_nak), TEST(timeout_replaces_an_ignored_nak),
       TEST(second_nak_of_a_psn_need_not_wait), TEST(acknowledged_requests_are_not_waited_for))

@@ -115,5 +115,5 @@ int main(int argc, char **argv)
 
     if (!netns_enter())
         return NETNS_SKIP;
-    return suite_main("port.qpns", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+    return suite_main("port.qpn_alloc", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

@@ -147,5 +147,5 @@ static void load_rewrites_only_the_addresses(void)
     replay_free(&b.replay);
 }
 
-SUITE("replay.rebind", TEST(rewritten_packet_is_rewritten_back),
+SUITE("replay.rewrite", TEST(rewritten_packet_is_rewritten_back),
       TEST(load_rewrites_only_the_addresses))

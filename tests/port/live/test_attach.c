@@ -589,5 +589,5 @@ int main(int argc, char **argv)
 
     if (!netns_enter())
         return NETNS_SKIP;
-    return suite_main("port.live", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+    return suite_main("port.attach", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

@@ -142,5 +142,5 @@ int main(int argc, char **argv)
 
     if (!netns_enter())
         return NETNS_SKIP;
-    return suite_main("port.relief", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+    return suite_main("port.rt_watchdog", tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
 }

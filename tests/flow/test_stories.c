@@ -285,8 +285,26 @@ static void uc_gaps_are_lost_messages(void)
     }
 }
 
+/* Two mirror ports whose clocks differ: each ACK is captured before its request. */
+static void acks_before_their_requests_are_one_connection(void)
+{
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    g.conn.sport = 0xC123; /* does not prove the pair */
+    for (unsigned i = 0; i < 20; i++) {
+        g.conn.msn[0] = i + 1;
+        flowgen_ack(&g, 1, g.conn.psn[0], ACK_31);
+        (void)put(&g, ROCE_OP_RC_WRITE_ONLY, 64);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn_cnt, 1);
+    EXPECT_EQ(v.conn[0].facts.paired, true);
+    EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
+}
+
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
-      TEST(uc_gaps_are_lost_messages))
+      TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection))

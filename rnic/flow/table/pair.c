@@ -342,6 +342,14 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
            other->facts.first_time <= conn->facts.last_time;
 }
 
+/* Returns whether the responses of `side` are near the requests of `cand`, at the same time. Two
+ * mirror ports whose clocks differ may show each ACK before its request. */
+static bool answers_near(const struct roce_endpoint *side, const struct roce_endpoint *cand)
+{
+    return side->rsp.started && is_near(cand, side->rsp.last_psn) &&
+           at_one_time(side->conn, cand->conn);
+}
+
 void roce_pair_finish(struct roce_flow *flow)
 {
     for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
@@ -362,7 +370,8 @@ void roce_pair_finish(struct roce_flow *flow)
             (side->pair_indexed &&
              cand->conn->conn_index < conn->conn_index)) /* the candidate was examined before */
             continue;
-        if (side->pair_hits || cand->pair_hits ||
+        if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||
+            answers_near(cand, side) ||
             (conn->facts.svc == ROCE_SVC_UC && at_one_time(conn, cand->conn))) {
             if (next == cand->conn)
                 next = next->next_all;

@@ -15,9 +15,9 @@
 
 const char *equivalence_name(enum equivalence equivalence)
 {
-    static const char *const names[EQUIVALENCE_CNT] = {"",          "first told", "damaged",
-                                                       "free ACK",  "not got",    "other lost",
-                                                       "lacks one", "buffer",     "before"};
+    static const char *const names[EQUIVALENCE_CNT] = {
+        "",           "first told", "damaged", "free ACK", "not got",
+        "other lost", "lacks one",  "buffer",  "before",   "known"};
 
     return names[equivalence];
 }
@@ -325,6 +325,15 @@ static bool has_rewritten(const struct replay *replay)
     return false;
 }
 
+static bool is_known(const struct replay *altered, uint32_t frame)
+{
+    uint32_t event;
+    size_t run;
+
+    return find_answer(altered, frame, &run, &event) &&
+           altered->responses.result[run].mark[event] == MARK_KNOWN;
+}
+
 enum equivalence equivalence_of(const struct subject *subject, const struct replay *altered,
                                 uint32_t frame, enum alteration kind)
 {
@@ -358,5 +367,7 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
         return OTHER_LOST;
     if (is_before_first(altered, frame))
         return BEFORE;
+    if (is_known(altered, frame))
+        return KNOWN;
     return lacks_one(subject, altered, frame) ? LACKS_ONE : WRONG;
 }

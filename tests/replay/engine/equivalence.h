@@ -41,6 +41,8 @@ enum equivalence {
     /* The altered answer has a PSN before the first captured request. It may answer a request from
      * before the capture. */
     BEFORE,
+    /* The altered answer is a known deviation of the recorded device, which --quirks names. */
+    KNOWN,
     EQUIVALENCE_CNT
 };
 

@@ -338,8 +338,18 @@ static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
             cnt[VERDICT_PASS] == 1 ? "" : "s", cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
 }
 
+/* Returns the number of skipped sides of a direction whose other side was compared. */
+static uint32_t skipped_sides(const struct replay *r, uint32_t idx)
+{
+    if (report_run_verdict(r, idx) == VERDICT_SKIPPED)
+        return 0;
+    return (r->responses.result && r->responses.result[idx].verdict == VERDICT_SKIPPED) +
+           (r->requests.result && r->requests.result[idx].verdict == VERDICT_SKIPPED);
+}
+
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
+    uint32_t sides = 0;
     const struct response_comparison *all = &r->responses;
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
     bool unseen = false;
@@ -360,6 +370,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_connection(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;
+        sides += skipped_sides(r, i);
         known += all->result ? all->result[i].known_frames : 0;
         known += r->requests.result ? r->requests.result[i].known_frames : 0;
         inconclusive += all->result ? all->result[i].inconclusive : 0;
@@ -395,6 +406,9 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         print_counts(out, exchange_cnt, "exchange");
     }
     fputc(')', out);
+    if (sides)
+        fprintf(out, "; %u side%s skipped: %s", sides, sides == 1 ? "" : "s",
+                report_skip_reason(r));
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->quirks);
     if (inconclusive)

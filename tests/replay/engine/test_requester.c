@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Replay of recorded requesters by our RNIC, with conversations made by hand: requesters that
  * pass, that violate rules, and that differ in permitted ways. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "support/suite.h"
@@ -393,6 +394,29 @@ static void what_no_requester_sends_is_skipped(void)
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
+/* The verdict line counts a side that was skipped although the other side passes. */
+static void a_skipped_side_is_in_the_verdict_line(void)
+{
+    struct replay r;
+    struct talk t;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    talk_init(&t);
+    talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
+    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes short of the DMA length */
+    talk_ack(&t, 1, 0x61, 0);
+    if (talk_replay(&t, &r, NULL) == 0)
+        report_text(out, &r, &(struct report_options){.ladder = false});
+    fclose(out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "; 1 side skipped: "));
+    free(text);
+    replay_free(&r);
+    talk_free(&t);
+}
+
 /* A hardware requester may have more packets in flight than our requester by default. */
 static void more_packets_in_flight_than_ours_pass(void)
 {
@@ -429,4 +453,5 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(a_lost_fatal_nak_holds), TEST(a_requester_may_give_up_after_an_rnr_nak),
       TEST(a_response_that_the_capture_lacks_was_received),
       TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
-      TEST(more_packets_in_flight_than_ours_pass), TEST(more_reads_than_ours_can_have_are_skipped))
+      TEST(a_skipped_side_is_in_the_verdict_line), TEST(more_packets_in_flight_than_ours_pass),
+      TEST(more_reads_than_ours_can_have_are_skipped))

@@ -267,7 +267,7 @@ ROWS = {
     "RNR": Row(rnr, "vol. 1", ("RC-OBS-304", "RC-OBS-309"), says="had no receive WQE 3×"),
     "adaptive retransmission": Row(adaptive_retransmission, "Lumina 6.2", ()),
     "retry exhausted": Row(gives_up, "Lumina 6.2", (), says="did not respond to the request with PSN"),
-    "READ restarted": Row(read_partly_again, "vol. 1", (), says="to READs or atomics were lost 4×"),
+    "READ restarted": Row(read_partly_again, "vol. 1", (), says="was lost before the capture point: 4 gaps"),
     "READ reordered and restarted": Row(read_late_and_again, "adaptive routing to a NIC without it", ("RC-OBS-302",), 8, "arrived out of order 4×"),
     "READ repeated": Row(read_whole_again, "vol. 1", ()),
     "congested": Row(congested, "DCQCN; CNP of a ConnectX-4 Lx", ("ALL-OBS-311", "ALL-OBS-312"), 400),

@@ -9,7 +9,11 @@
 #include "flow/table/qp_reuse.h"
 
 #define SAME_LIFE_NS UINT64_C(10000000) /* shortest time between two uses of a QP */
-#define PSNS_PER_NS  2u                 /* more packets than any link carries */
+/* A new use of a QP pair begins at least this long after the latest request, ns. */
+#define REUSE_NS_MIN UINT64_C(50000)
+#define MSN_SURE     16u /* MSN that a new use, which begins at 1, reaches late */
+#define MSN_STEP_MAX 64u
+#define PSNS_PER_NS  2u /* more packets than any link carries */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -106,6 +110,17 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
+/* Returns whether a response belongs to the use of the QPs that the latest request belongs to: CM
+ * would announce another use, another use begins later, or the MSN continues. */
+static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+
+    return roce_conn_cm_seen(ctx->conn) || since < REUSE_NS_MIN ||
+           (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) && rsp->last_msn >= MSN_SURE &&
+            ctx->pkt->aeth.msn - rsp->last_msn <= MSN_STEP_MAX);
+}
+
 /* Checks a response to PSNs far ahead of the captured requests. A few requests may be missing in
  * the capture, but not more than a link carries in the time since the latest one. */
 static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
@@ -115,7 +130,8 @@ static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
 
     if (ahead > ROCE_PSN_JUMP)
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", (req->nxt - 1) & ROCE_PSN_MASK, ctx->pkt->bth.psn,
-               .rel = ROCE_REL_AT_MOST, .weak = (uint64_t)ahead <= PSNS_PER_NS * since);
+               .rel = ROCE_REL_AT_MOST,
+               .weak = (uint64_t)ahead <= PSNS_PER_NS * since || !is_of_same_use(ctx, since));
 }
 
 void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)

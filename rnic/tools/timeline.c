@@ -31,7 +31,7 @@ static const struct {
     const char *name;
 } parts[] = {
     {TIMELINE_POSTED, TIMELINE_SEEN, "posted - processed by the RNIC"},
-    {TIMELINE_SEEN, TIMELINE_FIRST, "seen - first packet"},
+    {TIMELINE_SEEN, TIMELINE_FIRST, "processed - first packet"},
     {TIMELINE_FIRST, TIMELINE_LAST, "first - last packet"},
     {TIMELINE_LAST, TIMELINE_ACKED, "last packet - acknowledged"},
     {TIMELINE_ACKED, TIMELINE_CQE, "acknowledged - CQE written"},

@@ -57,7 +57,7 @@ def check(text, rows, run):
     # timeout of 67 ms.
     assert resent == 0 or options or patience > 60e3, f"{server}: {resent} packets sent again"
     assert resent > 0 or not options, f"{server}: no packet sent again"
-    assert re.search(rf"^{operation}: {cnt} requests, \d+ bytes, 0 failed, {resent} packets resent",
+    assert re.search(rf"^{operation}: {cnt} requests, \d+ bytes, 0 failed, {resent} packets retransmitted",
                      text, re.MULTILINE), text
     polled = re.search(r"^  posted - polled +(\d+)", text, re.MULTILINE)
     assert polled and int(polled[1]) == cnt - unsignaled, text

@@ -119,9 +119,10 @@ static void add_sent(const struct drill_context *ctx, struct drill_history *h, i
     h->cnt++;
 }
 
-/* Returns the MSN that the drill's responder would send in an answer with this PSN: the number of
- * messages of the DUT that end at or before it. A READ counts when its first response is sent. */
-static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn)
+/* Returns the MSN that the drill's responder would send in a response with this PSN: the number of
+ * messages of the DUT that end at or before it. A READ counts when its first response is sent. A
+ * NAK does not count the message that it refuses. */
+static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, bool nak)
 {
     const struct drill_history *h = &ctx->dut[qp];
     unsigned cnt = h->cnt < DRILL_HISTORY ? h->cnt : DRILL_HISTORY;
@@ -136,7 +137,7 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn)
         /* A retransmission, also of the rest of a READ, does not increment the MSN. */
         for (unsigned k = 0; k < i; k++)
             again |= roce_opcode_ends(roce_opcode(h->at[k].opcode)) && h->at[k].last == sent->last;
-        msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= 0;
+        msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= nak;
     }
     return msn;
 }
@@ -505,7 +506,9 @@ size_t drill_packet_build(struct drill_context *ctx, const struct script_packet 
     pkt.reth.dma_len = pkt.payload_len;
     apply_fields(ctx, packet, false, &pkt);
     if (!script_packet_field(packet, ROCE_HDR_AETH, "msn"))
-        pkt.aeth.msn = own_msn(ctx, packet->qp, pkt.bth.psn);
+        pkt.aeth.msn = own_msn(ctx, packet->qp, pkt.bth.psn,
+                               roce_pkt_has(&pkt, ROCE_HDR_AETH) &&
+                                   roce_syndrome_kind(pkt.aeth.syndrome) != ROCE_SYN_ACK);
     base = fill_base(ctx, packet, false, &pkt);
     for (uint32_t i = 0; i < pkt.payload_len; i++)
         if (!fill_byte(ctx, &packet->fill, base, i, &payload[i]))

@@ -8,6 +8,7 @@
 #include "drill/engine.h"
 #include "drill/parser.h"
 #include "support/suite.h"
+#include "wire/pkt.h"
 
 #define HEAD                                                                                       \
     "purpose p\nrules RC-RSP-099\nrole both\n"                                                     \
@@ -236,6 +237,46 @@ static char *read_doc(void)
     return text;
 }
 
+/* Expects the MSN of the drill's latest frame. */
+static void expect_own_msn(const char *events, uint32_t msn)
+{
+    struct drill_result r = play(events, NULL);
+    struct roce_pkt pkt = {0};
+
+    for (size_t i = 0; i < r.log_cnt; i++)
+        if (r.log[i].frame && !r.log[i].from_dut)
+            (void)roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, r.log[i].bytes, r.log[i].len,
+                                 r.log[i].len);
+    if (pkt.aeth.msn != msn)
+        suite_fail(__FILE__, __LINE__, "MSN %u, expected %u: %s", pkt.aeth.msn, msn, events);
+    drill_result_free(&r);
+}
+
+/* A responder that refuses a message does not count it (RC-RSP-096). */
+static void an_own_nak_does_not_count_the_refused_message(void)
+{
+    static const char two_sends[] =
+        "+0 post send Q id 1 from M+0 len 8\n+0 post send Q id 2 from M+0 len 8\n"
+        "+0 > SEND Only PSN +0\n+0 > SEND Only PSN +1\n";
+    static const struct {
+        const char *answer;
+        uint32_t msn;
+    } rows[] = {
+        {"+0 < Acknowledge PSN +1 ACK\n", 2},
+        {"+0 < Acknowledge PSN +0 ACK\n", 1},
+        {"+0 < Acknowledge PSN +1 RNR NAK timer 1\n", 1},
+        {"+0 < Acknowledge PSN +0 NAK sequence\n", 0},
+        {"+0 < Acknowledge PSN +1 NAK remote-access\n", 1},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char events[512];
+
+        snprintf(events, sizeof(events), "%s%s", two_sends, rows[i].answer);
+        expect_own_msn(events, rows[i].msn);
+    }
+}
+
 static void documentation_has_the_grammar(void)
 {
     char *text = read_doc();
@@ -284,5 +325,5 @@ SUITE("replay.drill_engine", TEST(packet_as_expected_passes),
       TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),
       TEST(verbs_must_do_as_the_line_says), TEST(alternatives_decide_the_verdict),
       TEST(a_need_that_the_device_lacks_is_unsupported), TEST(an_object_that_cannot_be_made_fails),
-      TEST(time_is_virtual_and_exact), TEST(documentation_has_the_grammar),
-      TEST(examples_of_the_documentation_pass))
+      TEST(time_is_virtual_and_exact), TEST(an_own_nak_does_not_count_the_refused_message),
+      TEST(documentation_has_the_grammar), TEST(examples_of_the_documentation_pass))

@@ -55,8 +55,8 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
-/* Returns whether the receiver accepts packets in any order. Such a receiver sends a NAK for few of
- * many out-of-order packets, and the packets that it requests were really lost. */
+/* Returns whether the receiver accepts packets in any order. Such a receiver sends few sequence
+ * NAKs although many packets are out of order, and each packet that it NAKs was lost. */
 static bool takes_any_order(const struct direction *w)
 {
     return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;

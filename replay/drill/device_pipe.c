@@ -521,7 +521,8 @@ static uint32_t device_number(const struct drill_device *dev, int object)
     return dev->at[object].number;
 }
 
-/* Calls with a request that changes nothing at the engine's side. */
+/* Sends the program a query, which changes no state of the device here. Returns the reply, or NULL.
+ */
 static json_t *ask(const struct drill_device *dev, const char *object, json_t *request)
 {
     json_object_set_new(request, "object", json_string(object));

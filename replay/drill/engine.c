@@ -386,8 +386,8 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
     }
 }
 
-/* Returns the outcome of an event with "nothing" or "no". `found` describes what the device did, or
- * is NULL. */
+/* Returns the outcome of an event that must not happen: the lines "> nothing", "no comp" and so on.
+ * `found` describes what the device did, or is NULL. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Record: writes the packets of a drill as pcapng. The comment of each frame is the line of the
- * drill. */
+/* Record: writes the packets of a drill (a test script) as pcapng. The comment of each frame is the
+ * line of the script that sent or expected the frame. */
 #ifndef REPLAY_DRILL_RECORD_H
 #define REPLAY_DRILL_RECORD_H
 

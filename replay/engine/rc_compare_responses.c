@@ -168,8 +168,8 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
            roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
 }
 
-/* Compares an ACK. Our RNIC must have executed and acknowledged all requests up to its PSN, and
- * must count the same messages. Returns 0, or -1 if out of memory. */
+/* Compares a recorded ACK. Our RNIC must have executed and acknowledged all requests up to the PSN
+ * of the ACK, and the MSN must be that of our RNIC. Returns 0, or -1 if out of memory. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];

@@ -306,8 +306,8 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 }
 
 /* Pairs a group of requests without responses with the only other flow between the two hosts.
- * The observer leaves the group unpaired if the responses do not fit. The comparison then
- * reports the difference. */
+ * rnic/flow leaves the group unpaired if the responses do not fit. Paired here, the
+ * misfit is reported as a difference of a response. */
 static void pair_alone(struct finder *f)
 {
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {

@@ -50,7 +50,7 @@ struct skipped_flow {
     uint32_t flow;
     uint32_t frame; /* frame number of the first packet in no direction */
     size_t packets;
-    const char *reason; /* static string: the reason why the packets are in no direction */
+    const char *reason; /* static string: the reason why no direction has the packets */
 };
 
 /* Limit of directions. Our RNIC needs one QP for each direction. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Infer corruption: decides which damaged packets their receivers accepted. A conformant receiver
- * drops a packet with a wrong ICRC or form, so the sender retransmits its contents. If no
- * retransmission was captured, the requester must have accepted the damaged response.
+ * drops a packet with a wrong ICRC or a malformed header, so the sender retransmits the contents.
+ * If no retransmission was captured, the receiver must have accepted the damaged packet.
  */
 #ifndef REPLAY_INFER_INFER_CORRUPTION_H
 #define REPLAY_INFER_INFER_CORRUPTION_H

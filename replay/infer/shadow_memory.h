@@ -48,7 +48,7 @@ struct shadow_region {
 struct shadow_write {
     uint32_t dir;
     uint32_t rkey;
-    uint32_t pkt; /* index into trace.pkt of the request */
+    uint32_t pkt; /* index of the request in trace.pkt */
     uint32_t len;
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if `value` has them */

@@ -307,7 +307,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_sent_result(ctx, e);
 }
 
-/* Returns whether READ `now`, which has no entry, overlaps the entry `next`. */
+/* Returns whether READ `now`, which is not in the window of sent packets, has PSNs in common with
+ * `next`, which is. */
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;

@@ -183,8 +183,8 @@ static bool is_service_held(const struct uc_port *port, uint64_t service_id)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Returns whether the process that created a communication id is running, because the name of its
- * QPN block is claimed. */
+/* Returns whether the process that created a communication id is running. A running process holds
+ * the name of its QPN block. */
 static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);

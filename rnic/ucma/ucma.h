@@ -215,7 +215,7 @@ void uc_worker_forked(void); /* Resets the worker in a child of fork(), because 
 void uc_files_forked(void); /* Marks the parent's channels as inherited, in a child of fork(). */
 struct uc_file *uc_file_of(int fd);   /* Returns the channel with this descriptor, or NULL. */
 void uc_post(struct uc_event *event); /* Queues an event in the file of event->id. */
-/* Creates an event of `id`. Returns NULL without memory. */
+/* Creates an event of `id`. Returns NULL if out of memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
 /* Gives another thread time to read the events of an id that is about to be deleted; unlocks

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* ABI: names of libibverbs.so.1 that only the dynamic loader needs: hidden versions of 2006
- * (compat.def), and what provider libraries import (private.def). Other names are defined in the
- * file that implements them; libibverbs.map gives each its version. */
+/* ABI: names of libibverbs.so.1 that no program calls, but that the dynamic loader must find.
+ * compat.def lists old versions of functions (IBVERBS_1.0, of 2006). private.def lists functions
+ * that provider libraries such as libmlx5 import. Every other name is defined in the file that
+ * implements it; libibverbs.map has the version of each. */
 #include "verbs/abi.h"
 
 #include <errno.h>

@@ -12,7 +12,8 @@
 #include <time.h>
 #include "verbs/abi.h"
 
-/* Copies our structure to the program's, truncated to its size. Zeroes the rest of a larger one. */
+/* Copies our structure to that of the program. If the program's structure is shorter, the copy is
+ * truncated; if it is longer, its rest is zeroed. */
 static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
 {
     memcpy(to, from, to_len < from_len ? to_len : from_len);

@@ -49,7 +49,8 @@ static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
     return p;
 }
 
-/* Returns the next `len` bytes as header `hdr`, and records the header's offset in the model. */
+/* Returns the next `len` bytes as header `hdr`, and records the header's offset in the
+ * packet model (struct roce_pkt). */
 static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, size_t len,
                                            enum roce_defect shrt)
 {

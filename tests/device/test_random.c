@@ -35,7 +35,7 @@ static void failure(unsigned line, const char *what)
 #define MTU      1024u
 #define WINDOW   24u /* maximum number of request packets in flight */
 #define MESSAGES 250u
-/* maximum number of packets, with at most about 4 path MTUs per message */
+/* maximum number of packets, because a message has at most about 4 packets */
 #define PACKETS  (MESSAGES * 5)
 #define RECV_LEN 8192u
 #define RECV_OFF                                                                                   \
@@ -67,7 +67,7 @@ static struct net to_device;
 static struct net from_device;
 static unsigned una;       /* oldest unanswered item */
 static unsigned nxt;       /* next item to send */
-static uint32_t read_next; /* PSNs of the READ at `una` that were answered */
+static uint32_t read_next; /* number of PSNs of the oldest READ that were answered */
 static bool read_begun;    /* its latest accepted response was First or Middle */
 static unsigned posted;    /* number of receive WQEs posted */
 static unsigned recv_done; /* number of completions polled */

@@ -171,8 +171,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2048);
 }
 
-/* After an idle time the next request may belong to a QP reuse until it is answered. Memory for
- * that possibility is freed with the response. */
+/* After an idle time, the next request may be the first of a new use of the QPs. The response
+ * decides, and frees the memory that was allocated for a new use. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The input of the targets that read whole captures: a pcap file, as those in traces/.
+ * The input of the targets that read whole captures: a pcap file, like those in traces/.
  * fuzz_capture() copies the frames of the input into a well-formed pcap file and repairs the
  * record headers. So the reader accepts the file, and anything unusual is inside the frames.
  *

@@ -23,7 +23,8 @@ static void *name(const char *symbol, const char *node)
     return found;
 }
 
-/* Every symbol of every version exists, so that a program built against any release starts. */
+/* The library has every symbol of every version of libibverbs, so that a program built against any
+ * release of rdma-core starts. */
 static void names(void)
 {
     static const struct {

@@ -171,7 +171,7 @@ struct scenario {
     unsigned xrc_pool[FABRIC_DEVS];
     uint8_t *first[FABRIC_DEVS];    /* initial contents of each device's memory */
     uint8_t *expected[FABRIC_DEVS]; /* expected contents of each device's memory */
-    uint32_t used[FABRIC_DEVS];     /* bytes of each device's memory allocated to slots */
+    uint32_t used[FABRIC_DEVS];     /* allocated bytes of each device's memory */
     uint64_t added[FABRIC_DEVS];    /* sum of all FETCH_ADD operands for the word at offset 0
                                      * (R123) */
     bool hurt[FABRIC_DEVS];         /* the device has an end of a link with an error */

@@ -46,7 +46,7 @@ enum key {
 enum cm_mode {
     CM_NONE, /* QPs are connected over the control channel */
     CM_ACCEPT,
-    CM_REJECT, /* right's program rejects the connection */
+    CM_REJECT, /* the program on the right host rejects the connection */
 };
 
 struct options {

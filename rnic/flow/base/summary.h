@@ -182,7 +182,8 @@ struct roce_endpoint_summary {
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
     uint64_t repeated_responses;      /* READ responses that it sent again */
     uint64_t repeated_response_bytes; /* their payload */
-    uint64_t lost_messages; /* UC: messages of which packets are missing, each gap at least one */
+    uint64_t
+        lost_messages; /* UC: messages with missing packets; each PSN gap counts as one or more */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];

@@ -129,7 +129,8 @@ static void end_rest(struct rnic_block *block)
     block->free++;
 }
 
-/* Returns a block that still has an available QPN, even a resting one, or NULL if there is none. */
+/* Returns a block that still has an available QPN, or NULL if there is none. A QPN that was
+ * destroyed recently counts as available here. */
 static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)

@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* Signal number of the tag; programs do not use it with F_SETSIG. */
+/* Signal number that marks a descriptor as ours (F_SETSIG). No program is known to use this number.
+ */
 #ifdef SIGSTKFLT
 #define RNIC_FD_TAG SIGSTKFLT
 #else

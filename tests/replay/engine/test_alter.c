@@ -34,7 +34,7 @@ struct tally {
 /* Least number of wrong captures of one kind for which the share of detected ones is asserted. */
 #define OFTEN 20u
 
-/* Classes of captures: without loss, RNR NAKs and damage, or with them. */
+/* Classes of captures. A LOSSY capture has lost packets, RNR NAKs or damaged packets. */
 enum { CLEAN, LOSSY, CLASSES };
 
 /* ---- one alteration -----------------------------------------------------------------------------

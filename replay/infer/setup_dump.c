@@ -150,7 +150,8 @@ static json_t *connection_json(const struct rc_direction *dir, size_t number)
 
 /* Adds stored bytes to a list as hex strings of at most CHUNK_MAX bytes. Returns 0, or -1 if out
  * of memory. */
-static int add_store(json_t *list, const struct logged_store *store, const uint8_t *byte)
+static int add_store(json_t *list, const struct logged_store *store, bool initial,
+                     const uint8_t *byte)
 {
     static const char digits[] = "0123456789abcdef";
     char text[2 * CHUNK_MAX + 1];
@@ -165,7 +166,7 @@ static int add_store(json_t *list, const struct logged_store *store, const uint8
         }
         text[2 * len] = '\0';
         json = json_pack("{s:o, s:s}", "address", hex(store->va + off), "bytes", text);
-        if (json && !store->initial) {
+        if (json && !initial) {
             json_object_set_new(json, "frame", json_integer(store->before_frame));
             if (store->request != store->before_frame)
                 json_object_set_new(json, "request", json_integer(store->request));
@@ -198,22 +199,74 @@ static json_t *device_json(const struct responder_host *host)
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
+/* Atomics without a captured response. Our RNIC executes such an atomic, so that a later response
+ * shows other bytes than the initial contents. */
+struct open_atomics {
+    struct {
+        uint32_t host, rkey;
+        uint64_t va;
+    } * at;
+    size_t cnt, cap;
+};
+
+/* Returns 0, or -1 if out of memory. */
+static int find_open_atomics(struct open_atomics *open, const struct session *session)
+{
+    for (size_t d = 0; d < session->dir_cnt; d++) {
+        const struct inferred_setup *s = &session->dir[d].setup;
+
+        for (size_t i = 0; i < s->req_cnt; i++) {
+            const struct request_pkt *e = &s->req[i];
+
+            if (e->first_response != EVENT_NONE ||
+                !roce_opcode_is_atomic(roce_opcode(event_packet(s, e->event)->opcode)))
+                continue;
+            if (open->cnt == open->cap) {
+                size_t cap = open->cap ? 2 * open->cap : 16;
+                void *grown = realloc(open->at, cap * sizeof(*open->at));
+
+                if (!grown)
+                    return -1;
+                open->at = grown;
+                open->cap = cap;
+            }
+            open->at[open->cnt].host = session->dir[d].host;
+            open->at[open->cnt].rkey = e->rkey;
+            open->at[open->cnt++].va = e->va;
+        }
+    }
+    return 0;
+}
+
+static bool is_initial(const struct logged_store *store, const struct open_atomics *open)
+{
+    for (size_t i = 0; store->initial && i < open->cnt; i++)
+        if (open->at[i].host == store->host && open->at[i].rkey == store->rkey &&
+            open->at[i].va < store->va + store->len && store->va < open->at[i].va + 8)
+            return false;
+    return store->initial;
+}
+
 /* Adds the logged bytes to the JSON regions that contain them. Returns 0, or -1 if out of
  * memory. */
 static int add_stores(json_t *devices, const struct session *session, const struct memory_log *log)
 {
-    for (size_t i = 0; i < log->cnt; i++) {
+    struct open_atomics open = {0};
+    int rc = find_open_atomics(&open, session);
+
+    for (size_t i = 0; rc == 0 && i < log->cnt; i++) {
         const struct logged_store *store = &log->store[i];
         const struct shadow_memory *memory = &session->host[store->host].memory;
         const struct shadow_region *region = shadow_find(memory, store->rkey);
         json_t *regions = json_object_get(json_array_get(devices, store->host), "regions");
         json_t *json = json_array_get(regions, (size_t)(region - memory->region));
+        bool initial = is_initial(store, &open);
 
-        if (add_store(json_object_get(json, store->initial ? "image" : "stores"), store,
-                      log->byte + store->off) != 0)
-            return -1;
+        rc = add_store(json_object_get(json, initial ? "image" : "stores"), store, initial,
+                       log->byte + store->off);
     }
-    return 0;
+    free(open.at);
+    return rc;
 }
 
 /* Returns the setup as JSON (a new reference), or NULL if out of memory. */

@@ -97,16 +97,12 @@ static uint8_t *bytes_of(const json_t *value, uint32_t *len)
 
 static json_t *hex_of(const uint8_t *p, uint64_t len)
 {
-    static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * len + 1);
     json_t *out;
 
     if (!hex)
         return NULL;
-    for (uint64_t i = 0; i < len; i++) {
-        hex[2 * i] = digits[p[i] >> 4];
-        hex[2 * i + 1] = digits[p[i] & 15];
-    }
+    hex_format(hex, p, len);
     out = json_stringn(hex, 2 * len);
     free(hex);
     return out;

@@ -96,10 +96,8 @@ static json_t *hex_string(const uint8_t *bytes, size_t len)
 
     if (!text)
         return NULL;
-    for (size_t i = 0; i < len; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    text[2 * len] = '\0';
-    json = json_string(text);
+    hex_format(text, bytes, len);
+    json = json_stringn(text, 2 * len);
     free(text);
     return json;
 }

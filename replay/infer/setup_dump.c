@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
+#include "util/hex.h"
 
 /* Limit of the memory bytes in one JSON string. */
 #define CHUNK_MAX 4096u
@@ -153,17 +154,13 @@ static json_t *connection_json(const struct rc_direction *dir, size_t number)
 static int add_store(json_t *list, const struct logged_store *store, bool initial,
                      const uint8_t *byte)
 {
-    static const char digits[] = "0123456789abcdef";
     char text[2 * CHUNK_MAX + 1];
 
     for (uint32_t off = 0; off < store->len;) {
         uint32_t len = store->len - off < CHUNK_MAX ? store->len - off : CHUNK_MAX;
         json_t *json;
 
-        for (uint32_t i = 0; i < len; i++) {
-            text[2 * i] = digits[byte[off + i] >> 4];
-            text[2 * i + 1] = digits[byte[off + i] & 15];
-        }
+        hex_format(text, byte + off, len);
         text[2 * len] = '\0';
         json = json_pack("{s:o, s:s}", "address", hex(store->va + off), "bytes", text);
         if (json && !initial) {

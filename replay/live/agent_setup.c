@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include "wire/opcode.h"
+#include "util/hex.h"
 
 #define RECV_DEPTH 512u
 
@@ -226,18 +227,12 @@ int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, ui
 static json_t *store_json(const struct live *live, const struct live_event *e,
                           const struct shadow_region *region, uint32_t mr)
 {
-    static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * (size_t)e->len + 1);
     json_t *out;
 
     if (!hex)
         return NULL;
-    for (uint32_t i = 0; i < e->len; i++) {
-        uint8_t byte = live->script.byte[e->byte + i];
-
-        hex[2 * i] = digits[byte >> 4];
-        hex[2 * i + 1] = digits[byte & 15];
-    }
+    hex_format(hex, live->script.byte + e->byte, e->len);
     out = json_pack("{s:s, s:I, s:I, s:s%}", "op", "store", "mr", (json_int_t)mr, "off",
                     (json_int_t)(e->va - region->low), "hex", hex, 2 * (size_t)e->len);
     free(hex);

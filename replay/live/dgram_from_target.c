@@ -12,6 +12,7 @@
 #include "live/live_dgram.h"
 #include "engine/dgram_sender.h"
 #include "wire/gid.h"
+#include "util/hex.h"
 
 #define SEND_DEPTH 4u
 #define DATA_MAX   (256u * 1024) /* message bytes that an agent accepts in a line */
@@ -115,17 +116,13 @@ static const char *op_name(const struct roce_opcode *op)
 
 static json_t *request_of(const struct dgram_from_target *tx, const struct dgram_sender_message *m)
 {
-    static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * m->len + 1);
     char dgid[INET6_ADDRSTRLEN];
     json_t *out;
 
     if (!hex)
         return NULL;
-    for (uint64_t i = 0; i < m->len; i++) {
-        hex[2 * i] = digits[m->data[i] >> 4];
-        hex[2 * i + 1] = digits[m->data[i] & 15];
-    }
+    hex_format(hex, m->data, m->len);
     inet_ntop(AF_INET6, tx->live->port.addr, dgid, sizeof(dgid));
     out = json_pack(
         "{s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:s%, s:s, s:i, s:I, s:I}", "op", "send", "qp",

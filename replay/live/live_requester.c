@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "live/request_tracker.h"
 #include "wire/crc32.h"
+#include "util/hex.h"
 
 #define SEND_DEPTH 1024u
 /* Limit of the bytes of one work request: an agent accepts no more in a line. */
@@ -126,7 +127,6 @@ static const char *unsupported_work(const struct live *live, const struct work_r
 /* Returns the data of a work request as hexadecimal digits for the agent. */
 static json_t *data_json(const struct work_requests *w, const struct work_request *wr)
 {
-    static const char digits[] = "0123456789abcdef";
     char *hex = malloc(2 * (size_t)wr->len + 1);
     size_t off = 0;
     json_t *out;
@@ -139,10 +139,8 @@ static json_t *data_json(const struct work_requests *w, const struct work_reques
 
         if (off + p->payload_len > wr->len)
             break;
-        for (uint32_t k = 0; k < p->payload_len; k++, off++) {
-            hex[2 * off] = digits[trace_payload(p)[k] >> 4];
-            hex[2 * off + 1] = digits[trace_payload(p)[k] & 15];
-        }
+        hex_format(hex + 2 * off, trace_payload(p), p->payload_len);
+        off += p->payload_len;
     }
     out = json_stringn(hex, 2 * (size_t)wr->len);
     free(hex);
@@ -223,14 +221,13 @@ static bool atomic_right(const struct requester_run *a, const struct work_reques
     for (uint32_t k = wr->posted_by; k < s->event_cnt; k++) {
         struct roce_pkt pkt;
         uint8_t value[8];
-        char text[17];
+        char text[17] = "";
 
         if (!s->event[k].response || s->event[k].rel != wr->rel || a->outcome[k] != RESP_ACCEPTED)
             continue;
         trace_parse(event_packet(s, k), &pkt);
         memcpy(value, &pkt.atomicacketh.orig, 8); /* the result is a number in host byte order */
-        for (unsigned i = 0; i < 8; i++)
-            snprintf(text + 2 * i, 3, "%02x", value[i]);
+        hex_format(text, value, 8);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
             return true;
     }

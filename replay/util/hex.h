@@ -18,6 +18,17 @@ static inline int hex_digit(char c)
                                   : -1;
 }
 
+/* Writes 2 * len digits, without a terminating zero. */
+static inline void hex_format(char *text, const uint8_t *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < len; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
 /* Reads `len` bytes from 2 * len digits. Returns false if a character is not a digit. */
 static inline bool hex_parse(const char *text, uint8_t *bytes, size_t len)
 {

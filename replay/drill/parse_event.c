@@ -196,20 +196,14 @@ static bool parse_expectation(struct parser *p, struct script_event *event)
 
 /* ---- completions, events, state -------------------------------------------------------------- */
 
-static bool parse_table(struct parser *p, const struct word_number *table, unsigned *out)
+static bool parse_code(struct parser *p, const struct word_number *table, unsigned *out)
 {
-    const char *words[40];
-    char list[400];
-    unsigned cnt = 0;
-    int at;
+    uint64_t number;
 
-    for (; table[cnt].word; cnt++)
-        words[cnt] = table[cnt].word;
-    at = lexer_phrase(&p->lexer, words, cnt);
-    if (at < 0)
-        return lexer_expected(&p->lexer, parse_word_list(words, cnt, list, sizeof(list)));
-    *out = (unsigned)table[at].number;
-    return !p->lexer.failed;
+    if (!parse_table(p, table, &number))
+        return false;
+    *out = (unsigned)number;
+    return true;
 }
 
 static bool parse_comp(struct parser *p, struct script_event *event)
@@ -219,7 +213,7 @@ static bool parse_comp(struct parser *p, struct script_event *event)
     return parse_object(p, SCRIPT_QP, &event->object) &&
            parse_options(p, SCRIPT_BIT(ID), &event->options) &&
            parse_required(p, &event->options, SCRIPT_BIT(ID), "comp") &&
-           parse_table(p, words_status, &event->code) &&
+           parse_code(p, words_status, &event->code) &&
            parse_options(p,
                          SCRIPT_BIT(LEN) | SCRIPT_BIT(IMM) | SCRIPT_BIT(INVALIDATE) |
                              SCRIPT_BIT(SRC_QP) | SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) |
@@ -284,7 +278,7 @@ static bool parse_state(struct parser *p, struct script_event *event)
         return false;
     if (!lexer_word(&p->lexer, "is"))
         return lexer_expected(&p->lexer, "is");
-    return parse_table(p, words_state, &event->code);
+    return parse_code(p, words_state, &event->code);
 }
 
 static bool parse_counter(struct parser *p, struct script_event *event)
@@ -332,7 +326,7 @@ static bool parse_fails(struct parser *p, struct script_event *event)
 
     if (!lexer_word(&p->lexer, "fails"))
         return !p->lexer.failed;
-    if (!parse_table(p, words_error, &code))
+    if (!parse_code(p, words_error, &code))
         return false;
     event->fails = -(int)code;
     return true;
@@ -397,13 +391,13 @@ static bool parse_body(struct parser *p, struct script_event *event)
     case 1: return parse_no(p, event);
     case 2:
         event->kind = SCRIPT_ASYNC;
-        return parse_table(p, words_event, &event->code) &&
+        return parse_code(p, words_event, &event->code) &&
                (parse_find_object(p) == SCRIPT_NO_OBJECT || parse_any_object(p, &event->object));
     case 3: event->kind = SCRIPT_NOTIFIED; return parse_object(p, SCRIPT_CQ, &event->object);
     case 4: return parse_check(p, event);
     case 5: return parse_state(p, event);
     case 6: return parse_counter(p, event);
-    case 7: event->kind = SCRIPT_CM_EVENT; return parse_table(p, words_cm_event, &event->code);
+    case 7: event->kind = SCRIPT_CM_EVENT; return parse_code(p, words_cm_event, &event->code);
     default: break;
     }
     return lexer_expected(l, "'<', '>', '>?', comp, no, event, notified, check, qp, counter, "

@@ -405,9 +405,9 @@ static bool parse_access(struct parser *p, uint64_t *out)
     return !p->lexer.failed;
 }
 
-static bool parse_named(struct parser *p, const struct word_number *table, uint64_t *out)
+bool parse_table(struct parser *p, const struct word_number *table, uint64_t *out)
 {
-    char list[256];
+    char list[400];
     const char *words[40];
     unsigned cnt = 0;
     int at;
@@ -432,8 +432,8 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     case TYPE_NUMBER: return parse_number(p, what, option_rows[opt].max, &value->num);
     case TYPE_KEY: return parse_place(p, "the name of an mr or mw, or a key", false, value);
     case TYPE_ACCESS: return parse_access(p, &value->num);
-    case TYPE_STATE: return parse_named(p, words_state, &value->num);
-    case TYPE_LEVEL: return parse_named(p, words_level, &value->num);
+    case TYPE_STATE: return parse_table(p, words_state, &value->num);
+    case TYPE_LEVEL: return parse_table(p, words_level, &value->num);
     case TYPE_PLACE:
         return parse_place(p, "a place in an mr or peer, as M+1024, or an address", true, value);
     case TYPE_PD: return parse_object(p, SCRIPT_PD, &value->object);

@@ -9,6 +9,7 @@
 
 #include "drill/lexer.h"
 #include "drill/script.h"
+#include "drill/words.h"
 
 #define PARSE_LETS_MAX 32
 
@@ -27,6 +28,9 @@ const char *parse_word_list(const char *const *words, unsigned cnt, char *buf, s
 
 /* Reads a name of at most SCRIPT_NAME_MAX - 1 characters. The error message calls it `what`. */
 bool parse_name(struct parser *p, const char *what, char *out);
+
+/* Reads a word of a table and returns its number. */
+bool parse_table(struct parser *p, const struct word_number *table, uint64_t *out);
 
 /* Reads a number: NUMBER, $VARIANT, the name of a let, timeout(N), rnr(N), or (EXPRESSION). */
 bool parse_number(struct parser *p, const char *what, uint64_t max, uint64_t *out);

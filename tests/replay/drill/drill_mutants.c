@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "drill/device_rnic.h"
 #include "drill/suite_run.h"
+#include "replay/mutant_child.h"
 #include "transport/fault.h"
 
 /* Time limit of one fault in seconds: running into it counts as noticed. */
@@ -75,39 +75,24 @@ static unsigned play_drills(const char *folder, enum how_named how)
     return cnt;
 }
 
-/* Returns whether a drill does not pass with the chosen fault, or the process ends by a signal. */
-static bool is_noticed(const char *folder, enum how_named how)
+struct play_args {
+    const char *folder;
+    enum how_named how;
+};
+
+static unsigned play_in_child(const void *ctx)
 {
-    pid_t pid;
-    int status;
+    const struct play_args *args = ctx;
 
-    fflush(stdout);
-    pid = fork();
-    if (pid < 0) {
-        perror("fork");
-        exit(2);
-    }
-    if (pid == 0) {
-        unsigned cnt;
-
-        alarm(SECONDS_MAX);
-        cnt = play_drills(folder, how);
-        fflush(stdout);
-        _exit(cnt != 0);
-    }
-    if (waitpid(pid, &status, 0) != pid)
-        exit(2);
-    if (WIFSIGNALED(status) && how != NAME_LIST)
-        printf(" (%s)", strsignal(WTERMSIG(status)));
-    return WIFSIGNALED(status) || WEXITSTATUS(status) == 1;
+    return play_drills(args->folder, args->how);
 }
 
-static bool is_wanted(const char *name, int argc, char **argv)
+/* Returns whether a drill does not pass with the chosen fault. */
+static bool is_noticed(const char *folder, enum how_named how)
 {
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], name) == 0)
-            return true;
-    return argc == 2;
+    const struct play_args args = {folder, how};
+
+    return mutant_is_noticed(play_in_child, &args, SECONDS_MAX, how != NAME_LIST);
 }
 
 int main(int argc, char **argv)
@@ -129,7 +114,7 @@ int main(int argc, char **argv)
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
         bool found;
 
-        if (!is_wanted(faults[i].name, argc, argv))
+        if (!mutant_is_wanted(faults[i].name, argc, argv))
             continue;
         cnt++;
         rnic_fault = (enum rnic_fault)i;

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "suite/worker_pool.h"
+#include "replay/mutant_child.h"
 #include "transport/fault.h"
 
 /* Time limit in seconds, because a fault may make a replay run forever. A fault that reaches the
@@ -63,40 +63,25 @@ static unsigned play(const struct capture_set *corpus, const struct loop_options
     return cnt;
 }
 
-/* Replays all captures in a child process. Returns whether the fault is detected by an
- * unexpected result or a signal. */
-static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
+struct play_args {
+    const struct capture_set *corpus;
+    const struct loop_options *closed;
+    bool all;
+};
+
+static unsigned play_in_child(const void *ctx)
 {
-    pid_t pid;
-    int status;
+    const struct play_args *args = ctx;
 
-    fflush(stdout);
-    pid = fork();
-    if (pid < 0) {
-        perror("fork");
-        exit(2);
-    }
-    if (pid == 0) {
-        unsigned cnt;
-
-        alarm(SECONDS_MAX);
-        cnt = play(corpus, closed, all);
-        fflush(stdout);
-        _exit(cnt != 0);
-    }
-    if (waitpid(pid, &status, 0) != pid)
-        exit(2);
-    if (WIFSIGNALED(status))
-        printf(" (%s)", strsignal(WTERMSIG(status)));
-    return WIFSIGNALED(status) || WEXITSTATUS(status) == 1;
+    return play(args->corpus, args->closed, args->all);
 }
 
-static bool wanted(const char *name, int argc, char **argv)
+/* Returns whether the chosen fault is detected by an unexpected result or a signal. */
+static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], name) == 0)
-            return true;
-    return argc == 2;
+    const struct play_args args = {corpus, closed, all};
+
+    return mutant_is_noticed(play_in_child, &args, SECONDS_MAX, true);
 }
 
 int main(int argc, char **argv)
@@ -122,7 +107,7 @@ int main(int argc, char **argv)
     healthy = !noticed(&corpus, NULL, true) && !noticed(&corpus, &closed, true);
     printf(" %s\n", healthy ? "as expected" : "- NOT AS EXPECTED");
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_SEEN_CNT; i++) {
-        if (!wanted(faults[i].name, argc, argv))
+        if (!mutant_is_wanted(faults[i].name, argc, argv))
             continue;
         cnt++;
         rnic_fault = (enum rnic_fault)i;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Mutant child: plays tests against a device with a fault in a child process, because the fault may
+ * crash the process or make it run forever. Used by the two programs that try faults. */
+#ifndef TESTS_REPLAY_MUTANT_CHILD_H
+#define TESTS_REPLAY_MUTANT_CHILD_H
+
+#include <stdbool.h>
+
+/* Calls `play` in a child process that a signal ends after `seconds`. Returns whether play()
+ * returns a number other than 0, or the child ends by a signal. `print` prints the signal. Exits
+ * with 2 if there is no child process. */
+bool mutant_is_noticed(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
+                       bool print);
+
+/* Returns whether the arguments after the folder name this fault, or name none. */
+bool mutant_is_wanted(const char *name, int argc, char **argv);
+
+#endif

@@ -8,7 +8,7 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* What the capture has of each PSN. */
+/* Packets that the capture has of each PSN. */
 struct psn_events {
     uint32_t *sent;     /* last event of a request that covers the PSN */
     uint32_t *answered; /* last event of a response with data at the PSN, 0 if there is none;

@@ -652,7 +652,8 @@ static void shared_finding_is_printed_once(void)
     checkrun_free(&r);
 }
 
-/* What a user asks first stands first: lost messages, unanswered marks, and who does not listen. */
+/* The headlines name lost messages, CE marks without a CNP, and the port on which no program
+ * listens. */
 static void headlines_name_the_loss(void)
 {
     static const struct {

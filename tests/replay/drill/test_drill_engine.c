@@ -162,7 +162,7 @@ static void alternatives_decide_the_verdict(void)
     expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK inconclusive\n"
                        "+0 qp Q is ERR\n",
            DRILL_INCONCLUSIVE, 9, "another way");
-    /* What fails after a known deviation is no second failure. */
+    /* A line that fails after a known deviation is not a second failure. */
     expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
                        "+0 qp Q is ERR\n",
            DRILL_KNOWN, 10, "state");

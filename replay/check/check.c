@@ -22,7 +22,17 @@ struct check {
     struct progress progress;
     uint32_t frame; /* number of the frame that is being checked */
     bool json_failed;
+    bool watches_packets; /* a watch needs the result of each packet */
 };
+
+/* Calls one callback of each watch that has it. */
+#define WATCHES(check, callback, ...)                                                              \
+    do {                                                                                           \
+        for (unsigned watch_ = 0; watch_ < (check)->options->watch_cnt; watch_++)                  \
+            if ((check)->options->watch[watch_].callback)                                          \
+                (check)->options->watch[watch_].callback((check)->options->watch[watch_].user,     \
+                                                         __VA_ARGS__);                             \
+    } while (0)
 
 static void print_error(const struct check *check, const struct roce_finding *finding)
 {
@@ -42,6 +52,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     if (check->options->immediate)
         print_error(check, finding);
     finding_groups_add(&check->report->groups, finding);
+    WATCHES(check, on_finding, finding);
     if (check->options->annotate_to)
         annotate_add(&check->annotate, finding, check->frame);
     if (check->options->json &&
@@ -55,6 +66,7 @@ static void on_conn(void *user, const struct roce_conn_summary *sum)
     struct check_conn conn;
 
     check_report_add(check->report, sum);
+    WATCHES(check, on_conn, sum);
     if (!check->options->json)
         return;
     check_conn_set(&conn, sum);
@@ -66,6 +78,7 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
 {
     struct check *check = user;
 
+    WATCHES(check, on_cnp_episode, episode);
     if (check->options->json &&
         check_json_congestion(check->options->json, check->report->name, episode) != 0)
         check->json_failed = true;
@@ -84,6 +97,13 @@ static void note_rejection(struct check_report *report, const struct roce_flow_i
     r->frame = in->frame;
     r->reason = msg->rej.reason;
     roce_pkt_addr(in->pkt, r->from, r->to);
+}
+
+static void on_done(void *user, const struct roce_flow_done *done)
+{
+    struct check *check = user;
+
+    WATCHES(check, on_done, done);
 }
 
 static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg)
@@ -112,12 +132,15 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
     if (item->parsed != 0)
         return;
     dropped = totals->dropped;
-    roce_flow_feed(check->flow, &in, report->history || gsi ? &result : NULL);
+    roce_flow_feed(check->flow, &in,
+                   report->history || gsi || check->watches_packets ? &result : NULL);
     if (gsi && report->rejection_cnt && report->rejection_cnt <= CHECK_REJECTIONS &&
         report->rejection[report->rejection_cnt - 1].frame == in.frame)
         report->rejection[report->rejection_cnt - 1].service = result.cm_service;
     if (report->history)
         event_history_add(report->history, &in, &result);
+    if (check->watches_packets)
+        WATCHES(check, on_packet, &in, &result);
     if (!gsi && totals->dropped == dropped)
         unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
@@ -241,12 +264,15 @@ static int begin_check(struct check *check, const char *path, struct error *erro
                                         .on_finding = on_finding,
                                         .on_cnp_episode = on_cnp_episode,
                                         .on_cm = on_cm,
+                                        .on_done = o->watch_cnt ? on_done : NULL,
                                         .on_conn = on_conn};
 
     if (open_sources(check, path, error) != 0)
         return -1;
     if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, error) != 0)
         return -1;
+    for (unsigned i = 0; i < o->watch_cnt; i++)
+        check->watches_packets |= o->watch[i].on_packet != NULL;
     check->flow = roce_flow_new(&opts);
     if (o->keep_history)
         check->report->history = event_history_new();
@@ -273,6 +299,7 @@ int check_capture(const char *path, const struct check_options *options,
         rc = read_all(&check, error);
         report->broke_off = rc != 0;
         roce_flow_finish(check.flow);
+        WATCHES(&check, on_end, check.flow);
         if (options->json)
             write_aliases(&check);
         check_report_finish(report, check.flow);

@@ -16,6 +16,20 @@
 #include "base/error.h"
 #include "check/check_report.h"
 
+/* Callbacks of a room that needs more than the report, for example to draw or to export packets.
+ * Each callback may be NULL. They are called during check_capture() and own nothing. */
+struct check_watch {
+    void *user; /* first argument of the callbacks */
+    void (*on_packet)(void *user, const struct roce_flow_in *in,
+                      const struct roce_flow_result *result);
+    void (*on_done)(void *user, const struct roce_flow_done *done);
+    void (*on_finding)(void *user, const struct roce_finding *finding);
+    void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
+    void (*on_conn)(void *user, const struct roce_conn_summary *sum);
+    void (*on_end)(void *user, const struct roce_flow *flow); /* after the last packet, when
+                                                               * roce_flow_owner() is final */
+};
+
 struct check_options {
     bool keep_findings; /* keep every finding in report.groups.kept */
     bool keep_history;  /* keep the last events of each connection in report.history */
@@ -26,6 +40,8 @@ struct check_options {
     enum roce_profile profile;
     FILE *json;              /* file for the JSON lines of findings and connections, or NULL */
     const char *annotate_to; /* path of the annotated copy, "-" for standard output, or NULL */
+    const struct check_watch *watch; /* array of watches */
+    unsigned watch_cnt;
 };
 
 /*

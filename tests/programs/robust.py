@@ -18,6 +18,9 @@ import time
 
 import stacks
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from seed import add_seed_option  # noqa: E402
+
 processes = []
 
 
@@ -257,8 +260,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin")
     parser.add_argument("what", choices=("kill", "info", "watch", "crowd", "spray"))
-    parser.add_argument("--seed", type=int,
-                        default=int(os.environ.get("ROCEDRILL_SEED", time.time_ns() % 2**32)))
+    add_seed_option(parser)
     parser.add_argument("--times", type=int, default=6)
     parser.add_argument("--soak", type=float, default=0)
     args = parser.parse_args()

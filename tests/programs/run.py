@@ -18,6 +18,9 @@ import tempfile
 
 import stacks
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from seed import add_seed_option  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIMEOUT = 110  # s; longer than the timeout of pair.py, because rnic-run continues after it
 
@@ -78,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--loss", type=float, default=0)
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("ROCEDRILL_SEED", "1")))
+    add_seed_option(parser)
     parser.add_argument("--iface", default="lo")
     parser.add_argument("--preload", default="")
     parser.add_argument("--keep", help="keep the recording under this name")

@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+static uint64_t draw_seed(void);
 
 struct rng rng_of(uint64_t seed)
 {
@@ -20,17 +23,10 @@ struct rng rng_seed(void)
     const char *given = getenv("ROCEDRILL_SEED");
     uint64_t seed = 1;
 
-    if (given) {
+    if (given && strcmp(given, "random") == 0)
+        seed = draw_seed();
+    else if (given)
         seed = strtoull(given, NULL, 0);
-    } else {
-        FILE *f = fopen("/dev/urandom", "rb");
-        uint32_t v;
-
-        if (f && fread(&v, sizeof(v), 1, f) == 1)
-            seed = v;
-        if (f)
-            fclose(f);
-    }
     printf("    ROCEDRILL_SEED=%llu\n", (unsigned long long)seed);
     return rng_of(seed);
 }
@@ -54,4 +50,16 @@ void rng_fill(struct rng *rng, void *buf, size_t len)
 
     for (size_t i = 0; i < len; i++)
         p[i] = (uint8_t)(rng_u64(rng) >> 56);
+}
+
+static uint64_t draw_seed(void)
+{
+    FILE *f = fopen("/dev/urandom", "rb");
+    uint32_t seed = 1;
+
+    if (f && fread(&seed, sizeof(seed), 1, f) != 1)
+        seed = 1;
+    if (f)
+        fclose(f);
+    return seed;
 }

@@ -31,6 +31,9 @@ import sys
 import tempfile
 import zlib
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from seed import add_seed_option  # noqa: E402
+
 ETHERNET, RAW, SLL, ERF, IB, SLL2 = 1, 101, 113, 197, 247, 276
 MAPPED = bytes(10) + b"\xff\xff"
 FD00 = b"\xfd" + bytes(11)
@@ -521,15 +524,14 @@ def peer_of(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rocedrill", required=True)
-    parser.add_argument("--seed", type=int, default=0)
+    add_seed_option(parser)
     parser.add_argument("--keep", help="a folder for the captures made")
     parser.add_argument("captures", nargs="+")
     args = parser.parse_args()
-    seed = args.seed or random.SystemRandom().randrange(1 << 32)
-    rng = random.Random(seed)
+    rng = random.Random(args.seed)
     report = Report()
 
-    print("seed %d" % seed)
+    print("ROCEDRILL_SEED=%d" % args.seed)
     with tempfile.TemporaryDirectory() as temp:
         judge = Judge(args, args.keep or temp)
         peers = {p: peer_of(p) for p in args.captures}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""The seed of a random test in Python, by the rules of rng.h."""
+import os
+import random
+
+
+def seed_of(text):
+    """Return the number in `text`, or a new seed for "random"."""
+    return random.SystemRandom().randrange(1 << 32) if text == "random" else int(text, 0)
+
+
+def add_seed_option(parser):
+    """Add --seed. The default is ROCEDRILL_SEED, or 1, so every run of ctest is equal."""
+    parser.add_argument("--seed", type=seed_of, default=os.environ.get("ROCEDRILL_SEED", "1"))

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Runs the commands that the documents print, and compares their output with the printed one.
+
+    examples.py [--write] BIN [DOCUMENT...]   BIN: folder of the built programs; default: all documents with examples
+    examples.py --list                        names the documents with examples
+    examples.py --self-test                   checks that a wrong example is found
+
+In a fenced block, a line that begins with "$ " is a command for bash, up to the line without a backslash at its end. The
+lines up to the next command are its output, standard error included. "⋮" on a line by itself stands for any number of
+lines, and "…" for any text within a line. In a block of the language yaml, each "- run: COMMAND" and each item of
+"script:" is a step that must end with status 0; steps that install packages are not run.
+
+All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree.
+"$ echo $?" prints the status of the command before it. --write replaces each printed output that differs.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SECONDS = 240  # for one command; a command that takes longer hangs
+FENCE = re.compile(r"^\s*```(\w*)\s*$")
+STEP = re.compile(r"^\s*- (?:run: )?(.+)$")
+INSTALLS = re.compile(r"^(sudo )?apt(-get)? ")
+
+
+class Example:
+    """A command, and the lines of a document that are its output: lines[begin:end]."""
+
+    def __init__(self, at, command):
+        self.at, self.command = at, command
+        self.begin = self.end = 0
+
+
+def examples_of(lines):
+    """Returns the examples of a document with shell commands, and the steps of its yaml blocks, in their order."""
+    found, language, current, script = [], None, None, False
+    for at, line in enumerate(lines):
+        fence = FENCE.match(line)
+        if fence:
+            language = fence.group(1) or "text" if language is None else None
+            current, script = None, False
+        elif language == "yaml":
+            script = (script and line.lstrip().startswith("- ")) or line.strip() == "script:"
+            step = STEP.match(line)
+            if step and (script or line.lstrip().startswith("- run: ")) and not INSTALLS.match(step.group(1)):
+                found.append(Example(at, step.group(1)))
+        elif language and current and lines[at - 1].endswith("\\") and current.begin == at:
+            current.command += "\n" + line
+            current.begin = current.end = at + 1
+        elif language and line.startswith("$ "):
+            current = Example(at, line[2:])
+            current.begin = current.end = at + 1
+            found.append(current)
+        elif language and current:
+            current.end = at + 1
+    return found
+
+
+def documents():
+    """Returns the documents that have examples."""
+    listed = subprocess.run(["git", "-C", TOP, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+                            capture_output=True, text=True).stdout.split()
+    paths = [TOP / name for name in listed] or [p for p in TOP.rglob("*.md") if "build" not in p.parts]
+    return sorted(path for path in paths if examples_of(path.read_text().splitlines()))
+
+
+def matches(printed, actual):
+    """Returns whether an output has the printed lines, of which ⋮ and … stand for other text."""
+    pattern = ""
+    for line in printed:
+        if line.strip() == "⋮":
+            pattern += "(?:.*\n)*?"
+        else:
+            pattern += ".*".join(re.escape(part) for part in line.rstrip().split("…")) + "\n"
+    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in actual)) is not None
+
+
+class Shell:
+    """The folder in which the commands of a document run, and the status of the latest one."""
+
+    def __init__(self, programs):
+        self.dir = tempfile.mkdtemp(prefix="rocedrill-documents-")
+        for path in TOP.iterdir():
+            if path.name not in (".git", "build"):
+                os.symlink(path, os.path.join(self.dir, path.name))
+        self.env = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": self.dir, "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                    "TMPDIR": self.dir}
+        self.status = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.dir)
+
+    def run(self, command):
+        """Returns the lines that a command prints."""
+        shell = subprocess.Popen(["bash", "-c", f"(exit {self.status})\n{command}"], cwd=self.dir, env=self.env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, errors="replace", start_new_session=True)
+        try:
+            output = shell.communicate(timeout=SECONDS)[0].splitlines()
+        except subprocess.TimeoutExpired:
+            os.killpg(shell.pid, signal.SIGKILL)
+            output = shell.communicate()[0].splitlines() + [f"no end after {SECONDS} s"]
+        self.status = shell.returncode
+        return output
+
+
+def report(name, example, lines, actual):
+    print(f"{name}:{example.at + 1}: {example.command}")
+    print("  printed:\n" + "".join(f"    {line}\n" for line in lines[example.begin:example.end])
+          + "  actual:\n" + "".join(f"    {line}\n" for line in actual))
+
+
+def run_document(path, programs, write):
+    """Returns the number of examples that differ; with write, the document then has the actual output."""
+    lines = path.read_text().splitlines()
+    name = path.relative_to(TOP) if path.is_relative_to(TOP) else path
+    different = []
+    with Shell(programs) as shell:
+        for example in examples_of(lines):
+            actual = shell.run(example.command)
+            if example.begin == 0:  # a step of yaml
+                if shell.status:
+                    report(name, example, lines, actual + [f"exit status {shell.status}"])
+                    different.append((example, None))
+            elif not matches(lines[example.begin:example.end], actual):
+                if not write:
+                    report(name, example, lines, actual)
+                different.append((example, actual))
+    if write:
+        for example, actual in reversed(different):
+            if actual is not None:
+                lines[example.begin:example.end] = [line.rstrip() for line in actual]
+        path.write_text("\n".join(lines) + "\n")
+        different = [example for example, actual in different if actual is None]
+    return len(different)
+
+
+WRONG = """```
+$ printf 'a\\nb\\nc\\n'
+a
+⋮
+c
+$ echo one two \\
+    three
+one … three
+$ false
+$ echo $?
+1
+```
+```yaml
+script:
+  - apt-get install nothing
+  - "true"
+```
+"""
+
+
+def self_test():
+    """Returns the number of wrong results for documents with known differences."""
+    wrong = 0
+    for text, expected in ((WRONG, 0), (WRONG.replace("one …", "two …"), 1), (WRONG.replace("\nc\n", "\nd\n"), 1),
+                           (WRONG.replace("⋮", "a"), 1), (WRONG.replace("\n1\n", "\n0\n"), 1),
+                           (WRONG.replace('"true"', '"false"'), 1)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "document.md"
+            path.write_text(text)
+            found = run_document(path, folder, False)
+            run_document(path, folder, True)
+            left = run_document(path, folder, False)
+            if found != expected or left != text.count('"false"'):
+                print(f"self-test: {found} differences, expected {expected}; {left} after --write, in\n{text}")
+                wrong += 1
+    return wrong
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--write", action="store_true")
+    args.add_argument("--list", action="store_true")
+    args.add_argument("--self-test", action="store_true")
+    args.add_argument("programs", nargs="?", metavar="BIN")
+    args.add_argument("documents", nargs="*", type=pathlib.Path)
+    args = args.parse_args()
+    if args.list:
+        print("\n".join(str(path.relative_to(TOP)) for path in documents()))
+        return 0
+    if args.self_test:
+        return 1 if self_test() else 0
+    if not args.programs or not os.access(os.path.join(args.programs, "rocedrill"), os.X_OK):
+        raise SystemExit("examples.py: no folder with the built programs is given")
+    wrong = 0
+    for path in [path.resolve() for path in args.documents] or documents():
+        if not examples_of(path.read_text().splitlines()):
+            raise SystemExit(f"examples.py: {path}: no example")
+        wrong += run_document(path, os.path.abspath(args.programs), args.write)
+    if wrong:
+        print(f"{wrong} examples differ; if the new output is right: tests/documents/examples.py --write BIN [DOCUMENT]")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -142,13 +142,11 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
 
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
 {
-    uint64_t seconds = stamp / iface->units, part = stamp % iface->units;
-    uint64_t ns = iface->units <= NS
-                      ? part * (NS / iface->units)
-                      : (uint64_t)((double)part * ((double)NS / (double)iface->units));
+    uint64_t seconds = stamp / iface->units;
+    /* 128 bits: up to 2^63 units per second times 10^9. */
+    __extension__ unsigned __int128 part = stamp % iface->units;
+    uint64_t ns = (uint64_t)(part * NS / iface->units);
 
-    if (iface->units < NS && NS % iface->units != 0) /* the units are a power of two */
-        ns = part * NS / iface->units;
     if (iface->offset < 0 && seconds < (uint64_t)-iface->offset)
         return 0;
     seconds += (uint64_t)iface->offset;

@@ -16,6 +16,7 @@
 #include "replay/checkrun.h"
 #include "replay/ngfile.h"
 #include "capture/capture_reader.h"
+#include "pcapng/pcapng.h"
 #include "support/rng.h"
 #include "support/suite.h"
 
@@ -29,6 +30,22 @@ static void load(void)
         CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
 }
 
+/* Whether the timestamps of the file that is read are too fine for libpcap. */
+static bool too_fine;
+
+/* Sets too_fine. libpcap multiplies the fraction of a second by 10^9 in 64 bits. So its result is
+ * wrong if an interface has more than 2^34 units per second and their number is a power of two. */
+static void note_resolution(void *user, const uint8_t *block, uint32_t len, bool big)
+{
+    struct pcapng_iface iface;
+    struct error error;
+
+    (void)user;
+    if (pcapng_u32(big, block) == PCAPNG_INTERFACE &&
+        pcapng_read_iface(&iface, big, block, len, &error) == 0)
+        too_fine |= iface.units > UINT64_C(1) << 34 && (iface.units & (iface.units - 1)) == 0;
+}
+
 /* Compares timestamps. The reader returns 0 for a time before 1970 or beyond 64 bits of
  * nanoseconds. For a Simple Packet Block it returns 0, where libpcap returns the offset of the
  * interface. */
@@ -36,6 +53,8 @@ static bool same_time(const struct captured_frame *frame, const struct pcap_pkth
 {
     bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
 
+    if (too_fine)
+        return true;
     if (simple || hdr->ts.tv_sec < 0 || (uint64_t)hdr->ts.tv_sec >= UINT64_MAX / S)
         return frame->time == 0;
     return frame->time == (uint64_t)hdr->ts.tv_sec * S + (uint64_t)hdr->ts.tv_usec;
@@ -56,6 +75,9 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
     unsigned cnt = 0;
     int rc = -1;
 
+    too_fine = false;
+    if (reader)
+        reader_blocks(reader, note_resolution, NULL);
     while (pcap && reader && (rc = pcap_next_ex(pcap, &hdr, &data)) == 1) {
         bool same = reader_next(reader, &frame, &error) == 1 &&
                     frame.record_cap_len == hdr->caplen &&
@@ -196,6 +218,75 @@ static void pcapng_of_every_kind(void)
         ng_write(&f, checkrun_path("s.pcapng"));
         EXPECT_EQ(expect_as_libpcap(checkrun_path("s.pcapng"), true), sample.cnt);
         ng_free(&f);
+    }
+}
+
+/* A time of 1700000000.999999999 s in each resolution finer than a nanosecond whose seconds fit 64
+ * bits. libpcap computes some of them wrong. */
+static void times_finer_than_a_nanosecond_are_exact(void)
+{
+    static const struct {
+        uint8_t tsresol;
+        uint64_t units, part; /* units per second, and the time stamp after the last whole second */
+        uint64_t seconds, ns;
+    } row[] = {
+        {10, UINT64_C(10000000000), UINT64_C(9999999999), 1700000000, 999999999},
+        {19, UINT64_C(10000000000000000000), UINT64_C(9999999999999999999), 0, 999999999},
+        {0x9E, UINT64_C(1) << 30, (UINT64_C(1) << 30) - 1, 1700000000, 999999999},
+        {0x9F, UINT64_C(1) << 31, (UINT64_C(1) << 30) + 1, 1700000000, 500000000},
+        {0xA2, UINT64_C(1) << 34, (UINT64_C(1) << 34) - 1, 1000000000, 999999999},
+        {0xA3, UINT64_C(1) << 35, (UINT64_C(1) << 35) - 1, 500000000, 999999999},
+        {0xBC, UINT64_C(1) << 60, (UINT64_C(1) << 60) - 1, 15, 999999999},
+        {0xBC, UINT64_C(1) << 60, UINT64_C(3) << 58, 15, 750000000},
+        {0xBF, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, 1, 999999999},
+    };
+
+    load();
+    for (size_t i = 0; i < 2 * sizeof(row) / sizeof(row[0]); i++) {
+        const char *path = checkrun_path("fine.pcapng");
+        struct captured_frame frame = {0};
+        struct capture_reader *reader;
+        struct ngfile f = {0};
+        struct error error;
+
+        ng_section(&f, i & 1, UINT64_MAX);
+        ng_interface(&f, 1, 0, row[i / 2].tsresol, 0);
+        ng_enhanced(&f, 0, row[i / 2].seconds * row[i / 2].units + row[i / 2].part,
+                    sample.frame[0].data, sample.frame[0].len, NULL);
+        ng_write(&f, path);
+        ng_free(&f);
+        reader = reader_open(path, &error);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+        EXPECT_EQ(reader_next(reader, &frame, &error), 1);
+        EXPECT_EQ(frame.time, row[i / 2].seconds * S + row[i / 2].ns);
+        reader_close(reader);
+        EXPECT_EQ(expect_as_libpcap(path, true), 1);
+    }
+}
+
+/* An interface whose resolution does not fit 64 bits is refused. */
+static void resolution_beyond_64_bits_is_refused(void)
+{
+    static const uint8_t tsresol[] = {20, 0x7F, 0xC0, 0xFF};
+
+    load();
+    for (size_t i = 0; i < sizeof(tsresol); i++) {
+        struct captured_frame frame;
+        struct capture_reader *reader;
+        struct ngfile f = {0};
+        struct error error = {0};
+
+        ng_section(&f, false, UINT64_MAX);
+        ng_interface(&f, 1, 0, tsresol[i], 0);
+        ng_enhanced(&f, 0, 1, sample.frame[0].data, sample.frame[0].len, NULL);
+        ng_write(&f, checkrun_path("fine.pcapng"));
+        ng_free(&f);
+        reader = reader_open(checkrun_path("fine.pcapng"), &error);
+        if (reader)
+            EXPECT_EQ(reader_next(reader, &frame, &error), -1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "unsupported time resolution"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "fine.pcapng"));
+        reader_close(reader);
     }
 }
 
@@ -477,6 +568,7 @@ static void truncated_mapped_file_is_reported(void)
 }
 
 SUITE("replay.source", TEST(every_capture_as_libpcap_reads_it), TEST(pcap_of_every_kind),
-      TEST(pcapng_of_every_kind), TEST(spoilt_files_as_libpcap_reads_them),
+      TEST(pcapng_of_every_kind), TEST(times_finer_than_a_nanosecond_are_exact),
+      TEST(resolution_beyond_64_bits_is_refused), TEST(spoilt_files_as_libpcap_reads_them),
       TEST(sections_with_other_links_and_byte_orders_are_read), TEST(frames_of_a_batch_stay_valid),
       TEST(frames_are_equal_with_and_without_read_ahead), TEST(truncated_mapped_file_is_reported))

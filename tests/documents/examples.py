@@ -11,8 +11,9 @@ lines up to the next command are its output, standard error included. "⋮" on a
 lines, and "…" for any text within a line. In a block of the language yaml, each "- run: COMMAND" and each item of
 "script:" is a step that must end with status 0; steps that install packages are not run.
 
-All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree.
-"$ echo $?" prints the status of the command before it. --write replaces each printed output that differs.
+All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree,
+and each in a separate network if the user may make one. "$ echo $?" prints the status of the command before it. --write
+replaces each printed output that differs.
 """
 import argparse
 import os
@@ -94,6 +95,9 @@ class Shell:
         self.env = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": self.dir, "LC_ALL": "C.UTF-8", "TZ": "UTC",
                     "TMPDIR": self.dir}
         self.status = 0
+        alone = ["unshare", "--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+        may = subprocess.run(alone + ["true"], capture_output=True).returncode == 0
+        self.prefix = alone if may else []
 
     def __enter__(self):
         return self
@@ -103,9 +107,9 @@ class Shell:
 
     def run(self, command):
         """Returns the lines that a command prints."""
-        shell = subprocess.Popen(["bash", "-c", f"(exit {self.status})\n{command}"], cwd=self.dir, env=self.env,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, errors="replace", start_new_session=True)
+        shell = subprocess.Popen(self.prefix + ["bash", "-c", f"(exit {self.status})\n{command}"], cwd=self.dir,
+                                 env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
         try:
             output = shell.communicate(timeout=SECONDS)[0].splitlines()
         except subprocess.TimeoutExpired:

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "check/slow_causes.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -365,6 +367,26 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     return o;
 }
 
+/* Returns the lines that say what slowed a connection, without their indentation; an empty array if
+ * nothing slowed it. */
+static json_t *slow_json(const struct roce_conn_summary *sum)
+{
+    json_t *lines = json_array();
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = check_conn_slow(sum) ? open_memstream(&text, &len) : NULL;
+
+    if (!out)
+        return lines;
+    slow_causes_print(out, sum);
+    if (fclose(out) == 0)
+        for (char *next, *line = strtok_r(text, "\n", &next); line;
+             line = strtok_r(NULL, "\n", &next))
+            json_array_append_new(lines, json_string(line + strspn(line, " ")));
+    free(text);
+    return lines;
+}
+
 static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
                                                       "psns", "msns", "port", "alone"};
 
@@ -400,6 +422,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_conn_verdict(sum))));
     json_object_set_new(o, "failed", json_boolean(check_conn_failed(sum)));
     json_object_set_new(o, "end", end_json(sum));
+    json_object_set_new(o, "slow", slow_json(sum));
     json_object_set_new(o, "cm", cm_json(sum));
     json_object_set_new(o, "a", side_json(c, 0));
     json_object_set_new(o, "b", side_json(c, 1));

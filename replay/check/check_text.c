@@ -76,7 +76,8 @@ static void print_head(FILE *out, const struct check_report *r)
     const char *sep = ", ";
 
     put_escaped(out, r->name);
-    strbuf_addf(&t, ": %u frames, %" PRIu64 " RoCE packets", r->frames, sum->packets);
+    strbuf_addf(&t, ": %u frame%s, %" PRIu64 " RoCE packet%s", r->frames, r->frames == 1 ? "" : "s",
+                sum->packets, sum->packets == 1 ? "" : "s");
     check_text_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
     check_text_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
     if (r->last_time > r->first_time) {
@@ -102,19 +103,20 @@ static void print_head(FILE *out, const struct check_report *r)
                     r->pauses, r->pauses == 1 ? "" : "s");
     if (sum->dc)
         strbuf_addf(&t,
-                    "  not judged: %" PRIu64 " packets of NVIDIA's dynamically connected (DC) "
-                    "transport, which has no public specification\n",
-                    sum->dc);
+                    "  not judged: %" PRIu64 " packet%s of NVIDIA's dynamically connected "
+                    "(DC) transport, which has no public specification\n",
+                    sum->dc, sum->dc == 1 ? "" : "s");
     if (r->unseen * 100 >= sum->packets && r->unseen)
         strbuf_addf(&t,
                     "  not captured: %" PRIu64
-                    " acknowledged request packets; the capture lost them, not the network\n",
-                    r->unseen);
+                    " acknowledged request packet%s; the capture lost %s, not the network\n",
+                    r->unseen, r->unseen == 1 ? "" : "s", r->unseen == 1 ? "it" : "them");
     if (r->copies * 100 >= sum->packets && r->copies)
         strbuf_addf(&t,
                     "  captured twice: %" PRIu64
-                    " packets; two ports may be mirrored, or the network duplicated the packets\n",
-                    r->copies);
+                    " packet%s; two ports may be mirrored, or the network duplicated %s\n",
+                    r->copies, r->copies == 1 ? "" : "s",
+                    r->copies == 1 ? "the packet" : "the packets");
     if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
         strbuf_addf(
             &t,
@@ -282,10 +284,12 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
             whole += s->oper[o].completed;
         check_conn_title(&t, sum);
         fprintf(page->out,
-                "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages were lost (%" PRIu64
-                " packets): UC does not retransmit\n",
+                "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages %s lost (%" PRIu64
+                " packet%s): UC does not retransmit\n",
                 sum->facts.conn_index, buf, check_text_arrow(i), s->lost_messages,
-                whole + s->lost_messages, s->missing_psns - s->out_of_order);
+                whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were",
+                s->missing_psns - s->out_of_order,
+                s->missing_psns - s->out_of_order == 1 ? "" : "s");
     }
 }
 
@@ -299,8 +303,9 @@ static void print_marked(struct page *page, const struct roce_conn_summary *sum)
         if (!check_side_marked(sum, i))
             continue;
         check_conn_title(&t, sum);
-        fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " packets were marked (ECN CE), but ",
-                sum->facts.conn_index, buf, check_text_arrow(i), sum->side[i].ce_marked);
+        fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " packet%s marked (ECN CE), but ",
+                sum->facts.conn_index, buf, check_text_arrow(i), sum->side[i].ce_marked,
+                sum->side[i].ce_marked == 1 ? " was" : "s were");
         t = strbuf_of(buf, sizeof(buf));
         strbuf_add_addr(&t, sum->side[!i].addr);
         fprintf(page->out,
@@ -455,28 +460,40 @@ static void print_findings(struct page *page)
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
+static void add_trouble(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
+                        const char *many)
+{
+    if (cnt == 0)
+        return;
+    strbuf_addf(t, "%s%" PRIu64 " connection%s %s", *sep, cnt, cnt == 1 ? "" : "s",
+                cnt == 1 ? one : many);
+    *sep = "; ";
+}
+
+/* Prints the verdict on the rules, and then the trouble of connections, which violates no rule. */
 static void print_verdict(FILE *out, const struct check_report *r)
 {
+    const enum check_verdict verdict = check_report_verdict(r);
+    const uint64_t *cnt = r->totals.findings;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
+    const char *sep = verdict == CHECK_HOLDS ? ", but " : "; ";
 
-    check_text_severities(&t, r->totals.findings);
+    if (verdict == CHECK_HOLDS && cnt[ROCE_SEV_ERROR] + cnt[ROCE_SEV_WARN] + cnt[ROCE_SEV_NOTE])
+        strbuf_addf(&t, cnt[ROCE_SEV_ERROR] ? "no rule violated except by known deviations; "
+                                            : "no rule violated; ");
+    check_text_severities(&t, cnt);
     if (r->totals.known)
         strbuf_addf(&t, ", %" PRIu64 " of them known deviations of %s", r->totals.known,
                     roce_profile_name(r->profile));
-    fprintf(out, "verdict: %s%s (%s", check_verdict_name(check_report_verdict(r)),
+    strbuf_addf(&t, ")");
+    add_trouble(&t, &sep, r->failed, "failed", "failed");
+    add_trouble(&t, &sep, r->stuck, "got stuck", "got stuck");
+    add_trouble(&t, &sep, r->slow, "was slowed", "were slowed");
+    add_trouble(&t, &sep, r->lossy, "lost messages", "lost messages");
+    add_trouble(&t, &sep, r->marked, "had CE marks without a CNP", "had CE marks without a CNP");
+    fprintf(out, "verdict: %s%s (%s\n", check_verdict_name(verdict),
             r->broke_off ? " in the part of the capture that could be read" : "", buf);
-    if (r->failed)
-        fprintf(out, "; %" PRIu64 " connection%s failed", r->failed, r->failed == 1 ? "" : "s");
-    if (r->stuck)
-        fprintf(out, "; %" PRIu64 " connection%s got stuck", r->stuck, r->stuck == 1 ? "" : "s");
-    if (r->slow)
-        fprintf(out, "; %" PRIu64 " connection%s", r->slow,
-                r->slow == 1 ? " was slowed" : "s were slowed");
-    if (r->lossy)
-        fprintf(out, "; %" PRIu64 " connection%s lost messages", r->lossy,
-                r->lossy == 1 ? "" : "s");
-    fprintf(out, ")\n");
 }
 
 void check_text(FILE *out, const struct check_report *r, bool verbose)

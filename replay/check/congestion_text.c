@@ -8,12 +8,6 @@ static uint64_t spread_mean(const struct roce_spread *s)
     return s->cnt ? s->sum / s->cnt : 0;
 }
 
-static void add_rate(struct strbuf *t, uint64_t rate)
-{
-    strbuf_add_size(t, (double)rate);
-    strbuf_addf(t, "/s");
-}
-
 void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
     if (side->cnp_gap_ns.cnt) {
@@ -50,9 +44,9 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
     if (slowed == 0)
         return;
     strbuf_addf(t, ": ");
-    add_rate(t, spread_mean(&c->before));
+    strbuf_add_rate(t, (double)spread_mean(&c->before));
     strbuf_addf(t, " before, ");
-    add_rate(t, spread_mean(&c->lowest));
+    strbuf_add_rate(t, (double)spread_mean(&c->lowest));
     strbuf_addf(t, " at the lowest");
     if (back) {
         strbuf_addf(t, ", recovered after ");

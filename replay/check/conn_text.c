@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include "check/congestion_text.h"
+#include "check/slow_causes.h"
 #include "util/strbuf.h"
 
 #define LINE_LEN 1024
@@ -113,8 +114,7 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
                                             : "no responses captured");
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
-        strbuf_add_size(&t, (double)bytes * 1e9 / (double)ns);
-        strbuf_addf(&t, "/s");
+        strbuf_add_rate(&t, (double)bytes * 1e9 / (double)ns);
     }
     put_line(out, i, "", buf);
 }
@@ -130,8 +130,9 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
 
         if (retx->go_backs == 0 && retx->packets == 0)
             continue;
-        strbuf_addf(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packets", sep,
-                    roce_cause_name((enum roce_cause)cause), retx->go_backs, retx->packets);
+        strbuf_addf(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packet%s", sep,
+                    roce_cause_name((enum roce_cause)cause), retx->go_backs, retx->packets,
+                    retx->packets == 1 ? "" : "s");
         if (retx->stalled_ns && retx->go_backs) {
             strbuf_addf(&t, ", ");
             strbuf_add_duration(&t, retx->stalled_ns / retx->go_backs);
@@ -203,13 +204,14 @@ static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
         const struct roce_region *region = &c->region[i][k];
 
         fprintf(out,
-                "     %s rkey 0x%08x, 0x%" PRIx64 "..0x%" PRIx64 ": %" PRIu64 " requests, %" PRIu64
+                "     %s rkey 0x%08x, 0x%" PRIx64 "..0x%" PRIx64 ": %" PRIu64 " request%s, %" PRIu64
                 " bytes written, %" PRIu64 " read\n",
                 check_text_arrow(i), region->rkey, region->va_min, region->va_end, region->requests,
-                region->bytes_written, region->bytes_read);
+                region->requests == 1 ? "" : "s", region->bytes_written, region->bytes_read);
     }
     if (s->region_more)
-        fprintf(out, "     %s and %u more keys\n", check_text_arrow(i), s->region_more);
+        fprintf(out, "     %s and %u more key%s\n", check_text_arrow(i), s->region_more,
+                s->region_more == 1 ? "" : "s");
 }
 
 void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
@@ -236,6 +238,8 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
                     sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_syndrome
                         ? "received a response with a reserved syndrome"
                         : roce_end_name(sum->facts.end));
+    if (check_conn_slow(sum))
+        strbuf_addf(&t, ", slow");
     strbuf_addf(&t, "; ");
     check_text_severities(&t, sum->facts.findings);
     fprintf(out, "%s\n", buf);

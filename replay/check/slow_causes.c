@@ -74,8 +74,8 @@ static void say_overtaken(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t,
                 "packets arrived out of order %" PRIu64
-                "×; the receiver treats that as loss and sent %" PRIu64 " sequence NAKs",
-                w->mine->out_of_order, w->naks);
+                "×; the receiver treats that as loss and sent %" PRIu64 " sequence NAK%s",
+                w->mine->out_of_order, w->naks, w->naks == 1 ? "" : "s");
 }
 
 static void look_overtaken(struct strbuf *t, const struct direction *w)
@@ -116,9 +116,11 @@ static void say_lost(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "packets were lost: ");
     add_addr(t, w->its);
-    strbuf_addf(t, " sent %" PRIu64 " sequence NAKs; ", w->its->psn_naks);
+    strbuf_addf(t, " sent %" PRIu64 " sequence NAK%s; ", w->its->psn_naks,
+                w->its->psn_naks == 1 ? "" : "s");
     if (w->gone)
-        strbuf_addf(t, "%" PRIu64 " packets never reached the capture point", w->gone);
+        strbuf_addf(t, "%" PRIu64 " packet%s never reached the capture point", w->gone,
+                    w->gone == 1 ? "" : "s");
     else
         strbuf_addf(t, "all lost packets passed the capture point");
 }
@@ -168,9 +170,10 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
         strbuf_addf(t, "READ data of ");
         add_addr(t, w->its);
         strbuf_addf(t,
-                    " was lost before the capture point: %" PRIu64 " gaps, %" PRIu64
-                    " responses missing; the requester went back %" PRIu64 "×",
-                    w->its->response_gaps, w->its->missing_responses, cnt);
+                    " was lost before the capture point: %" PRIu64 " gap%s, %" PRIu64
+                    " response%s missing; the requester went back %" PRIu64 "×",
+                    w->its->response_gaps, w->its->response_gaps == 1 ? "" : "s",
+                    w->its->missing_responses, w->its->missing_responses == 1 ? "" : "s", cnt);
         return;
     }
     strbuf_addf(t, "responses of ");
@@ -205,11 +208,45 @@ static void say_late(struct strbuf *t, const struct direction *w)
     }
 }
 
+/* Appends which READ response the requester lacked when its timeout expired, and where to search.
+ */
+static void add_missing_response(struct strbuf *t, const struct direction *w)
+{
+    const struct roce_read_restarts *r = &w->mine->read_restarts;
+    uint64_t cnt = r->captured + r->missing;
+
+    if (cnt == 1 && go_back_cnt(w, ROCE_CAUSE_TIMEOUT) == 1)
+        strbuf_addf(t, "the READ response with PSN %u did not arrive", r->psn);
+    else
+        strbuf_addf(t, "%" PRIu64 "× a READ response did not arrive, first the one with PSN %u",
+                    cnt, r->psn);
+    strbuf_addf(t, " (restart in frame %u): ", r->frame);
+    if (r->missing == 0) {
+        strbuf_addf(t, "the capture has it; check for drops from the capture point to ");
+        add_addr(t, w->mine);
+    } else if (r->captured == 0) {
+        strbuf_addf(t, "the capture lacks it; check for drops from ");
+        add_addr(t, w->its);
+        strbuf_addf(t, " to the capture point");
+    } else {
+        strbuf_addf(t,
+                    "the capture has %" PRIu64 " of them; check for drops on both sides of the "
+                    "capture point",
+                    r->captured);
+    }
+}
+
 static void look_late(struct strbuf *t, const struct direction *w)
 {
-    (void)w;
-    strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the requester "
-                   "detects this loss only by its timeout");
+    uint64_t known = w->mine->read_restarts.captured + w->mine->read_restarts.missing;
+
+    if (known)
+        add_missing_response(t, w);
+    if (known && known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
+        strbuf_addf(t, "\n       otherwise ");
+    if (known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
+        strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the "
+                       "requester detects this loss only by its timeout");
 }
 
 static bool is_unready(const struct direction *w)
@@ -286,8 +323,8 @@ static void look_congested(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " and ");
     add_addr(t, w->its);
     if (w->mine->ce_marked)
-        strbuf_addf(t, ": %" PRIu64 " captured packets are marked (congestion experienced)",
-                    w->mine->ce_marked);
+        strbuf_addf(t, ": %" PRIu64 " captured packet%s (congestion experienced)",
+                    w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");
 }
 
 /* Returns whether retransmissions remain that no other cause explains. */
@@ -388,24 +425,44 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
     fprintf(out, "%s\n", buf);
 }
 
+/* Prints the part of the packets and of the payload that the requester retransmitted. */
+static void print_retransmitted(FILE *out, const struct direction *w, const char *arrow)
+{
+    uint64_t again = retransmitted_cnt(w->mine), bytes = 0;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (again == 0)
+        return;
+    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
+        bytes += w->mine->retx[cause].bytes;
+    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (%" PRIu64 " %%) %s retransmitted",
+                arrow, again, w->mine->packets, again * 100 / w->mine->packets,
+                again == 1 ? "was" : "were");
+    if (bytes) {
+        strbuf_addf(&t, ": ");
+        strbuf_add_size(&t, (double)bytes);
+        strbuf_addf(&t, ", %" PRIu64 " %% of the payload", bytes * 100 / w->mine->payload_sent);
+    }
+    fprintf(out, "%s\n", buf);
+}
+
 static void print_side(FILE *out, const struct direction *w, const char *arrow)
 {
-    uint64_t again = retransmitted_cnt(w->mine), repeated = w->mine->repeated_responses;
+    uint64_t repeated = w->mine->repeated_responses;
     char buf[LINE_LEN];
 
     print_waits(out, w, arrow);
-    if (again)
-        fprintf(out,
-                "     %s %" PRIu64 " of %" PRIu64 " packets (%" PRIu64 " %%) were retransmitted\n",
-                arrow, again, w->mine->packets, again * 100 / w->mine->packets);
+    print_retransmitted(out, w, arrow);
     if (repeated) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-        strbuf_add_size(&t, w->mine->repeated_response_bytes);
+        strbuf_add_size(&t, (double)w->mine->repeated_response_bytes);
         fprintf(out,
                 "     %s %" PRIu64 " of %" PRIu64 " responses (%" PRIu64
-                " %%) repeat READ data that was sent before: %s\n",
-                arrow, repeated, w->mine->responses, repeated * 100 / w->mine->responses, buf);
+                " %%) %s READ data that was sent before: %s\n",
+                arrow, repeated, w->mine->responses, repeated * 100 / w->mine->responses,
+                repeated == 1 ? "repeats" : "repeat", buf);
     }
     for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));

@@ -60,6 +60,19 @@ void strbuf_add_size(struct strbuf *t, double bytes)
     strbuf_addf(t, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
 }
 
+void strbuf_add_rate(struct strbuf *t, double bytes_per_s)
+{
+    static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
+    double rate = bytes_per_s * 8;
+    unsigned u = 0;
+
+    while (rate >= 999.5 && u + 1 < sizeof(units) / sizeof(units[0])) {
+        rate /= 1000;
+        u++;
+    }
+    strbuf_addf(t, "%.3g %s", rate, units[u]);
+}
+
 bool parse_ip_addr(const char *text, uint8_t addr[16])
 {
     memset(addr, 0, 16);

@@ -29,9 +29,11 @@ void strbuf_addf(struct strbuf *t, const char *fmt, ...) __attribute__((format(p
 /* Appends an IP address in the form of roce_pkt_addr(): "192.0.2.1" or "2001:db8::1". */
 void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16]);
 
-/* Append a duration ("960 ns", "12.5 µs", "1.024 ms", "3 s") or a size ("141 bytes", "67.0 kB"). */
+/* Append a duration ("960 ns", "12.5 µs", "1.024 ms", "3 s"), a size ("141 bytes", "67.0 kB") or a
+ * rate ("9.74 Gbit/s"). */
 void strbuf_add_duration(struct strbuf *t, uint64_t ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
+void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
 
 /* Parses an IP address. Returns false if the text is not an IP address. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);

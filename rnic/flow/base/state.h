@@ -204,6 +204,7 @@ struct roce_cold_counters {
     uint64_t bad_time;
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
+    struct roce_read_restarts read_restarts;
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;

@@ -107,6 +107,15 @@ struct roce_retx_summary {
     uint64_t waited_ns;  /* the same, but not more than the time since the go-back before */
 };
 
+/* Go-backs by timeout into the middle of a READ. The requester has all responses before the PSN at
+ * which it restarts, and lacks the response with this PSN. */
+struct roce_read_restarts {
+    uint64_t captured; /* the missing response was captured: lost behind the capture point */
+    uint64_t missing;  /* the missing response was not captured */
+    uint32_t psn;      /* missing PSN of the first such go-back */
+    uint32_t frame;    /* frame of the first such go-back; 0: none */
+};
+
 /* Count, sum, minimum and maximum of values that are not stored individually. */
 struct roce_spread {
     uint64_t cnt, sum, min, max; /* min and max are valid if cnt > 0 */
@@ -187,6 +196,7 @@ struct roce_endpoint_summary {
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
+    struct roce_read_restarts read_restarts;
     const struct roce_hist
         *ack_rtt; /* time from the endpoint's requests to their acknowledgement; may be NULL */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* advertised and observed wait after RNR NAKs for

@@ -172,6 +172,25 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
+/* Counts a go-back by timeout into the middle of a READ, which shows the missing response. */
+static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
+                               const struct roce_sent_packet *e, uint32_t psn)
+{
+    struct roce_read_restarts *r = &sum->read_restarts;
+
+    if (!e || e->psn == psn || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
+        (e->flags & ROCE_SENT_PSN_CNT_GUESS) || !ctx->conn->paired)
+        return;
+    if (roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK))
+        r->captured++;
+    else
+        r->missing++;
+    if (r->frame == 0) {
+        r->psn = psn;
+        r->frame = ctx->frame;
+    }
+}
+
 static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -210,6 +229,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
+        count_read_restart(ctx, sum, e, psn);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)

@@ -340,7 +340,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
            (overlaps_next(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->retx.active &&
-          (now->psn == req->base ||
+          ((now->psn == req->base && roce_reuse_is_unannounced(ctx)) ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_request_copy(ctx, now);

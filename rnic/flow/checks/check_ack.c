@@ -168,6 +168,13 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
+/* Returns whether the previous response answers a request that was not captured yet. Then requests
+ * are captured later than their responses, for example at another capture point. */
+static bool responses_lead(const struct roce_rsp *rsp, const struct roce_req *req)
+{
+    return rsp->started && roce_diff(rsp->last_psn, req->nxt) >= 0;
+}
+
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -196,6 +203,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,
                .weak = !sure || read || !fresh || e->tries > 1 || sum->truncated ||
+                       responses_lead(rsp, req) ||
                        roce_cold_of(roce_peer(ctx->sender))->missing_psns > 0);
     else if (below < 0) {
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))

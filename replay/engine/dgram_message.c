@@ -11,6 +11,43 @@ bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, siz
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
+/* Limit of the packets that our sender sends although the capture lacks them: a number for each
+ * captured packet of the stream, and a number for the stream. A few packets with distant PSNs or
+ * promised lengths so cost no more than others. */
+#define ABSENT_PER_PACKET 16u
+#define ABSENT_FREE       8192u
+
+/* Counts the packets of a message that were not captured. If the stream has too many of them,
+ * returns false without counting. */
+static bool count_absent(struct dgram_message_reader *src, const struct dgram_message *m)
+{
+    uint64_t absent = src->absent + m->psn_cnt;
+
+    for (size_t i = m->from; i < m->to; i++)
+        absent -=
+            !dgram_message_packet(src, i)->dropped && !dgram_message_is_wire_duplicate(src, i);
+    if (absent > ABSENT_FREE + ABSENT_PER_PACKET * (uint64_t)src->stream->cnt)
+        return false;
+    src->absent = absent;
+    return true;
+}
+
+/* Shortens a WRITE whose end was not captured to the packets up to `last` and 1 byte of the next
+ * one. */
+static void cut_end(const struct dgram_message_reader *src, struct dgram_message *m, size_t last)
+{
+    const struct trace_packet *p = dgram_message_packet(src, last);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    uint32_t seen = (p->psn - m->psn + 1) & ROCE_PSN_MASK;
+    uint64_t len = (uint64_t)seen * src->stream->mtu + 1;
+
+    if (op->kind != ROCE_KIND_WRITE || roce_opcode_ends(op))
+        return;
+    m->cut = (uint32_t)(m->len - len);
+    m->len = len;
+    m->psn_cnt = seen + 1;
+}
+
 /* Sets the length and the number of packets of the message whose last captured packet is `last`.
  * If the end of a SEND was not captured, assumes one packet for each PSN before `next` and 1
  * byte in the last one. */
@@ -52,7 +89,7 @@ static bool is_message(const struct dgram_message_reader *src, const struct roce
 
 /* Returns the message that begins with packet `from`. The message ends with its last packet, or
  * before the packet that begins the next message. */
-static struct dgram_message read_from(const struct dgram_message_reader *src, size_t from)
+static struct dgram_message read_from(struct dgram_message_reader *src, size_t from)
 {
     struct dgram_message m = {.from = from, .psn = dgram_message_packet(src, from)->psn};
     size_t last = from, i;
@@ -94,6 +131,11 @@ static struct dgram_message read_from(const struct dgram_message_reader *src, si
     }
     if (!m.unpostable)
         measure(src, &m, &first, last, next);
+    if (!m.unpostable && !count_absent(src, &m)) {
+        cut_end(src, &m, last);
+        if (!count_absent(src, &m))
+            m.unpostable = "too many packets of the message are missing";
+    }
     return m;
 }
 

@@ -9,11 +9,12 @@
 #include "engine/dgram_stream.h"
 
 struct dgram_message {
-    size_t from, to;  /* packets of the message: stream.pkt[from .. to), except damaged and
-                       * duplicated ones */
-    uint32_t psn;     /* PSN of the first packet */
-    uint32_t psn_cnt; /* number of packets, including those not captured */
-    uint64_t len;
+    size_t from, to;        /* packets of the message: stream.pkt[from .. to), except damaged and
+                             * duplicated ones */
+    uint32_t psn;           /* PSN of the first packet */
+    uint32_t psn_cnt;       /* number of packets, including those not captured */
+    uint64_t len;           /* length in bytes, as far as the message is played */
+    uint32_t cut;           /* bytes of a WRITE behind `len`, which are not played */
     const char *unpostable; /* reason why the message cannot be posted, or NULL */
 };
 
@@ -23,6 +24,7 @@ struct dgram_message_reader {
     struct dgram_stream
         *stream; /* the reader updates its counters `damaged`, `wire_duplicates` and `not_posted` */
     size_t at;   /* index of the next packet to read */
+    uint64_t absent; /* number of packets in the messages so far that were not captured */
 };
 
 /* Reads the next message that can be posted. Returns false if there are no more. */

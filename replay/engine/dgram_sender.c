@@ -155,7 +155,9 @@ static const char *post_message(struct dgram_sender *t, const struct dgram_messa
 
 /* ---- Comparing packets ----------------------------------------------------------------------- */
 
-static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o,
+/* Compares one packet of our RNIC, `o`, with the recorded one. `cut` is the number of bytes of the
+ * message that our RNIC was not given. */
+static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o, uint32_t cut,
                            struct field_diffs *d)
 {
     uint8_t src[16], dst[16], our_src[16], our_dst[16];
@@ -179,7 +181,7 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
         field_diff_add_num(d, "reth.va", "%x", pkt.reth.va, o->reth.va);
         field_diff_add_num(d, "reth.rkey", "%x", pkt.reth.rkey, o->reth.rkey);
-        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, o->reth.dma_len);
+        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, o->reth.dma_len + cut);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
         field_diff_add_num(d, "immdt.imm", "%x", pkt.immdt.imm, o->immdt.imm);
@@ -205,7 +207,7 @@ static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, s
         t->stream->not_captured++;
         return 0;
     }
-    compare_packet(dgram_message_packet(&t->source, *at), ours, &d);
+    compare_packet(dgram_message_packet(&t->source, *at), ours, m->cut, &d);
     t->stream->compared++;
     return dgram_streams_report(t->streams, t->idx, t->stream->pkt[(*at)++], &d,
                                 "our RNIC sends this packet differently");

@@ -117,6 +117,7 @@ struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferre
 int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, uint32_t event,
                          uint16_t *times)
 {
+    const struct work_request *wr;
     struct tx_request *tx;
     int64_t idx;
 
@@ -124,6 +125,9 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
         return -1;
     tx = &a->tx[a->tx_cnt++];
     *tx = tx_request_of(pkt, a->wrs.setup, event);
+    wr = work_request_at(&a->wrs, tx->rel);
+    if (wr && roce_pkt_has(pkt, ROCE_HDR_RETH))
+        tx->dma_len += wr->cut; /* our RNIC sends only the captured part of the message */
     idx = work_requests_psn_idx(&a->wrs, tx->rel);
     if (idx >= 0) {
         tx->retransmit = times[idx] != 0;

@@ -225,6 +225,22 @@ static bool too_many_fetches(const struct work_requests *w)
     return false;
 }
 
+/* Shortens a message whose end was not captured to the captured packets and 1 byte of the next
+ * one. Our requester sends this packet too, so the captured ones are First and Middle packets. The
+ * length that a WRITE promises would cost its sender up to 8 million packets. */
+static void cut_open_message(struct work_requests *w)
+{
+    struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;
+    uint32_t len;
+
+    if (!last || !last->open)
+        return;
+    len = last->part_cnt * w->setup->mtu + 1;
+    if (last->kind == ROCE_KIND_WRITE)
+        last->cut = last->len - len;
+    last->len = len;
+}
+
 int infer_work_requests(struct work_requests *w, const struct inferred_setup *setup)
 {
     struct seen *seen;
@@ -255,9 +271,8 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
         if (!w->skip && too_many_fetches(w))
             w->skip = "more READs and atomics are in flight than our requester allows";
         find_posts(w);
-        /* The capture ends inside a SEND: one more byte makes our requester send another packet. */
-        if (w->cnt && w->wr[w->cnt - 1].open && w->wr[w->cnt - 1].kind == ROCE_KIND_SEND)
-            w->wr[w->cnt - 1].len++;
+        if (!w->skip)
+            cut_open_message(w);
     }
     free(seen);
     return rc < 0 ? -1 : 0;

@@ -17,7 +17,9 @@ struct work_request {
                          * part_cnt events */
     uint32_t part_cnt;
     bool open;    /* the capture ends before the last packet of the message */
-    uint32_t len; /* bytes sent, or requested by a READ; for an open SEND: captured bytes plus 1 */
+    uint32_t len; /* bytes sent, or requested by a READ; for an open message: captured bytes plus
+                   * 1 */
+    uint32_t cut; /* open WRITE: bytes that its RETH promises in addition to `len` */
     enum roce_kind kind;
 };
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Cost of hostile captures: a few packets that promise much. The tests count the work of our RNIC
+ * in packets, so that they do not depend on the speed of the machine.
+ */
+#include "engine/dgram_stream.h"
+#include "replay/talk.h"
+#include "report/report_loop.h"
+#include "report/verdict.h"
+#include "support/suite.h"
+
+#define VA      UINT64_C(0x1000)
+#define RKEY    TALK_RKEY
+#define MTU     256u
+#define PROMISE 0x7FFFFFFFu /* longest message, bytes */
+
+/* ---- promised lengths -------------------------------------------------------------------------
+ */
+
+/* Two packets of a WRITE of 2^31-1 bytes and their ACK do not make our requester send 8 million
+ * packets. Its RETH still has the promised length. */
+static void a_write_is_played_as_far_as_it_was_captured(void)
+{
+    const struct requester_run *run;
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 1, VA, RKEY, PROMISE, MTU, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_MIDDLE, 2, 0, 0, 0, MTU, 2);
+    talk_ack(&t, 2, 0x1F, 0);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        run = &r.requester.run[0];
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(run->tx_cnt, 3);
+        EXPECT_EQ(run->tx[0].dma_len, PROMISE);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static const struct dgram_stream *sender_of(const struct dgram_streams *streams)
+{
+    for (size_t i = 0; i < streams->cnt; i++)
+        if (streams->stream[i].role == DGRAM_SENDER)
+            return &streams->stream[i];
+    suite_fail(__FILE__, __LINE__, "no stream of a sender");
+    return NULL;
+}
+
+/* Many messages, each a promise whose end the capture lacks, then a complete one. */
+static void add_uc_promises(struct talk *t, unsigned cnt)
+{
+    uint32_t psn = 0;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        talk_write(t, ROCE_OP_UC_WRITE_FIRST, psn++, VA, RKEY, PROMISE, MTU, 1);
+        talk_write(t, ROCE_OP_UC_WRITE_MIDDLE, psn++, 0, 0, 0, MTU, 2);
+    }
+    talk_write(t, ROCE_OP_UC_WRITE_ONLY, psn, VA, RKEY, 8, 8, 3);
+}
+
+static void a_uc_write_is_played_as_far_as_it_was_captured(void)
+{
+    const struct dgram_stream *s;
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    add_uc_promises(&t, 3);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        s = sender_of(&r.dgrams);
+        EXPECT_EQ(s->compared, 7);
+        EXPECT_EQ(s->not_captured, 3);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+/* Packets that the capture lacks inside messages are played, but not more of them than the stream
+ * pays for with captured packets. */
+static void gaps_in_uc_messages_are_not_paid_for_each(void)
+{
+    const struct dgram_stream *s;
+    struct talk t;
+    struct replay r;
+    uint32_t psn = 0;
+
+    talk_init(&t);
+    for (unsigned i = 0; i < 200; i++, psn += 50000) {
+        talk_write(&t, ROCE_OP_UC_WRITE_FIRST, psn & 0xFFFFFF, VA, RKEY, 50000 * MTU, MTU, 1);
+        talk_send(&t, ROCE_OP_UC_SEND_FIRST, (psn + 25000) & 0xFFFFFF, MTU, 2);
+    }
+    if (talk_replay(&t, &r, NULL) == 0) {
+        s = sender_of(&r.dgrams);
+        CU_ASSERT(s->compared >= 200);
+        CU_ASSERT(s->not_captured <= 16 * 400 + 8192);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static void a_closed_loop_plays_promises_as_far_as_they_were_captured(void)
+{
+    struct loop_options options = {.sides = REPLAY_BOTH, .seed = 1, .repeat = 1};
+    struct error error = {""};
+    struct loop_summary sum;
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    add_uc_promises(&t, 3);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        options.streams = &r.dgrams;
+        CU_ASSERT_EQUAL_FATAL(closed_sum_run(&sum, &r.session, &options, &error), 0);
+        EXPECT_EQ(loop_summary_verdict(&sum), VERDICT_PASS);
+        EXPECT_EQ(sum.clean.streams.frames, 10);
+        loop_summary_free(&sum);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+SUITE("replay.cost", TEST(a_write_is_played_as_far_as_it_was_captured),
+      TEST(a_uc_write_is_played_as_far_as_it_was_captured),
+      TEST(gaps_in_uc_messages_are_not_paid_for_each),
+      TEST(a_closed_loop_plays_promises_as_far_as_they_were_captured))

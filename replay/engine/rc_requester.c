@@ -13,6 +13,12 @@
  * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
+/* Limit of the packets of our RNIC: a number for each event and PSN of the capture, and a number
+ * for the direction. Each NAK makes our RNIC retransmit all PSNs in flight, so without a limit N
+ * requests and N NAKs cost N² packets. */
+#define TX_PER_EVENT 16u
+#define TX_FREE      65536u
+
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
 #define TIME_BASE UINT64_C(1000000000)
 
@@ -136,16 +142,28 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
+/* Returns whether our RNIC has sent far more packets than the capture contains. */
+static bool exceeds_tx_limit(const struct requester_run *a)
+{
+    uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);
+
+    return a->tx_cnt >= TX_FREE + TX_PER_EVENT * (a->wrs.setup->event_cnt + psns);
+}
+
 static int take_tx(struct requester_dev *dev)
 {
     uint8_t buf[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
     size_t len;
 
-    while ((len = rnic_output(dev->rnic, buf, sizeof(buf), dev->now)) > 0)
+    while (!dev->run->failed && (len = rnic_output(dev->rnic, buf, sizeof(buf), dev->now)) > 0) {
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0 &&
             rc_requester_note_tx(dev->run, &pkt, dev->event, dev->ours) != 0)
             return -1;
+        if (exceeds_tx_limit(dev->run))
+            dev->run->failed =
+                "our requester would retransmit far more packets than the capture contains";
+    }
     return 0;
 }
 

@@ -122,7 +122,55 @@ static void a_closed_loop_plays_promises_as_far_as_they_were_captured(void)
     talk_free(&t);
 }
 
+/* ---- retransmissions --------------------------------------------------------------------------
+ */
+
+/* N requests and N sequence NAKs, each of which makes our requester go back to it. */
+static void add_naks(struct talk *t, uint32_t cnt)
+{
+    for (uint32_t i = 0; i < cnt; i++)
+        talk_write(t, ROCE_OP_RC_WRITE_ONLY, i, VA, RKEY, 4, 4, 1);
+    for (uint32_t i = 0; i < cnt; i++)
+        talk_ack(t, i, 0x60, i);
+    talk_ack(t, cnt - 1, 0x1F, cnt);
+}
+
+static void naks_cost_no_more_than_a_multiple_of_the_capture(void)
+{
+    const struct requester_run *run;
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    add_naks(&t, 2000);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        run = &r.requester.run[0];
+        CU_ASSERT(run->tx_cnt <= 65536 + 16 * 6001 + 2000);
+        CU_ASSERT_STRING_EQUAL(
+            r.requests.result[0].skip ? r.requests.result[0].skip : "",
+            "our requester would retransmit far more packets than the capture contains");
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+static void some_naks_are_played_in_full(void)
+{
+    struct talk t;
+    struct replay r;
+
+    talk_init(&t);
+    add_naks(&t, 300);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.requester.run[0].tx_cnt, 300 + 300 * 301 / 2);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
 SUITE("replay.cost", TEST(a_write_is_played_as_far_as_it_was_captured),
       TEST(a_uc_write_is_played_as_far_as_it_was_captured),
       TEST(gaps_in_uc_messages_are_not_paid_for_each),
-      TEST(a_closed_loop_plays_promises_as_far_as_they_were_captured))
+      TEST(a_closed_loop_plays_promises_as_far_as_they_were_captured),
+      TEST(naks_cost_no_more_than_a_multiple_of_the_capture), TEST(some_naks_are_played_in_full))

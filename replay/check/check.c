@@ -99,6 +99,13 @@ static void note_rejection(struct check_report *report, const struct roce_flow_i
     roce_pkt_addr(in->pkt, r->from, r->to);
 }
 
+static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other)
+{
+    struct check *check = user;
+
+    WATCHES(check, on_link, kind, frame, other);
+}
+
 static void on_done(void *user, const struct roce_flow_done *done)
 {
     struct check *check = user;
@@ -184,6 +191,7 @@ static void on_batch(void *user, const struct frame_batch *frames)
         judge_packet(check, &frames->item[i]);
     }
     check->report->frames = check->frame;
+    WATCHES(check, on_batch, check->flow);
     progress_step(&check->progress, check->reader, check->frame);
     if (check->options->json && reader_is_live(check->reader))
         fflush(check->options->json); /* the stream keeps a write error, which is reported at the
@@ -260,11 +268,13 @@ static int begin_check(struct check *check, const char *path, struct error *erro
 {
     const struct check_options *o = check->options;
     const struct roce_flow_opts opts = {.profile = o->profile,
+                                        .mem_max = o->mem_max,
                                         .user = check,
                                         .on_finding = on_finding,
                                         .on_cnp_episode = on_cnp_episode,
                                         .on_cm = on_cm,
                                         .on_done = o->watch_cnt ? on_done : NULL,
+                                        .on_link = o->watch_cnt ? on_link : NULL,
                                         .on_conn = on_conn};
 
     if (open_sources(check, path, error) != 0)

@@ -22,10 +22,13 @@ struct check_watch {
     void *user; /* first argument of the callbacks */
     void (*on_packet)(void *user, const struct roce_flow_in *in,
                       const struct roce_flow_result *result);
+    void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
     void (*on_done)(void *user, const struct roce_flow_done *done);
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     void (*on_conn)(void *user, const struct roce_conn_summary *sum);
+    void (*on_batch)(void *user, const struct roce_flow *flow); /* the frames that had arrived were
+                                                                 * passed */
     void (*on_end)(void *user, const struct roce_flow *flow); /* after the last packet, when
                                                                * roce_flow_owner() is final */
 };
@@ -42,6 +45,7 @@ struct check_options {
     const char *annotate_to; /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
+    size_t mem_max; /* memory limit of the flow, bytes; 0: its default */
 };
 
 /*

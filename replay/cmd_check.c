@@ -9,6 +9,7 @@
 #include "check/check_json.h"
 #include "check/check_junit.h"
 #include "check/explain.h"
+#include "export/export.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
@@ -26,7 +27,12 @@ enum {
     OPT_ANNOTATE,
     OPT_NO_ICRC,
     OPT_FAIL_ON,
-    OPT_IMMEDIATE
+    OPT_IMMEDIATE,
+    OPT_EVENTS,
+    OPT_CSV,
+    OPT_PERFETTO,
+    OPT_XPLOT,
+    OPT_GNUPLOT
 };
 
 static const struct cli_option rows[] = {
@@ -34,6 +40,11 @@ static const struct cli_option rows[] = {
     {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT",
      "write the capture as pcapng with the findings as packet comments"},
+    {"events", OPT_EVENTS, "FILE", "write each packet and event as a JSON line; - is stdout"},
+    {"csv", OPT_CSV, "FOLDER", "write tables: connections.csv, operations.csv, findings.csv"},
+    {"perfetto", OPT_PERFETTO, "FILE", "write a trace for ui.perfetto.dev; - is stdout"},
+    {"gnuplot", OPT_GNUPLOT, "FOLDER", "write the PSN graph of each requester for gnuplot"},
+    {"xplot", OPT_XPLOT, "FOLDER", "write the PSN graph of each requester for xplot"},
     {"quirks", 'p', "NAME", "do not fail on known deviations of this implementation"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 also for: failed (a QP or connection), warn, note"},
@@ -60,6 +71,8 @@ struct check_args {
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path;
     FILE *json, *junit;
+    struct export_paths paths;
+    struct export *export; /* NULL without a path in `paths` */
 };
 
 static void print_usage(FILE *out)
@@ -92,6 +105,7 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
 static int check_one(const char *path, const struct check_args *args, bool *stop)
 {
     bool text = args->text;
+    struct check_watch watch[EXPORT_WATCHES];
     const struct check_options options = {
         .keep_findings = text && args->verbose,
         .keep_history = text,
@@ -104,11 +118,16 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         .profile = args->profile,
         .json = args->json,
         .annotate_to = args->annotate_path,
+        .watch = watch,
+        .watch_cnt = args->export ? export_watches(args->export, watch) : 0,
     };
     struct error error = {""};
     struct check_report report;
-    int rc = check_capture(path, &options, &report, &error), status;
+    int rc, status;
 
+    if (args->export)
+        export_begin(args->export, strcmp(path, "-") == 0 ? "standard input" : path);
+    rc = check_capture(path, &options, &report, &error);
     status = rc != 0                                ? EXIT_UNUSABLE
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
@@ -123,6 +142,8 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         if (args->junit)
             check_junit_fault(args->junit, report.name, error.text);
     }
+    if (args->export)
+        export_end(args->export, &report);
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
     *stop = report.interrupted;
@@ -169,6 +190,11 @@ static int read_options(int argc, char **argv, struct check_args *args)
             if (args->fail_on == FAIL_ON_CNT)
                 return cli_error("check: --fail-on %s: not error, failed, warn or note", optarg);
             break;
+        case OPT_EVENTS: args->paths.events = optarg; break;
+        case OPT_CSV: args->paths.csv = optarg; break;
+        case OPT_PERFETTO: args->paths.perfetto = optarg; break;
+        case OPT_XPLOT: args->paths.xplot = optarg; break;
+        case OPT_GNUPLOT: args->paths.gnuplot = optarg; break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
@@ -189,7 +215,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
  * error. */
 static int check_outputs(int cnt, char **files, const struct check_args *args)
 {
-    const char *const out[] = {args->json_path, args->junit_path, args->annotate_path};
+    const char *const out[] = {args->json_path, args->junit_path, args->annotate_path,
+                               args->paths.events, args->paths.perfetto};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
     for (unsigned i = 0; i < outs; i++)
@@ -212,6 +239,9 @@ static int check_arguments(int cnt, char **files, const struct check_args *args)
         return cli_error("check: standard input can be read only once");
     if (args->annotate_path && cnt > 1)
         return cli_error("check: --annotate requires one capture, not %d", cnt);
+    if ((args->paths.xplot || args->paths.gnuplot) && cnt > 1)
+        return cli_error("check: --%s requires one capture, not %d",
+                         args->paths.xplot ? "xplot" : "gnuplot", cnt);
     return check_outputs(cnt, files, args);
 }
 
@@ -230,17 +260,50 @@ static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
     printf("\n");
 }
 
+static bool has_export(const struct export_paths *paths)
+{
+    return paths->events || paths->csv || paths->perfetto || paths->xplot || paths->gnuplot;
+}
+
+/* Opens the outputs. Returns 0, or the exit status after an error. */
+static int open_check_outputs(struct check_args *args)
+{
+    struct error error;
+    int rc;
+
+    if ((rc = outfile_open(args->json_path, &args->json)) != 0 ||
+        (rc = outfile_open(args->junit_path, &args->junit)) != 0)
+        return rc;
+    if (has_export(&args->paths) && !(args->export = export_open(&args->paths, &error)))
+        return cli_error("%s", error.text);
+    return 0;
+}
+
+/* Closes the outputs. Returns 0, or the exit status after an error. */
+static int close_check_outputs(struct check_args *args)
+{
+    struct error error;
+    int rc = 0;
+
+    if (export_close(args->export, &error) != 0 && !outfile_failed(stdout))
+        rc = cli_error("%s", error.text);
+    if (outfile_close(args->json, args->json_path) != 0)
+        rc = EXIT_UNUSABLE;
+    return outfile_close(args->junit, args->junit_path) != 0 ? EXIT_UNUSABLE : rc;
+}
+
 static int run_check(int cnt, char **files, struct check_args *args)
 {
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
     bool stop = false;
 
-    if ((rc = outfile_open(args->json_path, &args->json)) != 0 ||
-        (rc = outfile_open(args->junit_path, &args->junit)) != 0)
+    rc = open_check_outputs(args);
+    if (rc != 0)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
-                 !outfile_is_stdout(args->annotate_path);
+                 !outfile_is_stdout(args->annotate_path) &&
+                 !outfile_is_stdout(args->paths.events) && !outfile_is_stdout(args->paths.perfetto);
     args->summed_up = args->text && cnt > 1;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
@@ -257,8 +320,7 @@ static int run_check(int cnt, char **files, struct check_args *args)
         print_sum(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
-    rc = outfile_close(args->json, args->json_path);
-    return outfile_close(args->junit, args->junit_path) != 0 || rc != 0 ? EXIT_UNUSABLE : status;
+    return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;
 }
 
 int cmd_check(int argc, char **argv)

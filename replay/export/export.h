@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Export: writes a checked capture in the formats of other tools. This is the main header of the
+ * room; cmd_check calls it:
+ *
+ *   1. export_open() opens the outputs.
+ *   2. For each capture: export_begin(), then check_capture() with the watches of export_watches(),
+ *      then export_end().
+ *   3. export_close() closes the outputs and reports a failed write.
+ *
+ * events.c writes JSON lines while the capture is read. csv.c, perfetto.c and psn_graph.c need the
+ * final number of each connection. They keep their rows in temporary files (spool.h) and write
+ * them at the end of a capture, so that memory does not grow with the length of the capture.
+ *
+ * Ownership: the paths must live until export_close(). Errors: functions that take a `struct error`
+ * set it; a failed write is reported once, by export_close().
+ */
+#ifndef REPLAY_EXPORT_EXPORT_H
+#define REPLAY_EXPORT_EXPORT_H
+
+#include "base/error.h"
+#include "check/check.h"
+
+/* Path of each output, or NULL. */
+struct export_paths {
+    const char *events;   /* file of JSON lines; "-" is standard output */
+    const char *csv;      /* folder of the tables */
+    const char *perfetto; /* file of a Perfetto trace; "-" is standard output */
+    const char *xplot;    /* folder of PSN graphs for xplot */
+    const char *gnuplot;  /* folder of PSN graphs for gnuplot */
+};
+
+#define EXPORT_WATCHES 5u
+
+struct export;
+
+/* Opens the outputs; creates folders. Returns NULL and an error. */
+struct export *export_open(const struct export_paths *paths, struct error *error);
+
+/* Starts a capture; `name` must live until the next call. */
+void export_begin(struct export *export, const char *name);
+
+/* Fills in the watches of the outputs and returns their number. */
+unsigned export_watches(struct export *export, struct check_watch out[EXPORT_WATCHES]);
+
+/* Ends a capture. `report` is the complete report of check_capture(). */
+void export_end(struct export *export, const struct check_report *report);
+
+/* Closes the outputs and frees the export, which may be NULL. Returns 0, or -1 and an error. */
+int export_close(struct export *export, struct error *error);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "export/names.h"
+
+const char *export_side(unsigned side)
+{
+    return side & 1 ? "b" : "a";
+}
+
+const char *export_oper(enum roce_oper oper)
+{
+    static const char *const names[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
+
+    return names[oper];
+}
+
+enum roce_oper export_oper_of(enum roce_kind kind)
+{
+    switch (kind) {
+    case ROCE_KIND_SEND: return ROCE_OPER_SEND;
+    case ROCE_KIND_WRITE: return ROCE_OPER_WRITE;
+    case ROCE_KIND_READ: return ROCE_OPER_READ;
+    case ROCE_KIND_CMP_SWAP:
+    case ROCE_KIND_FETCH_ADD: return ROCE_OPER_ATOMIC;
+    default: return ROCE_OPER_OTHER;
+    }
+}
+
+const char *export_cause(enum roce_cause cause)
+{
+    static const char *const names[ROCE_CAUSE_CNT] = {
+        "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
+
+    return names[cause];
+}
+
+const char *export_severity(enum roce_severity severity)
+{
+    static const char *const names[ROCE_SEV_CNT] = {"note", "warning", "error"};
+
+    return names[severity];
+}
+
+const char *const export_flags[EXPORT_FLAGS] = {"request",
+                                                "response",
+                                                "retransmission",
+                                                "duplicate_request",
+                                                "copy",
+                                                "out_of_order",
+                                                "psn_gap",
+                                                "ack_unseen",
+                                                "duplicate_ack",
+                                                "duplicate_response",
+                                                "rnr_nak",
+                                                "nak",
+                                                "implied_nak",
+                                                "zero_credit",
+                                                "credit_update",
+                                                "credits_exhausted",
+                                                "keep_alive",
+                                                "qp_reused",
+                                                "ce",
+                                                "cnp",
+                                                "message_start",
+                                                "message_end",
+                                                "dropped",
+                                                "cm"};
+_Static_assert(ROCE_AN_CM == 1u << (EXPORT_FLAGS - 1), "each flag up to ROCE_AN_CM has a name");
+
+struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
+                                    unsigned side)
+{
+    struct roce_flow_owner owner = roce_flow_owner(flow, conn_index, (uint8_t)side);
+
+    /* side 0 of a direction that was joined to a connection is side 1 of that connection */
+    if (owner.conn_index != conn_index)
+        owner.side = !side;
+    return owner;
+}
+
+uint64_t export_goodput(const struct roce_endpoint_summary *side)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
+        sum += side->oper[i].bytes;
+    return sum;
+}
+
+struct roce_retx_summary export_retransmitted(const struct roce_endpoint_summary *side)
+{
+    struct roce_retx_summary sum = {0};
+
+    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
+        sum.go_backs += side->retx[i].go_backs;
+        sum.packets += side->retx[i].packets;
+        sum.bytes += side->retx[i].bytes;
+        sum.stalled_ns += side->retx[i].stalled_ns;
+        sum.waited_ns += side->retx[i].waited_ns;
+    }
+    return sum;
+}

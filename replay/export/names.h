@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Names: the words of all exports for sides, operations, causes and packet flags. The words are
+ * those of check --json. */
+#ifndef REPLAY_EXPORT_NAMES_H
+#define REPLAY_EXPORT_NAMES_H
+
+#include "flow/flow.h"
+#include "wire/codes.h"
+
+/* "a" or "b". */
+const char *export_side(unsigned side);
+
+/* "send", "write", "read", "atomic" or "other". */
+const char *export_oper(enum roce_oper oper);
+enum roce_oper export_oper_of(enum roce_kind kind);
+
+/* "sequence_nak", "timeout" and so on. */
+const char *export_cause(enum roce_cause cause);
+
+/* "note", "warning" or "error". */
+const char *export_severity(enum roce_severity severity);
+
+/* Names of the bits of roce_flow_result.flags, from bit 0 on: "request", "retransmission". */
+#define EXPORT_FLAGS 24u
+extern const char *const export_flags[EXPORT_FLAGS];
+
+/* Returns the final number of a connection and of its side `side`, which need not have sent a
+ * packet. Call it in on_end(). */
+struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
+                                    unsigned side);
+
+/* Returns the sum of the goodput of a side, and the packets and bytes that it retransmitted. */
+uint64_t export_goodput(const struct roce_endpoint_summary *side);
+struct roce_retx_summary export_retransmitted(const struct roce_endpoint_summary *side);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * PSN graph: for each requester, its request packets, the responses and the acknowledgements over
+ * time, as files for gnuplot or xplot. The points wait in a temporary file until the final
+ * connections are known; psn_files.c writes the files.
+ */
+#ifndef REPLAY_EXPORT_PSN_GRAPH_H
+#define REPLAY_EXPORT_PSN_GRAPH_H
+
+#include "base/error.h"
+#include "check/check.h"
+#include "export/spool.h"
+
+/* Kinds of points, in the order of drawing. */
+enum psn_kind {
+    PSN_REQUEST,
+    PSN_REPEATED,
+    PSN_RESPONSE, /* READ or atomic response */
+    PSN_REPEATED_RESPONSE,
+    PSN_ACK,
+    PSN_NAK,
+    PSN_RNR_NAK,
+    PSN_MISSING, /* PSNs that the requester skipped, or that the capture lacks */
+    PSN_DAMAGED, /* wrong ICRC, or malformed */
+    PSN_KINDS
+};
+
+struct psn_point {
+    uint64_t time;  /* ns since 1970 */
+    uint64_t place; /* frame, and order in the frame */
+    uint32_t conn;  /* connection number */
+    uint32_t psn;   /* first PSN of the packet */
+    uint32_t cnt;   /* number of PSNs: the PSNs that a READ request consumes, else 1 */
+    uint8_t side;   /* requester */
+    uint8_t kind;   /* enum psn_kind */
+};
+
+/* Format of the files. */
+enum psn_format { PSN_GNUPLOT, PSN_XPLOT };
+
+#define PSN_GRAPHS_MAX 1000u /* graphs per capture; the others are only counted */
+
+struct psn_graph {
+    const char *folder;
+    enum psn_format format;
+    struct spool points;
+    uint32_t omitted; /* graphs above PSN_GRAPHS_MAX */
+    struct error error;
+    bool failed; /* `error` says why */
+};
+
+int psn_graph_open(struct psn_graph *graph, enum psn_format format, const char *folder,
+                   struct error *error);
+struct check_watch psn_graph_watch(struct psn_graph *graph);
+
+/* Frees the graph. Returns 0, or -1 and an error. */
+int psn_graph_close(struct psn_graph *graph, struct error *error);
+
+#endif

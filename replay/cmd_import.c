@@ -65,7 +65,7 @@ static bool read_connection(const char *text, struct import_options *options)
 
     errno = 0;
     n = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || n == 0 || n > UINT32_MAX ||
+    if (*text < '0' || *text > '9' || *end || errno || n > UINT32_MAX ||
         options->want_cnt == SELECT_MAX)
         return false;
     options->want[options->want_cnt++] = (uint32_t)n;
@@ -91,8 +91,8 @@ static int read_options(int argc, char **argv, struct import_options *options, b
         case OPT_CONNECTION:
             if (!read_connection(optarg, options))
                 return cli_error(
-                    "import: --connection %s: not a number from 1 on, or more than %u connections",
-                    optarg, SELECT_MAX);
+                    "import: --connection %s: not a number, or more than %u connections", optarg,
+                    SELECT_MAX);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))

@@ -81,13 +81,13 @@ static json_t *end_json(const struct cm_exchanges *xs, const struct cm_exchange 
         json_object_set_new(out, "reason", json_string(end->skip));
         return out;
     }
-    json_object_set_new(out, "found",
+    json_object_set_new(out, "counts",
                         json_pack("{s:i, s:i, s:i, s:i, s:i}", "compared", (int)end->compared,
                                   "differing_messages", (int)end->diff_cnt, "lost", (int)end->lost,
-                                  "beyond", (int)end->only_ours, "not_compared",
+                                  "only_ours", (int)end->only_ours, "not_compared",
                                   (int)end->optional));
     if (end->stopped)
-        json_object_set_new(out, "ended_early", json_string(end->stopped));
+        json_object_set_new(out, "stopped", json_string(end->stopped));
     return out;
 }
 

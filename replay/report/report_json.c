@@ -32,38 +32,40 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
                       (int)event_packet(s, res->inconclusive_from)->frame, "last_frame",
                       (int)event_packet(s, res->inconclusive_to)->frame, "capture",
                       res->why_inconclusive));
-    json_object_set_new(side, "derived",
+    json_object_set_new(side, "inferred",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
                                   "path_mtu_known", s->mtu_known, "first_psn",
                                   (int)roce_psn_add(s->psn, (int32_t)s->first).v, "msn",
                                   (int)s->msn, "pkey", (int)s->pkey, "access", (int)s->access,
                                   "receive_wqes", (int)dir->recv_posted));
-    json_object_set_new(side, "free",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unasked",
-                                  (int)res->unsolicited, "acks_more", (int)res->acks_more,
-                                  "acks_fewer", (int)res->acks_fewer, "credits", (int)res->credits,
-                                  "read_msn", (int)res->read_msn, "unseen", (int)res->not_captured,
-                                  "early", (int)res->before_first, "repeated",
-                                  (int)res->wire_duplicates, "damaged", (int)res->damaged));
+    json_object_set_new(
+        side, "ignored",
+        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unsolicited",
+                  (int)res->unsolicited, "acks_only_ours", (int)res->acks_more,
+                  "acks_only_recorded", (int)res->acks_fewer, "acks_with_other_credits",
+                  (int)res->credits, "reads_with_other_msn", (int)res->read_msn, "not_captured",
+                  (int)res->not_captured, "before_first_message", (int)res->before_first,
+                  "network_duplicates", (int)res->wire_duplicates, "damaged", (int)res->damaged));
     return side;
 }
 
-static json_t *connection_json(const struct replay *r, uint32_t idx)
+static json_t *direction_json(const struct replay *r, uint32_t idx)
 {
     const struct inferred_setup *s = &r->session.dir[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
-    json_t *c = json_pack("{s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "requester",
-                          "address", json_addr(req->src), "qpn", (int)s->peer_qpn, "responder",
-                          "address", json_addr(req->dst), "qpn", (int)s->qpn, "encapsulation",
-                          packet_text_encap(req->encap), "connection_manager",
-                          s->recorded->cm.present, "first_frame", (int)event_packet(s, 0)->frame,
-                          "last_frame", (int)event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
-                          "verdict", verdict_name(report_run_verdict(r, idx)));
+    json_t *c =
+        json_pack("{s:i, s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "connection",
+                  (int)s->recorded->conn_index, "requester", "address", json_addr(req->src), "qpn",
+                  (int)s->peer_qpn, "responder", "address", json_addr(req->dst), "qpn", (int)s->qpn,
+                  "encapsulation", packet_text_encap(req->encap), "connection_manager",
+                  s->recorded->cm.present, "first_frame", (int)event_packet(s, 0)->frame,
+                  "last_frame", (int)event_packet(s, (uint32_t)s->event_cnt - 1)->frame, "verdict",
+                  verdict_name(report_run_verdict(r, idx)));
 
     if (!c)
         return NULL;
     if (s->recorded->after_gap)
-        json_object_set_new(c, "lacks",
+        json_object_set_new(c, "after_gap",
                             json_pack("{s:i, s:i}", "psn", (int)s->recorded->gap_psn, "after_frame",
                                       (int)s->recorded->gap_after_frame));
     json_object_set_new(c, "requests",
@@ -80,7 +82,7 @@ static json_t *connection_json(const struct replay *r, uint32_t idx)
 
 static json_t *diff_json(const struct trace *trace, const struct diff *d, const char *side)
 {
-    json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "connection", (int)d->dir + 1,
+    json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "direction", (int)d->dir + 1,
                              "as", side, "frame", (int)trace->pkt[d->pkt].frame, "field", d->field,
                              "expected", d->expected, "actual", d->actual, "reason", d->reason);
 
@@ -95,11 +97,11 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
 
 json_t *report_json(const struct replay *r)
 {
-    json_t *connections = json_array(), *diffs = json_array(), *skips = json_array();
+    json_t *directions = json_array(), *diffs = json_array(), *skips = json_array();
     json_t *streams = json_array(), *exchanges = json_array();
 
     for (uint32_t i = 0; i < r->session.dir_cnt; i++)
-        json_array_append_new(connections, connection_json(r, i));
+        json_array_append_new(directions, direction_json(r, i));
     for (size_t i = 0; i < r->responses.diff_cnt; i++)
         json_array_append_new(diffs, diff_json(&r->trace, &r->responses.diff[i], "responder"));
     for (size_t i = 0; i < r->requests.diff_cnt; i++)
@@ -109,7 +111,7 @@ json_t *report_json(const struct replay *r)
         json_t *diff = diff_json(&r->trace, d, dgram_role_name(r->dgrams.stream[d->dir].role));
         const char *rule = diff_rule_stream(&r->dgrams, d);
 
-        json_object_del(diff, "connection");
+        json_object_del(diff, "direction");
         json_object_del(diff, "rule"); /* remove the rule of RC */
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));
@@ -131,7 +133,7 @@ json_t *report_json(const struct replay *r)
     }
     return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file",
                      json_lossy_string(r->trace.name), "frames", (int)r->trace.frames,
-                     "roce_packets", (int)r->trace.cnt, "connections", connections, "streams",
+                     "roce_packets", (int)r->trace.cnt, "directions", directions, "streams",
                      streams, "exchanges", exchanges, "differences", diffs, "skipped", skips,
                      "verdict", verdict_name(report_verdict(r)));
 }

@@ -91,7 +91,7 @@ static int add_play(struct loop_summary *sum, const struct closed_loop *closed)
     for (size_t i = 0; i < closed->cnt; i++) {
         const struct rc_loop_result *conn = &closed->conn[i];
         struct loop_failure failure = {
-            .what = "connection", .number = (uint32_t)i + 1, .seed = closed->seed};
+            .what = "direction", .number = (uint32_t)i + 1, .seed = closed->seed};
 
         sum->frames += conn->frames;
         sum->lost += conn->lost;
@@ -213,7 +213,8 @@ static void print_conn(FILE *out, const struct loop_summary *sum, size_t i)
     strbuf_addf(&t, " QP 0x%06x → ", s->peer_qpn);
     strbuf_add_addr(&t, flow->dst);
     strbuf_addf(&t, " QP 0x%06x", s->qpn);
-    fprintf(out, "connection %zu: %s: %s", i + 1, buf, verdict_name(conn_verdict(sum, i)));
+    fprintf(out, "connection #%u: %s: %s", s->recorded->conn_index, buf,
+            verdict_name(conn_verdict(sum, i)));
     if (conn->verdict == VERDICT_SKIPPED)
         fprintf(out, ": %s\n", conn->reason);
     else
@@ -343,10 +344,11 @@ static json_t *conn_json(const struct loop_summary *sum, size_t i)
     const struct inferred_setup *s = &conn->run->setup;
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     json_t *json = json_pack(
-        "{s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "requester", end_json(flow->src, s->peer_qpn),
-        "responder", end_json(flow->dst, s->qpn), "verdict", verdict_name(conn_verdict(sum, i)),
-        "work_requests", (json_int_t)conn->sent.cnt, "receives", (json_int_t)conn->received.cnt,
-        "frames", (json_int_t)conn->frames, "plays_failed", (json_int_t)sum->failed_of[i]);
+        "{s:i, s:o, s:o, s:s, s:I, s:I, s:I, s:I}", "connection", (int)s->recorded->conn_index,
+        "requester", end_json(flow->src, s->peer_qpn), "responder", end_json(flow->dst, s->qpn),
+        "verdict", verdict_name(conn_verdict(sum, i)), "work_requests", (json_int_t)conn->sent.cnt,
+        "receives", (json_int_t)conn->received.cnt, "frames", (json_int_t)conn->frames,
+        "plays_failed", (json_int_t)sum->failed_of[i]);
 
     if (conn->reason[0])
         json_object_set_new(json, "reason", json_string(conn->reason));
@@ -368,11 +370,11 @@ static json_t *failure_json(const struct loop_failure *failure)
 
 json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options)
 {
-    json_t *connections = json_array(), *failures = json_array(), *impairments = json_array();
+    json_t *directions = json_array(), *failures = json_array(), *impairments = json_array();
     json_t *streams = json_array();
 
     for (size_t i = 0; i < sum->clean.cnt; i++)
-        json_array_append_new(connections, conn_json(sum, i));
+        json_array_append_new(directions, conn_json(sum, i));
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++) {
         json_t *stream = report_stream_json(&sum->clean.streams.streams, i);
 
@@ -388,7 +390,7 @@ json_t *report_closed_json(const struct loop_summary *sum, const struct loop_opt
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
         "file", json_lossy_string(sum->clean.drive->trace->name), "verdict",
-        verdict_name(loop_summary_verdict(sum)), "connections", connections, "streams", streams,
+        verdict_name(loop_summary_verdict(sum)), "directions", directions, "streams", streams,
         "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
         (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
         (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",

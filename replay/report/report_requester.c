@@ -115,15 +115,16 @@ json_t *report_requester_json(const struct request_comparison *v, uint32_t idx)
 
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
-    return json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
-        "s:i, s:i, s:i, s:i, s:i}}",
-        "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt, "packets",
-        (int)a->tx_cnt, "compared", (int)res->compared, "went_back", (int)res->go_backs,
-        "completed", (int)res->completed, "completed_with_error", (int)res->failed,
-        "differing_frames", (int)res->diff_frames, "known_deviations", (int)res->known_frames,
-        "inconclusive", (int)res->inconclusive, "free", "ackreq", (int)res->ackreq, "more",
-        (int)res->more, "fewer", (int)res->fewer, "unseen", (int)res->not_captured, "repeated",
-        (int)res->wire_duplicates, "damaged", (int)res->damaged, "lost", (int)res->lost, "beyond",
-        (int)res->after_gap, "rewritten", (int)res->rewritten);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
+                     "s:i, s:i, s:i, s:i, s:i}}",
+                     "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt,
+                     "packets", (int)a->tx_cnt, "compared", (int)res->compared, "go_back_restarts",
+                     (int)res->go_backs, "completed", (int)res->completed, "completed_with_error",
+                     (int)res->failed, "differing_requests", (int)res->diff_frames,
+                     "known_deviations", (int)res->known_frames, "inconclusive",
+                     (int)res->inconclusive, "ignored", "other_ackreq", (int)res->ackreq,
+                     "only_ours", (int)res->more, "only_recorded", (int)res->fewer, "not_captured",
+                     (int)res->not_captured, "network_duplicates", (int)res->wire_duplicates,
+                     "damaged", (int)res->damaged, "responses_lost", (int)res->lost, "after_gap",
+                     (int)res->after_gap, "rewritten_buffers", (int)res->rewritten);
 }

@@ -133,17 +133,17 @@ json_t *report_stream_json(const struct dgram_streams *streams, uint32_t idx)
         return out;
     }
     json_object_set_new(
-        out, "derived",
+        out, "inferred",
         s->svc == ROCE_SVC_UC
             ? json_pack("{s:i, s:i}", "path_mtu", (int)s->mtu, "pkey", (int)s->pkey)
             : json_pack("{s:I, s:i}", "qkey", (json_int_t)s->qkey, "pkey", (int)s->pkey));
     json_object_set_new(
-        out, "found",
+        out, "counts",
         json_pack("{s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "compared",
                   (int)s->compared, "messages", (int)s->messages, "bytes", (json_int_t)s->bytes,
-                  "dropped", (int)s->dropped, "damaged", (int)s->damaged, "unseen",
-                  (int)s->not_captured, "repeated", (int)s->wire_duplicates, "not_posted",
-                  (int)s->not_posted, "resumed", (int)s->resumed, "differing_frames",
+                  "dropped", (int)s->dropped, "damaged", (int)s->damaged, "not_captured",
+                  (int)s->not_captured, "network_duplicates", (int)s->wire_duplicates, "not_posted",
+                  (int)s->not_posted, "resumed", (int)s->resumed, "differing_packets",
                   (int)s->diff_frames, "known_deviations", (int)s->known_frames));
     return out;
 }

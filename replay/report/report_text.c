@@ -102,9 +102,10 @@ static void print_requests(FILE *out, const struct inferred_setup *s)
     if (s->messages == 0)
         strbuf_addf(&t, "no message executed");
     fprintf(out,
-            "  requests  %u packets: %s; %" PRIu64 " bytes received, %" PRIu64
+            "  requests  %u packet%s: %s; %" PRIu64 " bytes received, %" PRIu64
             " bytes read; PSN %u",
-            s->requests, buf, s->bytes_in, s->bytes_out, roce_psn_add(s->psn, (int32_t)s->first).v);
+            s->requests, s->requests == 1 ? "" : "s", buf, s->bytes_in, s->bytes_out,
+            roce_psn_add(s->psn, (int32_t)s->first).v);
     if (last)
         fprintf(out, "..%u", roce_psn_add(s->psn, (int32_t)(last->rel + last->cnt - 1)).v);
     fprintf(out, "; %u retransmitted\n", s->retransmitted);
@@ -267,8 +268,8 @@ static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
         print_around(out, &ladder, b);
 }
 
-static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
-                             const struct report_options *options)
+static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
+                            const struct report_options *options)
 {
     const struct inferred_setup *s = &r->session.dir[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
@@ -276,7 +277,7 @@ static void print_connection(FILE *out, const struct replay *r, uint32_t idx,
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     add_ends(&t, s);
-    fprintf(out, "connection %u: %s\n", idx + 1, buf);
+    fprintf(out, "connection #%u: %s\n", s->recorded->conn_index, buf);
     fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",
             inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
             event_packet(s, 0)->frame, event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
@@ -368,7 +369,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 r->trace.icrcs_fixed);
     fputc('\n', out);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
-        print_connection(out, r, i, options);
+        print_direction(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;
         sides += skipped_sides(r, i);
         known += all->result ? all->result[i].known_frames : 0;
@@ -396,7 +397,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     known += print_seals(out, &r->trace);
     fprintf(out, "verdict: %s (", verdict_name(report_verdict(r)));
     if (r->session.dir_cnt || !r->dgrams.cnt)
-        print_counts(out, cnt, "connection");
+        print_counts(out, cnt, "direction");
     if (r->session.dir_cnt && r->dgrams.cnt)
         fputs("; ", out);
     if (r->dgrams.cnt)

@@ -154,9 +154,16 @@ static void describe_selection(const struct replay *replay, const struct selecti
     struct strbuf t = strbuf_of(added->text, sizeof(added->text));
 
     added->all = selection->all;
-    for (uint32_t i = 0; i < replay->session.dir_cnt && !selection->all; i++)
-        if (selection->run[i])
-            strbuf_addf(&t, "%s%u", t.len ? ", " : "connection ", i + 1);
+    for (uint32_t i = 0; i < replay->session.dir_cnt && !selection->all; i++) {
+        uint32_t conn = replay->session.dir[i].setup.recorded->conn_index;
+        bool listed = false;
+
+        for (uint32_t k = 0; k < i; k++)
+            listed |=
+                selection->run[k] && replay->session.dir[k].setup.recorded->conn_index == conn;
+        if (selection->run[i] && !listed)
+            strbuf_addf(&t, "%s#%u", t.len ? ", " : "connection ", conn);
+    }
 }
 
 /* Replays the capture that was written. */

@@ -89,18 +89,21 @@ static bool sets_up_selected(const struct selection *s, const struct replay *r,
     return false;
 }
 
-/* Chooses the directions that the user selected, and the opposite directions of their connections.
- */
+/* Chooses the directions of the selected connections. */
 static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *first = s->run;
 
     for (size_t i = 0; i < s->want_cnt; i++) {
-        if (s->want[i] > r->session.dir_cnt)
-            return error_set(
-                error, "%s: there is no connection %u (rocedrill replay lists %zu connections)",
-                r->trace.name, s->want[i], r->session.dir_cnt);
-        first[s->want[i] - 1] = 1;
+        bool found = false;
+
+        for (uint32_t k = 0; k < r->session.dir_cnt; k++)
+            if (r->session.dir[k].setup.recorded->conn_index == s->want[i])
+                first[k] = found = true;
+        if (!found)
+            return error_set(error,
+                             "%s: no connection #%u (rocedrill replay lists the connections)",
+                             r->trace.name, s->want[i]);
     }
     for (uint32_t i = 0; i < r->session.dir_cnt && s->want_cnt == 0; i++)
         if (report_run_verdict(r, i) == VERDICT_FAIL) {

@@ -5,9 +5,9 @@
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
-static size_t connection_cnt(const struct job *job)
+static size_t direction_cnt(const struct job *job)
 {
-    return json_array_size(json_object_get(job->json, "connections"));
+    return json_array_size(json_object_get(job->json, "directions"));
 }
 
 static size_t exchange_cnt(const struct job *job)
@@ -25,7 +25,7 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
     memset(totals, 0, sizeof(*totals));
     totals->captures = cnt;
     for (size_t i = 0; i < cnt; i++) {
-        totals->connections += connection_cnt(&jobs[i]);
+        totals->directions += direction_cnt(&jobs[i]);
         totals->streams += stream_cnt(&jobs[i]);
         totals->exchanges += exchange_cnt(&jobs[i]);
         totals->outcome[jobs[i].outcome]++;
@@ -66,9 +66,9 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
 {
     size_t unexpected = unexpected_cnt(totals);
 
-    fprintf(out, "%zu capture%s, %zu connection%s", totals->captures,
-            totals->captures == 1 ? "" : "s", totals->connections,
-            totals->connections == 1 ? "" : "s");
+    fprintf(out, "%zu capture%s, %zu direction%s", totals->captures,
+            totals->captures == 1 ? "" : "s", totals->directions,
+            totals->directions == 1 ? "" : "s");
     if (totals->streams)
         fprintf(out, ", %zu stream%s", totals->streams, totals->streams == 1 ? "" : "s");
     if (totals->exchanges)
@@ -165,14 +165,14 @@ static void put_diffs(FILE *out, const struct job *job, const char *what, size_t
     fputs("</system-out>\n", out);
 }
 
-static void put_connection(FILE *out, const struct job *job, size_t idx, const json_t *side)
+static void put_direction(FILE *out, const struct job *job, size_t idx, const json_t *side)
 {
     const json_t *requester = json_object_get(side, "requester");
     const json_t *responder = json_object_get(side, "responder");
 
     fputs("    <testcase classname=\"", out);
     xml_escape_name(out, job->item->path);
-    fprintf(out, "\" name=\"#%zu ", idx + 1);
+    fprintf(out, "\" name=\"#%d ", (int)json_integer_value(json_object_get(side, "connection")));
     xml_escape(out, text_of_member(requester, "address"));
     fprintf(out, " QP 0x%06x to ", (int)json_integer_value(json_object_get(requester, "qpn")));
     xml_escape(out, text_of_member(responder, "address"));
@@ -183,7 +183,7 @@ static void put_connection(FILE *out, const struct job *job, size_t idx, const j
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
-        put_diffs(out, job, "connection", idx);
+        put_diffs(out, job, "direction", idx);
     fputs("    </testcase>\n", out);
 }
 
@@ -218,7 +218,7 @@ static size_t failure_cnt(const struct job *job)
 
     if (job->expected == OUTCOME_FAIL)
         return 0;
-    json_array_foreach(json_object_get(job->json, "connections"), i, side) cnt +=
+    json_array_foreach(json_object_get(job->json, "directions"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
     json_array_foreach(json_object_get(job->json, "streams"), i, side) cnt +=
         strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
@@ -260,7 +260,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuites name=\"rocedrill replay\" tests=\"%zu\" failures=\"%zu\" "
             "errors=\"%zu\">\n",
-            totals->captures + totals->connections + totals->streams + totals->exchanges, failures,
+            totals->captures + totals->directions + totals->streams + totals->exchanges, failures,
             errors);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
@@ -270,11 +270,11 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
         fputs("  <testsuite name=\"", out);
         xml_escape_name(out, job->item->path);
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
-                connection_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
+                direction_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
                 !job_as_expected(job) && job->outcome != OUTCOME_FAIL);
         put_capture(out, job);
-        json_array_foreach(json_object_get(job->json, "connections"), k, side)
-            put_connection(out, job, k, side);
+        json_array_foreach(json_object_get(job->json, "directions"), k, side)
+            put_direction(out, job, k, side);
         json_array_foreach(json_object_get(job->json, "streams"), k, side)
             put_stream(out, job, "stream", k, side);
         json_array_foreach(json_object_get(job->json, "exchanges"), k, side)
@@ -284,14 +284,17 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
     fputs("</testsuites>\n", out);
 }
 
+/* Version of replay.schema.json. */
+#define SUITE_JSON_VERSION 1
+
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     json_t *summary = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I}", "captures", (json_int_t)totals->captures, "connections",
-        (json_int_t)totals->connections, "streams", (json_int_t)totals->streams, "exchanges",
+        "{s:i, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures", (json_int_t)totals->captures, "directions",
+        (json_int_t)totals->directions, "streams", (json_int_t)totals->streams, "exchanges",
         (json_int_t)totals->exchanges, "unexpected", (json_int_t)unexpected_cnt(totals));
     json_t *captures = json_array();
 

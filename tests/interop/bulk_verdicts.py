@@ -54,13 +54,13 @@ def replayed(args, path, peer):
         return result
     report = json.loads(out)["captures"][0] if out else {"verdict": "UNUSABLE"}
     result["verdict"] = report.get("verdict", "UNUSABLE")
-    sides = [(conn[key], key[3:], conn["first_frame"]) for conn in report.get("connections", [])
+    sides = [(conn[key], key[3:], conn["first_frame"]) for conn in report.get("directions", [])
              for key in ("as_responder", "as_requester") if key in conn]
     sides += [(one, one["as"], one["first_frame"]) for key in ("streams", "exchanges") for one in report.get(key, [])]
     for side, role, frame in sides:
         verdict, doubt = side["verdict"], side.get("inconclusive", 0)
         result["sides"][f"{role} {verdict}"] += 1
-        result["compared"] += side.get("compared", side.get("found", {}).get("compared", 0))
+        result["compared"] += side.get("compared", side.get("counts", {}).get("compared", 0))
         if isinstance(doubt, dict):
             result["faults"].append(("INCONCLUSIVE", role, doubt["first_frame"], doubt["capture"]))
             doubt = doubt["responses"]
@@ -71,7 +71,7 @@ def replayed(args, path, peer):
         result["faults"].append(("SKIPPED", "flow", skip.get("first_frame", 0), skip["reason"]))
     failed = set()
     for diff in report.get("differences", []):
-        side = (diff.get("connection"), diff.get("stream"), diff.get("exchange"), diff["as"])
+        side = (diff.get("direction"), diff.get("stream"), diff.get("exchange"), diff["as"])
         if not diff.get("known_deviation") and side not in failed: # the others follow from the first one
             failed.add(side)
             result["faults"].append(("FAIL", diff["as"], diff["frame"],

@@ -131,7 +131,7 @@ static void qps_that_start_at_one_psn_pair_by_source_port(void)
     }
     capture_keep(&t.capture, checkrun_path("one-psn.pcap"));
     expect_same(checkrun_path("one-psn.pcap"));
-    CHECKRUN_EXPECT("$R replay $T/one-psn.pcap", 0, "PASS (6 connections", "");
+    CHECKRUN_EXPECT("$R replay $T/one-psn.pcap", 0, "PASS (6 directions", "");
     talk_free(&t);
 }
 

@@ -74,7 +74,7 @@ static void last_read_may_return_bytes_from_before_a_write(void)
     capture_keep(&t.capture, checkrun_path("was.pcap"));
     CHECKRUN_EXPECT("$R replay -q --dump-setup $T/s.json $T/was.pcap && "
                     "$R replay --setup $T/s.json $T/was.pcap",
-                    0, "verdict: PASS (2 connections passed", "");
+                    0, "verdict: PASS (2 directions passed", "");
     talk_free(&t);
 }
 

@@ -26,7 +26,7 @@ static void first_difference_is_explained(void)
         "       16  0.020541 │◀",
         "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
         "actual 0x5\n       17  ",
-        "verdict: FAIL (0 connections passed, 1 failed, 0 skipped)",
+        "verdict: FAIL (0 directions passed, 1 failed, 0 skipped)",
         "to repeat: rocedrill replay --ladder '",
     };
     struct checkrun run = checkrun_shell(ALTER "$R replay $T/a.pcapng");

@@ -67,7 +67,7 @@ static void streams_are_played(void)
         0, "stream 1: ", "");
     CHECKRUN_EXPECT("$R replay --closed-loop --json - $C/uc-send-write.pcap | python3 -c 'import "
                     "json,sys; c=json.load(sys.stdin)[\"captures\"][0]; print([(s[\"as\"], "
-                    "s[\"verdict\"], s[\"found\"][\"compared\"]) for s in c[\"streams\"]])'",
+                    "s[\"verdict\"], s[\"counts\"][\"compared\"]) for s in c[\"streams\"]])'",
                     0,
                     "[('receiver', 'PASS', 15), ('sender', 'PASS', 15), ('receiver', 'PASS', 5), "
                     "('sender', 'PASS', 5)]",

@@ -33,12 +33,12 @@ static void selected_connection_is_imported(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
                     0, "two.pcap: ", "");
-    CHECKRUN_EXPECT("$R replay $T/f/captures/two.pcap", 0, "PASS (1 connection passed", "");
+    CHECKRUN_EXPECT("$R replay $T/f/captures/two.pcap", 0, "PASS (1 direction passed", "");
     CHECKRUN_EXPECT("$R import --to $T/f --connection 1 --name ping $C/rping.pcap", 0,
                     "ping.pcap: ", "");
     CHECKRUN_EXPECT("$R replay $T/f/captures/ping.pcap", 0, "1 exchange passed", "");
     CHECKRUN_EXPECT("$R import --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
-                    "there is no connection 99 (rocedrill replay lists");
+                    "no connection #99 (rocedrill replay lists");
     CHECKRUN_EXPECT("$R replay $T/f; cut -f1,5 $T/f/manifest.tsv", 0,
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
@@ -117,7 +117,7 @@ static void existing_files_are_not_replaced(void)
     CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
                     "--anonymize all: not addresses");
-    CHECKRUN_EXPECT("$R import --connection 0 $C/ipv6.pcap", 2, "", "--connection 0: not a number");
+    CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "", "--connection -1: not a number");
     CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",
                     "only one capture can be imported");

@@ -113,7 +113,7 @@ static void a_folder_without_a_manifest_must_hold(void)
 {
     make_folder("plain");
     CHECKRUN_EXPECT("$R replay $T/plain", 2,
-                    "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED;"
+                    "3 captures, 2 directions: 1 PASS, 1 FAIL, 1 SKIPPED;"
                     " 2 not as expected",
                     "");
     CHECKRUN_EXPECT("$R replay $T/plain", 2, "differs.pcap: expected PASS, got FAIL", "");
@@ -126,7 +126,7 @@ static void manifest_determines_the_expected_results(void)
     make_folder("listed");
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay $T/listed/",
-                    0, "3 captures, 2 connections: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
+                    0, "3 captures, 2 directions: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
     /* A result that is better than expected is reported as unexpected. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(

@@ -133,9 +133,12 @@ int export_close(struct export *export, struct error *error)
     events_free(&export->events);
     if (csv_close(&export->csv) != 0)
         rc = error_set(error, "%s: cannot be written", paths->csv);
-    if (paths->perfetto &&
-        (perfetto_close(&export->perfetto) != 0) | (close_file(export->perfetto_file) != 0))
-        rc = error_set(error, "%s: cannot be written", paths->perfetto);
+    if (paths->perfetto) {
+        int trace = perfetto_close(&export->perfetto), file = close_file(export->perfetto_file);
+
+        if (trace != 0 || file != 0)
+            rc = error_set(error, "%s: cannot be written", paths->perfetto);
+    }
     if (psn_graph_close(&export->xplot, error) != 0)
         rc = -1;
     if (psn_graph_close(&export->gnuplot, error) != 0)

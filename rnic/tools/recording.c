@@ -18,12 +18,16 @@
 #define WAIT_NS   UINT64_C(1000000000) /* maximum wait for processes that still record, ns */
 #define PERIOD_NS 10000000
 
-int recording_begin(const char *path, char *folder, struct error *error)
+int recording_begin(const char *path, struct run_folder *folder, struct error *error)
 {
-    if (snprintf(folder, PATH_MAX, "%s.XXXXXX", path) < PATH_MAX && mkdtemp(folder))
+    char name[PATH_MAX];
+
+    if (snprintf(name, sizeof(name), "%s.XXXXXX", path) < (int)sizeof(name) &&
+        run_folder_create(folder, name, error) == 0)
         return 0;
-    snprintf(folder, PATH_MAX, "%s/rnic-run-XXXXXX", scratch_folder());
-    return mkdtemp(folder) ? 0 : error_set(error, "%s: %s", folder, strerror(errno));
+    /* Not the name of a scratch folder, which the next rnic-run would delete after a kill. */
+    snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
+    return run_folder_create(folder, name, error);
 }
 
 /* Returns whether a process still records to the file. */
@@ -76,12 +80,12 @@ static int write_file(const char *path, const glob_t *found, struct error *error
     return rc;
 }
 
-int recording_end(const char *path, const char *folder, bool *left, struct error *error)
+int recording_end(const char *path, struct run_folder *folder, bool *left, struct error *error)
 {
     glob_t found;
     int rc;
 
-    find_files(folder, &found);
+    find_files(folder->path, &found);
     rc = write_file(path, &found, error);
     *left = false;
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
@@ -91,7 +95,9 @@ int recording_end(const char *path, const char *folder, bool *left, struct error
             unlink(found.gl_pathv[i]);
     }
     if (rc == 0 && !*left)
-        rmdir(folder);
+        run_folder_remove(folder);
+    else if (*left)
+        atomic_store(&folder->tally.tally->detached, 1);
     globfree(&found);
     return rc;
 }

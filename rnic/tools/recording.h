@@ -13,17 +13,17 @@
 #define TOOLS_RECORDING_H
 
 #include <stdbool.h>
-#include "base/error.h"
+#include "tools/run_folder.h"
 
-/* Creates a folder beside the file at `path`, or in scratch_folder() if that fails. `folder` has
- * PATH_MAX bytes. Returns 0, or -1 with `error` set. */
-int recording_begin(const char *path, char *folder, struct error *error);
+/* Creates a folder beside the file at `path`, or in scratch_folder() if that fails. Returns 0, or
+ * -1 with `error` set. */
+int recording_begin(const char *path, struct run_folder *folder, struct error *error);
 
 /*
  * Writes all frames of the folder to `path`, sorted by time. Waits up to a second for processes
  * that still record. If a process continues, sets *left and leaves its file in the folder. Returns
- * 0, or -1 with `error` set; the folder then remains, too.
+ * 0, or -1 with `error` set; the folder then remains, too. Otherwise deletes the folder.
  */
-int recording_end(const char *path, const char *folder, bool *left, struct error *error);
+int recording_end(const char *path, struct run_folder *folder, bool *left, struct error *error);
 
 #endif

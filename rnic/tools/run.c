@@ -7,6 +7,7 @@
  * program and its children. The usage text below lists the exit status.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <net/if.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -22,7 +24,7 @@
 #include "impair/impair_rule.h"
 #include "tools/netns.h"
 #include "tools/recording.h"
-#include "tools/scratch.h"
+#include "tools/run_folder.h"
 #include "tools/timeline.h"
 #include "tools/watch.h"
 
@@ -35,7 +37,8 @@ static const char usage[] =
     " with " NETNS_ADDRESS ".\n"
     "                       The default for users without permission to open interfaces\n"
     "  -w, --write FILE     record the packets of all processes to FILE (pcapng), sorted by time.\n"
-    "                       FILE is overwritten and is complete when the program has ended;\n"
+    "                       FILE is overwritten and is complete when the program has ended; a\n"
+    "                       new FILE is readable by its user only;\n"
     "                       until then each process writes a file in the folder FILE.XXXXXX\n"
     "      --impair RULES   drop, delay, reorder ... frames: loss=3%,delay=10us..50us\n"
     "                       (--impair help prints the grammar)\n"
@@ -49,7 +52,8 @@ static const char usage[] =
     "  -h, --help           print this help\n"
     "  -V, --version        print the version\n"
     "exit status: that of the program; 126 or 127 if the program cannot be started; 2 for wrong\n"
-    "use or an output that cannot be written; 1 if --selfcheck found a violation\n";
+    "use, an output that cannot be written, or packets or rows that could not be recorded;\n"
+    "1 if --selfcheck found a violation\n";
 
 struct options {
     const char *ifaces, *record, *impair, *seed, *timeline_rows;
@@ -255,9 +259,14 @@ static void pass_on(int sig)
 /* Runs a program as a child. Returns its exit status in the encoding of a shell. */
 static int run(char **program)
 {
-    pid_t pid = fork();
-    if (pid == 0)
+    pid_t self = getpid(), pid = fork();
+    if (pid == 0) {
+        /* If rnic-run is killed, nothing is left to judge or to join what the program records. */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != self)
+            _exit(128 + SIGTERM);
         _exit(start(program));
+    }
     if (pid < 0) {
         complain(*program, strerror(errno));
         return 126;
@@ -273,19 +282,19 @@ static int run(char **program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Creates or truncates the recording. Makes its path absolute, because the program may change its
- * working directory. */
+/* Creates or truncates the recording. Only its user may read a new one, which contains the data of
+ * the programs. Makes its path absolute, because the program may change its working directory. */
 static bool prepare_record(const char *name, char *path)
 {
-    FILE *file = fopen(name, "we");
-    if (!file || fclose(file) != 0 || !realpath(name, path)) {
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || close(fd) != 0 || !realpath(name, path)) {
         complain(name, strerror(errno));
         return false;
     }
     return true;
 }
 
-static bool begin_recording(const char *path, char *folder)
+static bool begin_recording(const char *path, struct run_folder *folder)
 {
     struct error error;
     if (recording_begin(path, folder, &error) == 0)
@@ -294,26 +303,38 @@ static bool begin_recording(const char *path, char *folder)
     return false;
 }
 
-static bool end_recording(const char *path, const char *folder)
+static bool end_recording(const char *path, struct run_folder *folder)
 {
     struct error error;
-    bool left;
+    bool left, whole = run_folder_is_whole(folder, "--write", "packets", "");
     if (recording_end(path, folder, &left, &error) != 0) {
         fprintf(stderr, "rnic-run: %s (the recordings of the processes are in %s)\n", error.text,
-                folder);
+                folder->path);
         return false;
     }
     if (left)
         fprintf(stderr, "rnic-run: %s: a process is still recording; its later packets are in %s\n",
-                path, folder);
-    return true;
+                path, folder->path);
+    return whole;
 }
 
-/* Creates an empty file. Returns false if that fails. */
-static bool make_temporary(char *path)
+static bool make_scratch(struct run_folder *folder)
 {
-    snprintf(path, PATH_MAX, "%s/rnic-run-XXXXXX", scratch_folder());
-    int fd = mkstemp(path);
+    struct error error;
+    if (run_folder_scratch(folder, &error) == 0)
+        return true;
+    fprintf(stderr, "rnic-run: %s\n", error.text);
+    return false;
+}
+
+/* Creates a folder with an empty file for the timelines of the programs. Returns false if that
+ * fails. */
+static bool make_times(struct run_folder *folder, char *path)
+{
+    if (!make_scratch(folder))
+        return false;
+    snprintf(path, PATH_MAX, "%.*s/times", (int)(PATH_MAX - sizeof "/times"), folder->path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         complain(path, strerror(errno));
         return false;
@@ -331,28 +352,37 @@ static bool open_rows(const struct options *options, FILE **rows)
     return *rows != NULL;
 }
 
-/* Starts the flow validator with its folder for recordings. */
-static struct watch *start_watch(const char *copy)
+/* Creates the folder for recordings and starts the flow validator. */
+static struct watch *start_watch(struct run_folder *folder, const char *copy)
 {
     char path[PATH_MAX];
+    if (!make_scratch(folder))
+        return NULL;
     if (!beside(path, "rocedrill"))
         snprintf(path, sizeof path, "rocedrill");
-    struct watch *watch = watch_start(path, copy);
+    struct watch *watch = watch_start(folder, path, copy);
     if (!watch)
         complain("--selfcheck", strerror(errno));
     return watch;
 }
 
-/* Ends the validator. Returns its verdict: 0; 1 for a violation; 2 if there is no verdict. */
-static int end_watch(struct watch *watch, const char *copy)
+/* Ends the validator. Returns its verdict: 0; 1 for a violation; 2 if there is no verdict, or if
+ * some packets were not judged. */
+static int end_watch(struct watch *watch, const struct run_folder *folder, const char *copy)
 {
-    bool nothing, copied;
-    int verdict = watch_end(watch, &nothing, &copied);
-    if (nothing)
+    struct watch_result result;
+    watch_end(watch, &result);
+    bool whole = run_folder_is_whole(folder, "--selfcheck", "packets", " and were not judged");
+    if (result.nothing && whole && !result.unreadable)
         complain("--selfcheck", "no packet was recorded: the program opened no device");
-    if (!copied)
+    if (result.unreadable)
+        fprintf(stderr, "rnic-run: --selfcheck: %u recordings could not be read and not judged\n",
+                result.unreadable);
+    if (!result.copied)
         complain(copy, "cannot be written");
-    return verdict ? verdict : copied ? 0 : 2;
+    if (result.verdict)
+        return result.verdict;
+    return result.copied && whole && !result.unreadable ? 0 : 2;
 }
 
 /* Checks the impairment rules early, because a program that opens no device would not report an
@@ -394,7 +424,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
     char library[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "", why[256];
-    char folder[PATH_MAX] = "";
+    struct run_folder folder = {.path = ""}, times_folder = {.path = ""};
     struct watch *watch = NULL;
     FILE *rows = NULL;
     bool done = false;
@@ -436,35 +466,35 @@ int main(int argc, char **argv)
      * behind. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
-        (options.record && !options.selfcheck && !begin_recording(record, folder)) ||
-        (options.timeline && !make_temporary(times))) {
-        if (*folder)
-            rmdir(folder);
+        (options.record && !options.selfcheck && !begin_recording(record, &folder)) ||
+        (options.timeline && !make_times(&times_folder, times))) {
+        run_folder_remove(&folder);
+        run_folder_remove(&times_folder);
         return 2;
     }
     const char *copy = options.record ? record : NULL;
-    if (options.selfcheck && !(watch = start_watch(copy)))
+    if (options.selfcheck && !(watch = start_watch(&folder, copy)))
         status = 2;
     else
-        status = set_environment(&options, library,
-                                 watch     ? watch_folder(watch)
-                                 : *folder ? folder
-                                           : NULL,
+        status = set_environment(&options, library, *folder.path ? folder.path : NULL,
                                  *times ? times : NULL);
     if (status == 0 && !watch && !options.record && !options.timeline)
         return start(options.program);
     if (status == 0)
         status = run(options.program);
-    int verdict = watch ? end_watch(watch, copy) : 0;
+    int verdict = watch ? end_watch(watch, &folder, copy) : 0;
     if (options.timeline && !timeline_print(times, rows, stdout)) {
         complain(times, strerror(errno));
         status = status ? status : 2;
     }
-    if (*folder && !end_recording(record, folder))
+    if (options.timeline && !run_folder_is_whole(&times_folder, "--timeline", "rows", ""))
         status = status ? status : 2;
-    if (*times)
-        unlink(times);
-    if (rows && fflush(rows) != 0) {
+    if (options.selfcheck)
+        run_folder_remove(&folder);
+    else if (*folder.path && !end_recording(record, &folder))
+        status = status ? status : 2;
+    run_folder_remove(&times_folder);
+    if ((rows && (fflush(rows) != 0 || ferror(rows))) || fflush(stdout) != 0 || ferror(stdout)) {
         complain(options.timeline_rows ? options.timeline_rows : "stdout", strerror(errno));
         status = status ? status : 2;
     }

@@ -147,6 +147,25 @@ static int by_posting(const void *a, const void *b)
     return by_value(&x->at[TIMELINE_POSTED], &y->at[TIMELINE_POSTED]);
 }
 
+/* Reads up to `cnt` records. Skips the parts of records that remained when the disk was full.
+ * Returns the number of records. */
+static size_t read_records(FILE *file, struct timeline_record *records, size_t cnt)
+{
+    size_t have = 0;
+    while (have < cnt) {
+        uint8_t *at = (uint8_t *)&records[have];
+        size_t len = fread(at, 1, sizeof *records, file);
+        while (len == sizeof *records && records[have].mark != TIMELINE_MARK) {
+            memmove(at, at + 1, sizeof *records - 1);
+            len = sizeof *records - 1 + fread(at + sizeof *records - 1, 1, 1, file);
+        }
+        if (len < sizeof *records)
+            break;
+        have++;
+    }
+    return have;
+}
+
 bool timeline_print(const char *name, FILE *rows, FILE *summary)
 {
     FILE *file = fopen(name, "re");
@@ -164,7 +183,7 @@ bool timeline_print(const char *name, FILE *rows, FILE *summary)
                 break;
             records = grown;
         }
-        size_t got = fread(&records[cnt], sizeof *records, cap - cnt, file);
+        size_t got = read_records(file, &records[cnt], cap - cnt);
         cnt += got;
         if (got == 0)
             break;

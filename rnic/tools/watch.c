@@ -16,12 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "pcapng/pcapng_merge.h"
-#include "tools/scratch.h"
 
-#define PERIOD_NS  10000000     /* time between two reads of the recordings, ns */
-#define LATE_NS    50000000u    /* maximum time that a received frame waits for its process, ns */
-#define GIVE_BACK  (1u << 20)   /* number of bytes read before their space is freed */
-#define WAIT_MAX   (256u << 20) /* maximum size of frames that wait for a stopped process, bytes */
+#define PERIOD_NS  10000000      /* time between two reads of the recordings, ns */
+#define LATE_NS    50000000u     /* maximum time that a received frame waits for its process, ns */
+#define GIVE_BACK  (1u << 20)    /* number of bytes read before their space is freed */
+#define BACKLOG    (256u << 20)  /* bytes recorded and not yet judged, from which programs wait */
+#define WAIT_MAX   (BACKLOG / 2) /* maximum size of frames that wait for a stopped process, bytes */
 #define READ_BYTES (256u * 1024)
 
 /* Recording of one port of a process, read while it grows. */
@@ -35,7 +35,9 @@ struct tail {
 };
 
 struct watch {
-    char folder[PATH_MAX];
+    struct run_folder *folder;
+    unsigned unreadable; /* number of recordings that could not be read */
+    uint64_t read;       /* bytes read from all recordings */
     char rocedrill[PATH_MAX];
     struct pcapng_merge *merge;
     struct tail *tails;
@@ -82,6 +84,13 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
+/* Publishes how much of the recordings no longer waits. */
+static void note_progress(struct watch *watch)
+{
+    atomic_store(&watch->folder->tally.tally->consumed,
+                 watch->read - pcapng_merge_waiting(watch->merge));
+}
+
 /* Passes one block of the merged recording to the validator. */
 static void give(void *user, const uint8_t *block, size_t len)
 {
@@ -90,6 +99,7 @@ static void give(void *user, const uint8_t *block, size_t len)
         watch->copy_failed = true;
     if (!watch->validator)
         start_validator(watch);
+    note_progress(watch);
     while (watch->to >= 0 && len > 0) {
         ssize_t done = write(watch->to, block, len);
         if (done < 0 && errno == EINTR)
@@ -108,11 +118,11 @@ static void give(void *user, const uint8_t *block, size_t len)
 
 static void find_tails(struct watch *watch)
 {
-    DIR *folder = opendir(watch->folder);
+    DIR *folder = opendir(watch->folder->path);
     struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL) {
         struct tail *tail = watch->tails;
-        if (*entry->d_name == '.' || strlen(entry->d_name) >= sizeof tail->name)
+        if (!strstr(entry->d_name, ".pcapng") || strlen(entry->d_name) >= sizeof tail->name)
             continue;
         while (tail && strcmp(tail->name, entry->d_name) != 0)
             tail = tail->next;
@@ -122,6 +132,7 @@ static void find_tails(struct watch *watch)
         tail->pid = strtol(tail->name, NULL, 10);
         tail->fd = openat(dirfd(folder), tail->name, O_RDWR | O_CLOEXEC);
         tail->stream = tail->fd < 0 ? -1 : pcapng_merge_add(watch->merge);
+        watch->unreadable += tail->stream < 0;
         tail->next = watch->tails;
         watch->tails = tail;
     }
@@ -142,12 +153,20 @@ static void give_back(struct tail *tail)
 
 static void read_tail(struct watch *watch, struct tail *tail)
 {
-    ssize_t got;
+    ssize_t got = 0;
     while (tail->stream >= 0 && (got = read(tail->fd, watch->buf, READ_BYTES)) > 0) {
         tail->read += (uint64_t)got;
-        if (pcapng_merge_feed(watch->merge, tail->stream, watch->buf, (size_t)got) < 0)
+        watch->read += (uint64_t)got;
+        if (pcapng_merge_feed(watch->merge, tail->stream, watch->buf, (size_t)got) < 0) {
             tail->stream = -1;
+            watch->unreadable++;
+        }
         give_back(tail);
+    }
+    if (tail->stream >= 0 && got < 0) {
+        pcapng_merge_end(watch->merge, tail->stream);
+        tail->stream = -1;
+        watch->unreadable++;
     }
 }
 
@@ -157,7 +176,7 @@ static void drop_tail(struct watch *watch, struct tail **at)
     char path[PATH_MAX + sizeof tail->name + 1];
     if (tail->stream >= 0)
         pcapng_merge_end(watch->merge, tail->stream);
-    snprintf(path, sizeof path, "%s/%s", watch->folder, tail->name);
+    snprintf(path, sizeof path, "%s/%s", watch->folder->path, tail->name);
     unlink(path);
     if (tail->fd >= 0)
         close(tail->fd);
@@ -177,6 +196,7 @@ static void read_all(struct watch *watch)
         else
             at = &(*at)->next;
     }
+    note_progress(watch);
 }
 
 static void *run(void *user)
@@ -202,7 +222,6 @@ static void free_watch(struct watch *watch)
 {
     while (watch->tails)
         drop_tail(watch, &watch->tails);
-    rmdir(watch->folder);
     pcapng_merge_del(watch->merge);
     if (watch->copy)
         fclose(watch->copy);
@@ -210,18 +229,15 @@ static void free_watch(struct watch *watch)
     free(watch);
 }
 
-struct watch *watch_start(const char *rocedrill, const char *copy)
+struct watch *watch_start(struct run_folder *folder, const char *rocedrill, const char *copy)
 {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->to = -1;
     snprintf(watch->rocedrill, sizeof watch->rocedrill, "%s", rocedrill);
-    snprintf(watch->folder, sizeof watch->folder, "%s/rnic-run-XXXXXX", scratch_folder());
-    if (!mkdtemp(watch->folder)) {
-        free(watch);
-        return NULL;
-    }
+    watch->folder = folder;
+    atomic_store(&folder->tally.tally->limit, BACKLOG);
     watch->merge = pcapng_merge_new();
     watch->buf = malloc(READ_BYTES);
     watch->copy = copy ? fopen(copy, "we") : NULL;
@@ -241,26 +257,23 @@ struct watch *watch_start(const char *rocedrill, const char *copy)
     return NULL;
 }
 
-const char *watch_folder(const struct watch *watch)
-{
-    return watch->folder;
-}
-
-int watch_end(struct watch *watch, bool *nothing, bool *copied)
+void watch_end(struct watch *watch, struct watch_result *result)
 {
     int status = 0;
     atomic_store(&watch->over, true);
     pthread_join(watch->thread, NULL);
-    *nothing = watch->validator == 0;
+    *result =
+        (struct watch_result){.nothing = watch->validator == 0, .unreadable = watch->unreadable};
     if (watch->to >= 0)
         close(watch->to);
     if (watch->validator > 0)
         while (waitpid(watch->validator, &status, 0) < 0 && errno == EINTR)
             ;
-    *copied = !watch->copy_failed && (!watch->copy || fflush(watch->copy) == 0);
+    result->copied = !watch->copy_failed && (!watch->copy || fflush(watch->copy) == 0);
     bool started = watch->validator > 0;
     free_watch(watch);
     if (!started)
-        return *nothing ? 2 : 126;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        result->verdict = result->nothing ? 2 : 126;
+    else
+        result->verdict = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

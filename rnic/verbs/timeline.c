@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 #include "port/sys/fd_tag.h"
+#include "port/sys/tally.h"
 #include "device/map.h"
 #include "verbs/timeline_record.h"
 
@@ -30,6 +33,7 @@ struct timeline_qp {
 
 struct timeline {
     int fd;
+    struct tally_file tally;
     pid_t pid;
     uint64_t posting;
     struct rnic_map qps; /* map from QPN to struct timeline_qp */
@@ -50,17 +54,31 @@ static uint64_t clock_now(void)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Writes a block in one call, so that blocks of several processes do not mix. A child of fork()
- * does not write its parent's buffered data. */
+/* Writes a block in one call, unless the disk is full, so that blocks of several processes do not
+ * mix. A child of fork() does not write its parent's buffered data. */
 static void flush_buffer(struct timeline *timeline)
 {
     size_t len = timeline->cnt * sizeof timeline->buffer[0];
     timeline->cnt = 0;
     if (len == 0 || getpid() != timeline->pid)
         return;
-    while (rnic_fd_is_tagged(timeline->fd) && write(timeline->fd, timeline->buffer, len) < 0 &&
-           errno == EINTR)
-        ;
+    size_t done = 0;
+    int error = 0;
+    while (done < len && !error) {
+        ssize_t n = -1;
+        errno = EBADF;
+        if (rnic_fd_is_tagged(timeline->fd))
+            n = write(timeline->fd, (const uint8_t *)timeline->buffer + done, len - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            error = n == 0 ? ENOSPC : errno;
+    }
+    size_t whole = done / sizeof timeline->buffer[0];
+    size_t cnt = len / sizeof timeline->buffer[0];
+    tally_lose(&timeline->tally, cnt - whole, error);
+    if (timeline->tally.tally)
+        atomic_fetch_add(&timeline->tally.tally->recorded, whole);
 }
 
 static void finish_request(struct timeline *timeline, struct timeline_request *request)
@@ -106,6 +124,7 @@ static void begin_request(struct timeline *timeline, struct timeline_request *re
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){
+        .mark = TIMELINE_MARK,
         .pid = (uint32_t)timeline->pid,
         .qpn = rnic_qp_qpn(qp),
     };
@@ -128,6 +147,8 @@ static void on_step(void *user, const struct rnic_qp *qp, uint32_t wqe, enum rni
     struct timeline *timeline = user;
     struct timeline_qp *requests = timeline_qp_of(timeline, qp);
     struct timeline_request *request = requests ? &requests->request[wqe & requests->mask] : NULL;
+    if (!request && step == RNIC_WR_STEP_POSTED)
+        tally_lose(&timeline->tally, 1, ENOMEM);
     if (!request || (step != RNIC_WR_STEP_POSTED && request->wqe != wqe))
         return;
     uint64_t now = clock_now();
@@ -192,12 +213,18 @@ struct timeline *timeline_new(const char *path, struct rnic *rnic)
         errno = ENOMEM;
         return NULL;
     }
-    timeline->fd = rnic_fd_tag(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    timeline->fd = rnic_fd_tag(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (timeline->fd < 0) {
         free(timeline);
         return NULL;
     }
     timeline->pid = getpid();
+    char name[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    timeline->tally.fd = -1;
+    if (slash &&
+        snprintf(name, sizeof name, "%.*s/tally", (int)(slash - path), path) < (int)sizeof name)
+        (void)tally_open(&timeline->tally, name); /* missing if the user set RNIC_TIMELINE */
     rnic_watch(rnic, on_step, timeline);
     pthread_mutex_lock(&all_lock);
     timeline->next = all;
@@ -227,6 +254,7 @@ void timeline_free(struct timeline *timeline)
     rnic_map_free(&timeline->qps);
     flush_buffer(timeline);
     rnic_tagged_close(timeline->fd);
+    tally_close(&timeline->tally);
     free(timeline);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Timeline record: format of the RNIC_TIMELINE file, one record for each send work request. Byte
- * order is that of the machine. Processes append whole blocks. rnic-run --timeline prints the file.
+ * order is that of the machine. Processes append whole blocks. If the disk is full, a part of a
+ * record can remain; the mark at the beginning of each record shows where the next one begins.
+ * rnic-run --timeline prints the file.
  */
 #ifndef VERBS_TIMELINE_RECORD_H
 #define VERBS_TIMELINE_RECORD_H
@@ -20,7 +22,10 @@ enum timeline_at {
     TIMELINE_CNT
 };
 
+#define TIMELINE_MARK UINT64_C(0x5D1A7E11E5A9C03F)
+
 struct timeline_record {
+    uint64_t mark;             /* TIMELINE_MARK */
     uint64_t at[TIMELINE_CNT]; /* time of each step, CLOCK_MONOTONIC, ns; 0: no such step
                                 * (unsignaled, or an error) */
     uint64_t wr_id;

@@ -14,16 +14,28 @@
 #include <unistd.h>
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
+#include "port/sys/clock.h"
+#include "port/sys/tally.h"
+#include "wire/bytes.h"
 #include "wire/pkt.h"
 
 #define BUFFER (1024u * 1024)
+
+/* Time between two checks whether rnic-run still exists, and time between two checks whether it
+ * has read enough, ns. */
+#define ALIVE_NS UINT64_C(100000000)
+#define ROOM_NS  UINT64_C(1000000)
 
 struct record {
     struct rnic_port port;
     struct rnic_port *behind;
     int fd;
     bool shared;
-    bool failed; /* a write to the file failed; the port writes no more */
+    bool failed;    /* a write to the file failed; the port writes no more */
+    int error;      /* errno of the failed write */
+    bool ended;     /* rnic-run was killed; the port writes no more */
+    uint64_t asked; /* time of the latest check whether rnic-run exists, ns */
+    struct tally_file tally;
     bool marked; /* the file has the first mark of the current batch */
     uint8_t *buf;
     size_t len;
@@ -45,27 +57,92 @@ static uint64_t utc(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static bool write_all(int fd, const uint8_t *buf, size_t len)
+/* Writes `len` bytes. Returns how many were written; if not all, errno has the reason. */
+static size_t write_all(int fd, const uint8_t *buf, size_t len)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, buf, len);
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = write(fd, buf + done, len - done);
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n == 0)
+            errno = ENOSPC;
         if (n <= 0)
-            return false;
-        buf += n;
-        len -= (size_t)n;
+            break;
+        done += (size_t)n;
     }
-    return true;
+    return done;
+}
+
+/* Returns the number of complete frames in the first `len` bytes of the buffer. */
+static unsigned frames_in(const struct record *record, size_t len)
+{
+    unsigned cnt = 0;
+
+    for (size_t at = 0; at < record->len;) {
+        uint32_t size = roce_le32_get(record->buf + at + 4);
+
+        if (at + size > len)
+            break;
+        cnt += roce_le32_get(record->buf + at) == PCAPNG_PACKET;
+        at += size;
+    }
+    return cnt;
+}
+
+static bool is_orphaned(struct record *record, uint64_t now)
+{
+    if (now - record->asked < ALIVE_NS)
+        return false;
+    record->asked = now;
+    return tally_is_orphaned(&record->tally);
+}
+
+/* Waits until the reader of the recording has little left to read. Without this wait, a reader
+ * that is slower than the programs would fill the memory. */
+static void wait_for_reader(struct record *record)
+{
+    const struct timespec pause = rnic_timespec(ROOM_NS);
+    struct tally *tally = record->tally.tally;
+    struct timespec now;
+
+    while (tally && !record->ended) {
+        uint64_t limit = atomic_load(&tally->limit);
+        bool room = limit == 0 || (int64_t)(atomic_load(&tally->written) + record->len -
+                                            atomic_load(&tally->consumed)) <= (int64_t)limit;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        record->ended =
+            is_orphaned(record, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+        if (room)
+            break;
+        nanosleep(&pause, NULL);
+    }
 }
 
 static void write_out(struct record *record)
 {
-    if (record->len > 0 && !record->failed && !write_all(record->fd, record->buf, record->len))
-        record->failed = true;
-    if (record->failed)
-        record->stats.record_errors += record->frames;
+    unsigned written = 0;
+    size_t done;
+
+    if (record->len > 0 && !record->failed)
+        wait_for_reader(record);
+    if (record->len > 0 && !record->failed && !record->ended) {
+        done = write_all(record->fd, record->buf, record->len);
+        written = frames_in(record, done);
+        if (done < record->len) {
+            record->failed = true;
+            record->error = errno;
+        }
+        if (record->tally.tally) {
+            atomic_fetch_add(&record->tally.tally->written, done);
+            atomic_fetch_add(&record->tally.tally->recorded, written);
+        }
+    }
+    record->stats.record_errors += record->frames - written;
+    tally_lose(&record->tally, record->frames - written, record->error);
     record->len = 0;
     record->frames = 0;
 }
@@ -74,11 +151,19 @@ static void write_out(struct record *record)
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
+    size_t len;
 
-    if (record->marked || record->failed)
+    if (record->marked || record->failed || record->ended)
         return;
     record->marked = true;
-    record->failed = !write_all(record->fd, block, pcapng_mark(block, sizeof(block), utc()));
+    len = pcapng_mark(block, sizeof(block), utc());
+    if (write_all(record->fd, block, len) == len) {
+        if (record->tally.tally)
+            atomic_fetch_add(&record->tally.tally->written, len);
+        return;
+    }
+    record->failed = true;
+    record->error = errno;
 }
 
 static void add(struct record *record, const struct rnic_frame *frame, uint64_t stamp,
@@ -105,7 +190,7 @@ static int begin_file(int fd, const char *iface)
     size_t len = pcapng_section(block, sizeof(block), "RoCEdrill");
 
     len += pcapng_interface(block + len, sizeof(block) - len, iface, PCAPNG_LINKTYPE_ETHERNET, 0);
-    return write_all(fd, block, len) ? 0 : -errno;
+    return write_all(fd, block, len) == len ? 0 : -errno;
 }
 
 /* ---- the port -------------------------------------------------------------------------------- */
@@ -191,6 +276,7 @@ static void record_close(struct rnic_port *port)
 
     end_batch(record);
     close(record->fd);
+    tally_close(&record->tally);
     rnic_port_close(record->behind);
     free(record->buf);
     free(record);
@@ -201,6 +287,7 @@ static void record_drop(struct rnic_port *port)
     struct record *record = (struct record *)port;
 
     close(record->fd);
+    tally_close(&record->tally);
     record->behind->ops->drop(record->behind);
 }
 
@@ -212,12 +299,12 @@ static int create_file(const char *folder)
     char name[PATH_MAX];
     int fd;
 
-    if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return -errno;
     if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", folder, (long)getpid(),
                  atomic_fetch_add(&last, 1)) >= (int)sizeof(name))
         return -ENAMETOOLONG;
-    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
     (void)flock(fd, LOCK_EX | LOCK_NB);
@@ -227,6 +314,7 @@ static int create_file(const char *folder)
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
                      struct rnic_port **out, struct error *why)
 {
+    char name[PATH_MAX];
     struct record *record;
     int fd = create_file(attr->folder);
     int error = fd < 0 ? fd : begin_file(fd, attr->iface);
@@ -249,6 +337,9 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->behind = behind;
     record->fd = fd;
     record->shared = attr->shared;
+    record->tally.fd = -1;
+    if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
+        (void)tally_open(&record->tally, name); /* missing if the user set RNIC_RECORD */
     *out = &record->port;
     return 0;
 }

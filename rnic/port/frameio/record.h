@@ -13,6 +13,10 @@
  * it is received. Each batch is written to the file before the next batch. So after a process is
  * killed, its file is readable up to that time. A mark (pcapng_merge.h) precedes the first
  * timestamp of a batch, and another follows its last frame.
+ *
+ * If the folder has a tally (port/sys/tally.h), the port counts in it the frames that it recorded
+ * and those that it could not record, waits for a slow reader, and stops recording when rnic-run
+ * was killed.
  */
 #ifndef PORT_FRAMEIO_RECORD_H
 #define PORT_FRAMEIO_RECORD_H
@@ -20,7 +24,8 @@
 #include "port/frameio/port.h"
 
 struct rnic_record_attr {
-    const char *folder; /* output folder; created if missing, but its parent must exist */
+    const char *folder; /* output folder; created if missing, readable by this user only;
+                         * its parent must exist */
     const char *iface;  /* name of the interface */
     bool shared;        /* frames from other local processes are not recorded, because their senders
                          * record them */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Tally: figures about a recording that rnic-run shares with the programs that it runs: how much
+ * they recorded, how much they could not record, and how much rnic-run has read. The tally is a
+ * file of one page, mapped by all of them. rnic-run allocates its space first, so a full disk
+ * cannot prevent a program from counting what it loses.
+ *
+ * rnic-run holds a lock on the file. The kernel releases it when rnic-run ends in any way. Then the
+ * programs stop recording, and the next rnic-run deletes what the ended one left.
+ */
+#ifndef PORT_SYS_TALLY_H
+#define PORT_SYS_TALLY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Members are atomic, because several processes change them at the same time. */
+struct tally {
+    _Atomic uint64_t recorded; /* number of frames or rows that the programs recorded */
+    _Atomic uint64_t lost;     /* number of frames or rows that they could not record */
+    _Atomic uint64_t written;  /* bytes that they wrote */
+    _Atomic uint64_t consumed; /* bytes that rnic-run has processed */
+    _Atomic uint64_t limit;    /* bytes that may wait to be processed; 0: any number */
+    _Atomic int error;         /* errno of the latest loss, 0 if there is none */
+    _Atomic int detached;      /* 1: the programs go on recording when rnic-run has ended */
+};
+
+struct tally_file {
+    int fd;
+    struct tally *tally; /* NULL if the file is not open */
+};
+
+/* Creates the file at `path`, which must not exist, and locks it. Returns 0 or a negative errno. */
+int tally_create(struct tally_file *file, const char *path);
+
+/* Opens the file that rnic-run created. Returns 0 or a negative errno. */
+int tally_open(struct tally_file *file, const char *path);
+void tally_close(struct tally_file *file);
+
+/* Returns whether the rnic-run that created the file has ended. False if the file is not open. */
+bool tally_is_orphaned(const struct tally_file *file);
+
+/* Counts frames or rows that could not be recorded because of `error`, an errno. Does nothing if
+ * the file is not open. */
+void tally_lose(const struct tally_file *file, uint64_t cnt, int error);
+
+#endif

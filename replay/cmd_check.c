@@ -10,6 +10,7 @@
 #include "check/check_junit.h"
 #include "check/explain.h"
 #include "export/export.h"
+#include "page/page.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
@@ -25,6 +26,7 @@ enum {
     OPT_EXPLAIN,
     OPT_JUNIT,
     OPT_ANNOTATE,
+    OPT_HTML,
     OPT_NO_ICRC,
     OPT_FAIL_ON,
     OPT_IMMEDIATE,
@@ -40,6 +42,9 @@ static const struct cli_option rows[] = {
     {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
     {"annotate", OPT_ANNOTATE, "OUT",
      "write the capture as pcapng with the findings as packet comments"},
+#ifdef HAVE_PAGE
+    {"html", OPT_HTML, "OUT", "write a page with graphs, for a browser; - is stdout"},
+#endif
     {"events", OPT_EVENTS, "FILE", "write each packet and event as a JSON line; - is stdout"},
     {"csv", OPT_CSV, "FOLDER", "write tables: connections.csv, operations.csv, findings.csv"},
     {"perfetto", OPT_PERFETTO, "FILE", "write a trace for ui.perfetto.dev; - is stdout"},
@@ -69,8 +74,9 @@ struct check_args {
     bool summed_up; /* print totals after several captures */
     enum roce_profile profile;
     enum fail_on fail_on;
-    const char *json_path, *junit_path, *annotate_path;
-    FILE *json, *junit;
+    const char *json_path, *junit_path, *annotate_path, *html_path;
+    FILE *json, *junit, *html;
+    struct page page;
     struct export_paths paths;
     struct export *export; /* NULL without a path in `paths` */
 };
@@ -102,15 +108,29 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
-static int check_one(const char *path, const struct check_args *args, bool *stop)
+/* Adds a capture to the page. Returns 0, or -1 and an error. */
+static int add_to_page(struct check_args *args, const struct page_capture *capture,
+                       const struct check_report *report, int status, struct error *error)
+{
+    const struct page_selection all = {.conn = NULL};
+
+    if (page_add(&args->page, capture, report, status, &all) != 0)
+        return error_set(error, "%s: no memory for the page", report->name);
+    return 0;
+}
+
+static int check_one(const char *path, struct check_args *args, bool *stop)
 {
     bool text = args->text;
-    struct check_watch watch[EXPORT_WATCHES];
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    struct page_capture *capture = args->html ? page_capture_new(name) : NULL;
+    struct check_watch watch[EXPORT_WATCHES + 1];
+    unsigned watch_cnt = args->export ? export_watches(args->export, watch) : 0;
     const struct check_options options = {
         .keep_findings = text && args->verbose,
-        .keep_history = text,
+        .keep_history = text || capture,
         .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
-                    : text                                 ? CONNS_SHORT
+                    : text || capture                      ? CONNS_SHORT
                                                            : 0,
         .no_icrc = args->no_icrc,
         .progress = !args->quiet && !args->immediate,
@@ -119,14 +139,16 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         .json = args->json,
         .annotate_to = args->annotate_path,
         .watch = watch,
-        .watch_cnt = args->export ? export_watches(args->export, watch) : 0,
+        .watch_cnt = watch_cnt + (capture ? 1 : 0),
     };
     struct error error = {""};
     struct check_report report;
     int rc, status;
 
+    if (capture)
+        watch[watch_cnt] = page_capture_watch(capture);
     if (args->export)
-        export_begin(args->export, strcmp(path, "-") == 0 ? "standard input" : path);
+        export_begin(args->export, name);
     rc = check_capture(path, &options, &report, &error);
     status = rc != 0                                ? EXIT_UNUSABLE
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
@@ -137,7 +159,7 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         if (args->junit)
             check_junit_add(args->junit, &report);
     } else {
-        report.name = strcmp(path, "-") == 0 ? "standard input" : path;
+        report.name = name;
         report.error = error.text;
         if (args->junit)
             check_junit_fault(args->junit, report.name, error.text);
@@ -146,9 +168,12 @@ static int check_one(const char *path, const struct check_args *args, bool *stop
         export_end(args->export, &report);
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
+    if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
+        rc = -1;
     *stop = report.interrupted;
+    page_capture_del(capture);
     check_report_free(&report);
-    if (rc != 0 && !outfile_failed(args->json) &&
+    if (rc != 0 && !outfile_failed(args->json) && !outfile_failed(args->html) &&
         !(outfile_is_stdout(args->annotate_path) && outfile_failed(stdout)))
         cli_error("%s", error.text);
     return rc != 0 ? EXIT_UNUSABLE : status;
@@ -177,6 +202,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
         switch (c) {
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
+        case OPT_HTML: args->html_path = optarg; break;
         case OPT_ANNOTATE: args->annotate_path = optarg; break;
         case 'p':
             args->profile = roce_profile_find(optarg);
@@ -215,8 +241,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
  * error. */
 static int check_outputs(int cnt, char **files, const struct check_args *args)
 {
-    const char *const out[] = {args->json_path, args->junit_path, args->annotate_path,
-                               args->paths.events, args->paths.perfetto};
+    const char *const out[] = {args->json_path, args->junit_path,   args->annotate_path,
+                               args->html_path, args->paths.events, args->paths.perfetto};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
     for (unsigned i = 0; i < outs; i++)
@@ -272,7 +298,8 @@ static int open_check_outputs(struct check_args *args)
     int rc;
 
     if ((rc = outfile_open(args->json_path, &args->json)) != 0 ||
-        (rc = outfile_open(args->junit_path, &args->junit)) != 0)
+        (rc = outfile_open(args->junit_path, &args->junit)) != 0 ||
+        (rc = outfile_open(args->html_path, &args->html)) != 0)
         return rc;
     if (has_export(&args->paths) && !(args->export = export_open(&args->paths, &error)))
         return cli_error("%s", error.text);
@@ -289,6 +316,8 @@ static int close_check_outputs(struct check_args *args)
         rc = cli_error("%s", error.text);
     if (outfile_close(args->json, args->json_path) != 0)
         rc = EXIT_UNUSABLE;
+    if (outfile_close(args->html, args->html_path) != 0)
+        rc = EXIT_UNUSABLE;
     return outfile_close(args->junit, args->junit_path) != 0 ? EXIT_UNUSABLE : rc;
 }
 
@@ -302,11 +331,13 @@ static int run_check(int cnt, char **files, struct check_args *args)
     if (rc != 0)
         status = rc;
     args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
-                 !outfile_is_stdout(args->annotate_path) &&
+                 args->html != stdout && !outfile_is_stdout(args->annotate_path) &&
                  !outfile_is_stdout(args->paths.events) && !outfile_is_stdout(args->paths.perfetto);
     args->summed_up = args->text && cnt > 1;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
+    if (args->html && status == EXIT_HOLDS)
+        page_begin(&args->page, args->html, files[0]);
     for (int i = 0; i < cnt && rc == 0 && !stop; i++) {
         int one = check_one(files[i], args, &stop);
 
@@ -320,6 +351,8 @@ static int run_check(int cnt, char **files, struct check_args *args)
         print_sum(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
+    if (args->html && rc == 0)
+        page_end(&args->page);
     return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;
 }
 

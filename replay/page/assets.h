@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Assets: the files that the build embeds for the page. assets.cmake generates assets.c. */
+#ifndef REPLAY_PAGE_ASSETS_H
+#define REPLAY_PAGE_ASSETS_H
+
+#include <stddef.h>
+
+struct asset {
+    const unsigned char *bytes;
+    size_t len;
+};
+
+extern const struct asset asset_dygraph_js, asset_dygraph_css; /* package libjs-dygraphs */
+extern const struct asset asset_page_html, asset_page_css;     /* browser/ */
+extern const struct asset asset_data_js, asset_words_js, asset_graph_js, asset_page_js;
+
+#endif

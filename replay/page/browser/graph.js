@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+// Graphs of one connection. dygraphs has the axes, zoom and pan; the painters here draw packets on its canvas.
+"use strict";
+
+const RoceGraph = (function () {
+  const D = RoceData;
+  const HEIGHT = { psn: 340, messages: 260, latency: 200, data: 170, flight: 150, rate: 150, lanes: 150 };
+  const MARKED = new Set(["nak", "rnr nak", "cnp", "dropped"]);
+  let colors = {};
+
+  function readColors() {
+    const style = getComputedStyle(document.documentElement);
+    colors = {};
+    ["first", "again", "response", "response-again", "ack", "nak", "rnr", "timeout", "cnp", "ce", "damaged", "missing",
+      "text", "grid", "side-a", "side-b", "other"].forEach((c) => { colors[c] = style.getPropertyValue("--" + c).trim(); });
+  }
+
+  // ---- shapes ----
+
+  function bar(ctx, x0, x1, y0, y1, color) {
+    ctx.fillStyle = color;
+    ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
+  }
+
+  function line(ctx, x0, y0, x1, y1, color, width, dash) {
+    ctx.strokeStyle = color;
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash || []);
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+
+  // Each mark has its own shape, so that it can be told apart without colours.
+  const SHAPES = {
+    nak: (c, x, y) => { c.moveTo(x, y + 6); c.lineTo(x - 6, y - 5); c.lineTo(x + 6, y - 5); c.closePath(); },
+    rnr: (c, x, y) => { c.rect(x - 5, y - 5, 10, 10); },
+    implied: (c, x, y) => { c.moveTo(x, y - 6); c.lineTo(x + 6, y); c.lineTo(x, y + 6); c.lineTo(x - 6, y); c.closePath(); },
+    damaged: (c, x, y) => { c.moveTo(x - 5, y - 5); c.lineTo(x + 5, y + 5); c.moveTo(x + 5, y - 5); c.lineTo(x - 5, y + 5); },
+    cnp: (c, x, y) => { c.moveTo(x, y - 6); c.lineTo(x + 6, y + 5); c.lineTo(x - 6, y + 5); c.closePath(); },
+    ce: (c, x, y) => { c.arc(x, y, 3, 0, 2 * Math.PI); },
+  };
+
+  function shape(ctx, kind, x, y, color) {
+    ctx.beginPath();
+    ctx.lineWidth = 2;
+    ctx.strokeStyle = ctx.fillStyle = color;
+    SHAPES[kind](ctx, x, y);
+    if (kind === "implied" || kind === "damaged") ctx.stroke();
+    else ctx.fill();
+  }
+
+  // ---- painters: each draws the runs or messages of a view; `at` has x(time), y(value), hit(...) ----
+
+  function paintPsn(view, at, direction) {
+    const r = view.runs, ctx = at.ctx;
+    let ackX = null, ackY = null, acked = -Infinity, waitedTo = -Infinity;
+    const marks = [];
+    for (let i = 0; i < r.length; i++) {
+      const s = r.style[i];
+      if (s.direction !== direction || s.class === "cnp" || s.class === "other" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
+      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y0 = at.y(r.psn[i]), y1 = at.y(r.psn[i] + r.span[i]);
+      if (s.class === "ack" || s.class === "response" || s.class === "nak" || s.class === "rnr nak") {
+        const to = r.psn[i] + (s.class === "nak" || s.class === "rnr nak" ? 0 : r.span[i]);
+        if (to > acked) {
+          const y = at.y(to);
+          if (ackX !== null) {
+            line(ctx, ackX, ackY, x0, ackY, colors.ack, 1.2);
+            line(ctx, x0, ackY, x1, y, colors.ack, 1.2);
+          }
+          ackX = x1;
+          ackY = y;
+          acked = to;
+        }
+      }
+      const color = { "request": colors.first, "repeated request": colors.again, "response": colors.response,
+        "repeated response": colors["response-again"], "copy": colors.other }[s.class];
+      if (color && r.count[i] > 1 && x1 - x0 > 3) line(ctx, x0, y0, x1, y1, color, 3);
+      else if (color) bar(ctx, x0, x0 + 2, y0, y1, color);
+      if (r.gap[i] && s.class !== "copy") {
+        const low = at.y(r.psn[i] - r.gap[i]);
+        line(ctx, x0 + 1, low, x0 + 1, y0, colors.missing, 3, [3, 2]);
+      }
+      if (s.cause === "timeout" && r.time[i] - r.wait[i] * 1e-9 > waitedTo) { // the first packet of a go-back
+        line(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), y0, x0, y0, colors.timeout, 1.5, [5, 3]);
+        waitedTo = r.time[i];
+      }
+      if (s.class === "rnr nak" && r.wait[i]) line(ctx, x0, y0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, 1.5, [2, 2]);
+      if (s.class === "nak") marks.push(["nak", x0, y0, colors.nak]);
+      if (s.class === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
+      if (s.class === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
+      if (s.marks & D.MARK.impliedNak) marks.push(["implied", x0, y0, colors.nak]);
+      at.hit(i, x0, x1, y0, y1);
+    }
+    marks.forEach((m) => shape(ctx, m[0], m[1], m[2], m[3]));
+  }
+
+  function paintFlight(view, at) {
+    [0, 1].forEach((direction) => {
+      const r = view.runs, color = direction ? colors["side-b"] : colors["side-a"];
+      let x = null, y = null;
+      for (let i = 0; i < r.length; i++) {
+        if (r.style[i].direction !== direction || r.style[i].class === "cnp" || r.time[i] > at.t1) continue;
+        const nx = at.x(r.time[i]), ny = at.y(r.flight[i]);
+        if (x !== null && nx >= 0) {
+          line(at.ctx, x, y, nx, y, color, 1.5);
+          line(at.ctx, nx, y, nx, ny, color, 1.5);
+        }
+        x = nx;
+        y = ny;
+        if (r.end[i] >= at.t0 && r.time[i] <= at.t1) at.hit(i, nx, nx, ny, ny);
+      }
+    });
+  }
+
+  const isAgain = (s) => s.class === "repeated request" || s.class === "repeated response" || s.class === "copy";
+
+  // Bins of new and of repeated payload, bytes per second, about 3 pixels wide.
+  function dataBins(view, t0, t1, width) {
+    const bins = Math.max(8, Math.floor(width / 3)), r = view.runs, perSecond = bins / (t1 - t0);
+    const pick = (again) => D.binned(r, t0, t1, bins, (i) => isAgain(r.style[i]) === again ? r.payload[i] : 0).map((v) => v * perSecond);
+    return { bins: bins, fresh: pick(false), again: pick(true) };
+  }
+
+  function paintData(view, at) {
+    const d = dataBins(view, at.t0, at.t1, at.width), w = at.width / d.bins, x0 = at.x(at.t0), base = at.y(0);
+    for (let b = 0; b < d.bins; b++) {
+      const y = at.y(d.fresh[b]);
+      if (d.fresh[b]) bar(at.ctx, x0 + b * w, x0 + (b + 1) * w - 0.5, base, y, colors.first);
+      if (d.again[b]) bar(at.ctx, x0 + b * w, x0 + (b + 1) * w - 0.5, y, at.y(d.fresh[b] + d.again[b]), colors.again);
+    }
+  }
+
+  function paintLatency(view, at) {
+    view.messages.forEach((m, i) => {
+      if (m.done < at.t0 || m.done > at.t1) return;
+      const x = at.x(m.done), y = at.y(Math.log10(Math.max(m.ns, 1)));
+      bar(at.ctx, x - 2, x + 2, y - 2, y + 2, m.side ? colors["side-b"] : colors["side-a"]);
+      at.hitMessage(i, x, x, y, y);
+    });
+    const r = view.runs;
+    for (let i = 0; i < r.length; i++) {
+      if (!r.rtt[i] || r.time[i] < at.t0 || r.time[i] > at.t1) continue;
+      const x = at.x(r.time[i]), y = at.y(Math.log10(r.rtt[i]));
+      at.ctx.strokeStyle = colors.ack;
+      at.ctx.lineWidth = 1;
+      at.ctx.strokeRect(x - 2, y - 2, 4, 4);
+      at.hit(i, x, x, y, y);
+    }
+  }
+
+  function paintRate(view, at) {
+    const r = view.runs, bins = Math.max(8, Math.floor(at.width / 6)), step = (at.t1 - at.t0) / bins;
+    [0, 1].forEach((side) => {
+      const v = D.binned(r, at.t0, at.t1, bins, (i) => r.style[i].side === side ? r.wire[i] : 0);
+      let x = null, y = null;
+      for (let b = 0; b < bins; b++) {
+        const nx = at.x(at.t0 + (b + 0.5) * step), ny = at.y(v[b] / step);
+        if (x !== null) line(at.ctx, x, y, nx, ny, side ? colors["side-b"] : colors["side-a"], 1.5);
+        x = nx;
+        y = ny;
+      }
+    });
+    for (let i = 0; i < r.length; i++) {
+      if (r.time[i] < at.t0 || r.time[i] > at.t1) continue;
+      const x = at.x(r.time[i]), low = at.y(0);
+      if (r.ce[i]) shape(at.ctx, "ce", x, low - 6, colors.ce);
+      if (r.style[i].class === "cnp") shape(at.ctx, "cnp", x, low - 18, colors.cnp);
+      if (r.ce[i] || r.style[i].class === "cnp") at.hit(i, x, x, low - 18, low - 6);
+    }
+  }
+
+  function paintMessages(view, at) {
+    view.messages.forEach((m, i) => {
+      if (m.done < at.t0 || m.first > at.t1) return;
+      const y0 = at.y(i + 0.15), y1 = at.y(i + 0.85), x0 = at.x(m.first), x1 = at.x(m.last), x2 = at.x(m.done);
+      const color = m.side ? colors["side-b"] : colors["side-a"];
+      at.ctx.globalAlpha = 0.35;
+      bar(at.ctx, x1, x2, y0, y1, color);
+      at.ctx.globalAlpha = 1;
+      bar(at.ctx, x0, x1, y0, y1, color);
+      at.hitMessage(i, x0, x2, y0, y1);
+    });
+  }
+
+  function paintLanes(view, at) {
+    const r = view.runs;
+    for (let i = 0; i < r.length; i++) {
+      if (r.end[i] < at.t0 || r.time[i] > at.t1) continue;
+      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(view.lanes.indexOf(laneOf(r.style[i])) + 0.5), s = r.style[i];
+      bar(at.ctx, x0, Math.max(x1, x0 + 2), y - 4, y + 4, isAgain(s) ? colors.again : MARKED.has(s.class) ? colors.nak
+        : s.side ? colors["side-b"] : colors["side-a"]);
+      at.hit(i, x0, x1, y - 4, y + 4);
+    }
+  }
+
+  const laneOf = (style) => (style.side ? "b " : "a ") + style.sport;
+
+  // ---- value ranges: of what is visible between two times ----
+
+  function visible(view, t0, t1, low, high, accept) {
+    let range = null;
+    const r = view.runs;
+    for (let i = 0; i < r.length; i++)
+      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i], i))
+        range = range ? [Math.min(range[0], low(i)), Math.max(range[1], high(i))] : [low(i), high(i)];
+    return range;
+  }
+
+  function padded(range, share) {
+    const pad = range ? Math.max((range[1] - range[0]) * share, 0.5) : 0;
+    return range ? [range[0] - pad, range[1] + pad] : [0, 1];
+  }
+
+  // Ticks at 1, 2 and 5 times each power of ten, of values that are logarithms.
+  function decades(min, max) {
+    const ticks = [], steps = max - min > 3 ? [1] : [1, 2, 5];
+    for (let e = Math.floor(min); e <= max; e++)
+      steps.map((s) => e + Math.log10(s)).filter((v) => v >= min && v <= max)
+        .forEach((v) => ticks.push({ v: v, label: D.duration(Math.pow(10, v)) }));
+    return ticks;
+  }
+
+  const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
+
+  const KINDS = {
+    psn: (direction) => ({
+      paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
+      range: (view, t0, t1) => padded(visible(view, t0, t1, (i) => view.runs.psn[i] - view.runs.gap[i],
+        (i) => view.runs.psn[i] + view.runs.span[i], (s) => s.direction === direction && s.class !== "cnp" && s.class !== "other"), 0.06) }),
+    flight: () => ({ paint: paintFlight, tick: D.size,
+      range: (view, t0, t1) => [0, 1.1 * Math.max(1, (visible(view, t0, t1, () => 0, (i) => view.runs.flight[i], () => true) || [0, 1])[1])] }),
+    data: () => ({ paint: paintData, tick: D.rate,
+      range: (view, t0, t1, width) => {
+        const d = dataBins(view, t0, t1, width);
+        return [0, 1.1 * Math.max(1, largest(d.fresh.map((v, i) => v + d.again[i])))];
+      } }),
+    latency: () => ({ paint: paintLatency, tick: String, ticker: decades,
+      range: (view) => {
+        const all = view.messages.map((m) => m.ns).concat(Array.from(view.runs.rtt)).filter((v) => v > 0);
+        return all.length ? [Math.log10(all.reduce((a, b) => Math.min(a, b))) - 0.2, Math.log10(largest(all)) + 0.2] : [0, 1];
+      } }),
+    rate: () => ({ paint: paintRate, tick: D.rate,
+      range: (view, t0, t1, width) => {
+        const bins = Math.max(8, Math.floor(width / 6)), step = (t1 - t0) / bins;
+        const of = (side) => largest(D.binned(view.runs, t0, t1, bins, (i) => view.runs.style[i].side === side ? view.runs.wire[i] : 0));
+        return [0, 1.2 * Math.max(1, of(0) / step, of(1) / step)];
+      } }),
+    messages: () => ({ paint: paintMessages, tick: () => "",
+      range: (view, t0, t1) => {
+        const shown = view.messages.map((m, i) => m.done < t0 || m.first > t1 ? -1 : i).filter((i) => i >= 0);
+        return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
+      } }),
+    lanes: () => ({ paint: paintLanes, tick: () => "", range: (view) => [0, view.lanes.length] }),
+  };
+
+  // ---- one view: the graphs of one connection, with a common time window ----
+
+  class View {
+    constructor(conn, events) {
+      this.conn = conn;
+      this.events = events; // onPoint(text, item), onWindow(t0, t1)
+      this.runs = D.decodeRuns(conn);
+      this.messages = D.decodeMessages(conn);
+      this.lanes = [...new Set(this.runs.style.map(laneOf))].sort();
+      this.graphs = [];
+      const last = this.runs.end.reduce((m, v) => Math.max(m, v), 0), first = this.runs.time[0];
+      const pad = Math.max((last - first) * 0.02, 1e-6);
+      this.full = [first - pad, last + pad];
+      this.window = this.full;
+      this.trouble = [];
+      for (let i = 0; i < this.runs.length; i++)
+        if (isAgain(this.runs.style[i]) || MARKED.has(this.runs.style[i].class) || this.runs.gap[i] ||
+            this.runs.style[i].marks & D.MARK.impliedNak) this.trouble.push(i);
+    }
+
+    add(div, kind, direction) {
+      const spec = KINDS[kind](direction), view = this;
+      const g = { div: div, spec: spec, hits: [] };
+      div.style.height = HEIGHT[kind] + "px";
+      g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
+        labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
+        plotter: () => {}, underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), drawHighlightPointCallback: () => {},
+        axes: { x: { axisLabelFormatter: (t) => D.duration(t * 1e9), axisLabelWidth: 76, pixelsPerLabel: 90, valueFormatter: String },
+          y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, ...(spec.ticker ? { ticker: spec.ticker } : {}), drawGrid: kind !== "messages" && kind !== "lanes" } },
+        gridLineColor: colors.grid, axisLineColor: colors.grid, xRangePad: 0, yRangePad: 0, animatedZooms: false,
+        zoomCallback: (t0, t1) => view.setWindow(t0, t1),
+        drawCallback: (dygraph, initial) => {
+          const w = dygraph.xAxisRange();
+          if (!initial && !view.busy && (w[0] !== view.window[0] || w[1] !== view.window[1])) view.setWindow(w[0], w[1]);
+        } });
+      div.addEventListener("mousemove", (e) => view.point(g, e));
+      div.addEventListener("mouseleave", () => view.events.onPoint(null));
+      div.addEventListener("click", () => { if (g.near) view.events.onPick(g.near); });
+      div.addEventListener("keydown", (e) => view.key(e));
+      this.graphs.push(g);
+    }
+
+    paint(g, ctx, area, dygraph) {
+      const [t0, t1] = dygraph.xAxisRange(), [y0, y1] = dygraph.yAxisRange();
+      const sx = area.w / (t1 - t0), sy = area.h / (y1 - y0);
+      g.hits = [];
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(area.x, area.y, area.w, area.h);
+      ctx.clip();
+      const hit = (item) => (i, x0, x1, ya, yb) => g.hits.push([x0, x1, Math.min(ya, yb), Math.max(ya, yb), item, i]);
+      g.spec.paint(this, { ctx: ctx, t0: t0, t1: t1, width: area.w, x: (t) => area.x + (t - t0) * sx,
+        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit("run"), hitMessage: hit("message") });
+      if (this.cursor !== undefined) {
+        const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
+        line(ctx, x, area.y, x, area.y + area.h, colors.text, 1, [4, 4]);
+      }
+      ctx.restore();
+    }
+
+    setWindow(t0, t1) {
+      const length = Math.max(t1 - t0, 1e-8);
+      if (this.busy) return;
+      this.busy = true;
+      this.window = [t0, t0 + length];
+      this.graphs.forEach((g) => g.dygraph.updateOptions({ dateWindow: this.window.slice(),
+        valueRange: g.spec.range(this, ...this.window, g.div.clientWidth) }));
+      this.busy = false;
+      this.events.onWindow(this.window[0], this.window[1]);
+    }
+
+    zoom(factor) {
+      const middle = this.cursor === undefined ? (this.window[0] + this.window[1]) / 2 : this.runs.time[this.cursor];
+      const half = (this.window[1] - this.window[0]) / 2 * factor;
+      this.setWindow(Math.max(this.full[0], middle - half), Math.min(this.full[1], middle + half));
+    }
+
+    pan(share) { this.setWindow(...this.window.map((t) => t + (this.window[1] - this.window[0]) * share)); }
+
+    reset() { this.setWindow(this.full[0], this.full[1]); }
+
+    // Moves the cursor to a run and shows it.
+    moveTo(i, closeUp) {
+      this.cursor = i;
+      const t = this.runs.time[i], half = (closeUp ? (this.full[1] - this.full[0]) / 40 : this.window[1] - this.window[0]) / 2;
+      if (closeUp || t < this.window[0] || t > this.window[1]) this.setWindow(t - half, t + half);
+      else this.setWindow(this.window[0], this.window[1]);
+      this.events.onPoint(this.describe("run", i), { item: "run", index: i });
+    }
+
+    moveToFrame(frame) {
+      const r = this.runs;
+      for (let i = 0; i < r.length; i++)
+        if (r.frame[i] <= frame && frame <= r.lastFrame[i]) {
+          this.moveTo(i, true);
+          return true;
+        }
+      return false;
+    }
+
+    next(list, step) {
+      const now = this.cursor === undefined ? (step > 0 ? -1 : this.runs.length) : this.cursor;
+      const to = step > 0 ? list.find((i) => i > now) : list.slice().reverse().find((i) => i < now);
+      if (to !== undefined) this.moveTo(to, false);
+    }
+
+    key(e) {
+      const all = () => Array.from({ length: this.runs.length }, (_, i) => i);
+      const actions = { ArrowRight: () => e.shiftKey ? this.pan(0.25) : this.next(all(), 1),
+        ArrowLeft: () => e.shiftKey ? this.pan(-0.25) : this.next(all(), -1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
+        "-": () => this.zoom(2), "0": () => this.reset(), n: () => this.next(this.trouble, 1), p: () => this.next(this.trouble, -1),
+        Enter: () => this.cursor !== undefined && this.events.onPick({ item: "run", index: this.cursor }) };
+      if (!actions[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+      e.preventDefault();
+      actions[e.key]();
+    }
+
+    point(g, e) {
+      const box = g.div.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
+      let best = null, least = 400;
+      g.hits.forEach((h) => {
+        const dx = x < h[0] ? h[0] - x : x > h[1] ? x - h[1] : 0, dy = y < h[2] ? h[2] - y : y > h[3] ? y - h[3] : 0;
+        if (dx * dx + dy * dy < least) {
+          least = dx * dx + dy * dy;
+          best = h;
+        }
+      });
+      g.near = best ? { item: best[4], index: best[5] } : null;
+      this.events.onPoint(best ? this.describe(best[4], best[5]) : null, g.near, e.clientX, e.clientY);
+    }
+
+    filterOf(near) {
+      if (near.item === "message") return D.filterOf(this.messages[near.index].frame, this.messages[near.index].frame);
+      return D.filterOf(this.runs.frame[near.index], this.runs.lastFrame[near.index]);
+    }
+
+    // Lines that describe a run or a message.
+    describe(item, i) {
+      if (item === "message") {
+        const m = this.messages[i];
+        return [m.kind + ", " + D.size(m.bytes) + ", by " + (m.side ? this.conn.b : this.conn.a).address,
+          "took " + D.duration(m.ns) + ": sent in " + D.duration((m.last - m.first) * 1e9) + ", completed in frame " + m.frame];
+      }
+      const r = this.runs, s = r.style[i], lines = [], one = r.count[i] === 1, isData = s.class !== "cnp" && s.class !== "other";
+      lines.push((one ? "frame " + r.frame[i] : D.count(r.count[i], "packet") + " in frames " + r.frame[i] + " to " + r.lastFrame[i]) +
+        ": " + s.class + (s.class.includes(s.kind.toLowerCase()) ? "" : " (" + s.kind + ")"));
+      if (isData) lines.push("PSN " + r.psn[i] + (r.span[i] > 1 ? " to " + (r.psn[i] + r.span[i] - 1) : "") + " from the first, " +
+        ((r.psn[i] + r.psnBase[s.direction]) & 0xFFFFFF) + " in the packet; " + D.size(r.payload[i]));
+      lines.push("at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address);
+      if (s.cause) lines.push("retransmitted after " + s.cause + (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""));
+      if (s.class === "rnr nak") lines.push("receiver not ready: wait " + D.duration(r.wait[i]));
+      if (s.syndrome && s.class === "nak") lines.push(s.syndrome);
+      if (r.gap[i]) lines.push(D.count(r.gap[i], "packet") + " missing before it");
+      if (s.marks & D.MARK.impliedNak) lines.push("a response before it was skipped (implied NAK)");
+      if (s.marks & D.MARK.ackedBefore) lines.push("the capture shows that it was already acknowledged");
+      if (r.rtt[i]) lines.push("acknowledged after " + D.duration(r.rtt[i]));
+      if (r.ce[i]) lines.push("marked: congestion experienced (CE)");
+      return lines.concat(this.events.findingsOf(r.frame[i], r.lastFrame[i]));
+    }
+
+    redraw() { this.graphs.forEach((g) => g.dygraph.updateOptions({ gridLineColor: colors.grid, axisLineColor: colors.grid })); }
+
+    destroy() { this.graphs.splice(0).forEach((g) => g.dygraph.destroy()); }
+  }
+
+  return { View: View, readColors: readColors, color: (name) => colors[name], isAgain: isAgain };
+})();

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+// The page: fills the elements of page.html. Text from the capture is only ever set as textContent.
+"use strict";
+
+(function () {
+  const D = RoceData, W = RoceWords, G = RoceGraph;
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("data").textContent);
+  const state = { capture: null, conns: [], chosen: null, view: null, sort: "trouble", down: true, filter: "" };
+
+  function el(name, attributes, ...children) {
+    const e = document.createElement(name);
+    Object.entries(attributes || {}).forEach(([k, v]) => { if (v !== undefined) e.setAttribute(k, v); });
+    children.forEach((c) => e.append(c));
+    return e;
+  }
+
+  function swatch(color) {
+    const s = el("span", { class: "swatch", "aria-hidden": "true" });
+    s.style.background = "var(--" + color + ")";
+    return s;
+  }
+
+  // ---- overview ----
+
+  function showBudget(div, conn) {
+    const parts = W.budget(conn), ns = W.lengthNs(conn), waited = W.waitedNs(conn);
+    div.replaceChildren();
+    if (!ns || waited * 100 < ns) return;
+    const bar = el("div", { class: "bar", role: "img",
+      "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
+    const legend = el("ul", { class: "legend" });
+    parts.concat({ label: "sending and receiving", color: "response", ns: Math.max(ns - waited, 0) }).forEach((p) => {
+      const piece = el("span");
+      piece.style.width = (100 * p.ns / Math.max(ns, waited)) + "%";
+      piece.style.background = "var(--" + p.color + ")";
+      bar.append(piece);
+      legend.append(el("li", {}, swatch(p.color), p.label + ": " + D.duration(p.ns) + " (" + W.percent(p.ns, ns) + ")"));
+    });
+    div.append(el("p", {}, "Where the " + D.duration(ns) + " of connection #" + (conn.connection || 0) + " went:"), bar, legend);
+  }
+
+  const COLUMNS = [
+    { key: "trouble", title: "State", value: W.trouble, text: (c) => W.stateWord(c), badge: true },
+    { key: "number", title: "Connection", value: (c) => -(c.connection || 0), text: (c) => "#" + (c.connection || 0) + " " + c.title, open: true },
+    { key: "packets", title: "Packets", value: (c) => (c.a.packets || 0) + (c.b.packets || 0), text: (v) => v.toLocaleString("en") },
+    { key: "data", title: "Data", value: W.goodput, text: D.size },
+    { key: "again", title: "Sent again", value: (c) => W.retransmitted(c.a) + W.retransmitted(c.b) + (c.a.repeated_responses || 0) +
+      (c.b.repeated_responses || 0), text: (v) => v.toLocaleString("en") },
+    { key: "waited", title: "Waited", value: W.waitedNs, text: D.duration },
+    { key: "time", title: "Duration", value: W.lengthNs, text: D.duration },
+  ];
+
+  function sorted() {
+    const column = COLUMNS.find((c) => c.key === state.sort), worst = W.worstFirst(state.capture.connections);
+    const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const kept = worst.filter((c) => words.every((w) => ("#" + (c.connection || 0) + " " + c.title + " " + W.stateWord(c)).toLowerCase().includes(w)));
+    if (state.sort === "trouble") return state.down ? kept : kept.reverse();
+    return kept.sort((x, y) => (state.down ? -1 : 1) * (column.value(x) - column.value(y)));
+  }
+
+  function showTable() {
+    const table = byId("conns"), head = el("tr");
+    COLUMNS.forEach((c) => {
+      const button = el("button", { type: "button" }, c.title + (state.sort === c.key ? (state.down ? " ▼" : " ▲") : ""));
+      button.addEventListener("click", () => {
+        state.down = state.sort === c.key ? !state.down : true;
+        state.sort = c.key;
+        showTable();
+        byId("conns").querySelectorAll("th button")[COLUMNS.indexOf(c)].focus();
+      });
+      head.append(el("th", { scope: "col", "aria-sort": state.sort === c.key ? (state.down ? "descending" : "ascending") : "none" }, button));
+    });
+    state.conns = sorted();
+    table.tHead.replaceChildren(head);
+    table.tBodies[0].replaceChildren(...state.conns.slice(0, 500).map((conn) => {
+      const row = el("tr", { class: conn === state.chosen ? "chosen" : undefined });
+      COLUMNS.forEach((c) => {
+        const text = c.badge || c.open ? c.text(conn) : c.text(c.value(conn));
+        const cell = el("td", { class: c.badge || c.open ? undefined : "number" });
+        if (c.open) {
+          const button = el("button", { type: "button" }, text);
+          button.addEventListener("click", () => choose(conn, true));
+          cell.append(button);
+        } else cell.append(c.badge ? el("span", { class: "badge " + (W.trouble(conn) ? "bad" : "good") }, text) : text);
+        row.append(cell);
+      });
+      return row;
+    }));
+    byId("shown").textContent = state.conns.length + " of " + state.capture.connections.length + " connections" +
+      (state.conns.length > 500 ? ", the first 500 are listed" : "") +
+      (state.capture.connections_left_out ? "; " + state.capture.connections_left_out + " more are not in this page" : "");
+  }
+
+  // Bytes of each connection over time, the worst connections first.
+  function showHeat() {
+    const canvas = byId("heat"), rows = state.conns.slice(0, 60), cell = 12, scale = window.devicePixelRatio || 1;
+    const width = canvas.clientWidth, height = rows.length * cell, ctx = canvas.getContext("2d");
+    const seconds = (state.capture.summary.last_time_ns - state.capture.summary.first_time_ns) * 1e-9 || 1e-6;
+    const bins = Math.max(1, Math.floor(width / 8)), w = width / bins;
+    canvas.style.height = height + "px";
+    canvas.width = width * scale;
+    canvas.height = Math.max(1, height * scale);
+    ctx.scale(scale, scale);
+    canvas.setAttribute("aria-label", "Bytes of " + rows.length + " connections over " + D.duration(seconds * 1e9) + "; the table has the same connections");
+    const cells = rows.map((conn) => {
+      const runs = conn.decoded || (conn.decoded = D.decodeRuns(conn));
+      return { runs: runs, bytes: runs ? D.binned(runs, 0, seconds * 1.000001, bins, (i) => runs.payload[i]) : new Float64Array(bins) };
+    });
+    const most = cells.reduce((m, c) => c.bytes.reduce((a, b) => Math.max(a, b), m), 1);
+    cells.forEach((c, row) => {
+      ctx.fillStyle = G.color("first");
+      c.bytes.forEach((bytes, b) => {
+        ctx.globalAlpha = bytes ? 0.15 + 0.85 * Math.sqrt(bytes / most) : 0;
+        ctx.fillRect(b * w, row * cell + 1, w, cell - 2);
+      });
+      ctx.globalAlpha = 1;
+      for (let i = 0; c.runs && i < c.runs.length; i++) {
+        const s = c.runs.style[i];
+        const color = s.class === "nak" ? "nak" : s.class === "rnr nak" ? "rnr" : s.class === "cnp" ? "cnp" : s.cause === "timeout" ? "timeout" : null;
+        if (!color) continue;
+        const x = c.runs.time[i] / seconds * width;
+        ctx.fillStyle = G.color("text");
+        ctx.fillRect(x - 2, row * cell + 2, 4, cell - 4);
+        ctx.fillStyle = G.color(color);
+        ctx.fillRect(x - 1, row * cell + 3, 2, cell - 6);
+      }
+    });
+  }
+
+  function showFindings() {
+    const list = state.capture.findings, table = byId("findings");
+    const counts = ["errors", "warnings", "notes"].map((k) => state.capture.summary[k] ? D.count(state.capture.summary[k], k.slice(0, -1)) : "").filter(Boolean);
+    byId("findings-about").textContent = (counts.join(", ") || "No findings") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." +
+      (state.capture.findings_left_out ? " " + state.capture.findings_left_out + " are not listed here." : "");
+    table.tHead.replaceChildren(el("tr", {}, ...["Frame", "Severity", "Rule", "Connection", "Finding"].map((t) => el("th", { scope: "col" }, t))));
+    table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {
+      const conn = state.capture.connections.find((c) => (c.connection || 0) === (f.connection || 0)), go = el("button", { type: "button" }, String(f.frame));
+      go.addEventListener("click", () => {
+        if (!conn) return;
+        choose(conn, true);
+        if (state.view && !state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
+      });
+      return el("tr", { "data-frame": f.frame }, el("td", { class: "number" }, conn && conn.runs ? go : String(f.frame)), el("td", {}, f.severity),
+        el("td", {}, el("span", { title: f.means }, f.rule)), el("td", {}, f.side === undefined ? "" : "#" + (f.connection || 0)),
+        el("td", { class: "wide" }, f.text));
+    }));
+  }
+
+  // ---- one connection ----
+
+  const announce = (text) => { byId("status").textContent = text; };
+
+  const events = {
+    onPoint: (lines, near, x, y) => {
+      const tip = byId("tip");
+      tip.hidden = !lines || x === undefined;
+      if (!lines) return;
+      const text = lines.join("\n");
+      if (x === undefined) return announce(text);
+      tip.textContent = text + "\nclick: copy the Wireshark filter";
+      tip.style.left = Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
+      tip.style.top = (y + 18 + tip.offsetHeight > window.innerHeight ? y - tip.offsetHeight - 10 : y + 18) + "px";
+    },
+    onPick: (near) => {
+      const text = state.view.filterOf(near), done = (ok) => announce((ok ? "Copied: " : "Wireshark filter: ") + text);
+      showRows(near);
+      if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => done(true), () => done(false));
+      else done(false);
+    },
+    onWindow: (t0, t1) => { byId("range").textContent = D.duration(Math.max(t0, 0) * 1e9) + " to " + D.duration(t1 * 1e9); },
+    findingsOf: (first, last) => state.capture.findings.filter((f) => f.frame >= first && f.frame <= last)
+      .slice(0, 3).map((f) => f.severity + " " + f.rule + ": " + f.text),
+  };
+
+  // Marks the findings of a packet in the table.
+  function showRows(near) {
+    if (near.item !== "run") return;
+    const r = state.view.runs;
+    byId("findings").querySelectorAll("tr[data-frame]").forEach((row) => {
+      const frame = Number(row.dataset.frame), is = frame >= r.frame[near.index] && frame <= r.lastFrame[near.index];
+      row.classList.toggle("chosen", is);
+      if (is) row.scrollIntoView({ block: "nearest" });
+    });
+  }
+
+  function addGraph(kind, direction, title, about, legend) {
+    const div = el("div", { class: "graph", tabindex: "0", role: "application", "aria-label": title + ". " + about });
+    const list = el("ul", { class: "legend" }, ...legend.map(([c, t]) => el("li", {}, swatch(c), t)));
+    byId("graphs").append(el("figure", { "data-graph": kind + (direction === undefined ? "" : direction) }, el("h3", {}, title), el("figcaption", {}, about), list, div));
+    state.view.add(div, kind, direction);
+  }
+
+  function showGraphs(conn) {
+    const v = state.view, used = (test) => v.runs.style.some(test), name = [W.nameOf(conn.a), W.nameOf(conn.b)], both = [["side-a", name[0]], ["side-b", name[1]]];
+    [0, 1].forEach((d) => {
+      if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
+      const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
+      [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
+        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK: receiver not ready"],
+        ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
+      if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
+      if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
+      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "╌ waited for a timeout"]);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets sent again, flat stretches are waiting.", legend);
+    });
+    addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
+    if (v.runs.flight.some((f) => f)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
+    if (v.messages.length || v.runs.rtt.some((x) => x)) {
+      addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." +
+        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), both.concat([["ack", "round trip of an acknowledgement"]]));
+      showHistograms(conn);
+    }
+    if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
+      addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]]));
+    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered.", both);
+    if (v.lanes.length > 2 && v.lanes.length <= 64) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network: " + v.lanes.join(", ") + ".", both.concat([["again", "sent again"]]));
+  }
+
+  function showHistograms(conn) {
+    const names = { send: "SEND", write: "WRITE", read: "READ", atomic: "Atomic", other: "Other", rtt: "Round trip of acknowledgements" };
+    ["a", "b"].forEach((side) => Object.entries((conn.histogram || {})[side] || {}).forEach(([key, pairs]) => {
+      if (pairs.length < 4) return;
+      const rows = [], most = pairs.reduce((m, v, i) => i % 2 ? Math.max(m, v) : m, 0);
+      for (let i = 0; i < pairs.length; i += 2) {
+        const fill = el("span");
+        fill.style.cssText = "display:block;height:12px;background:var(--side-" + side + ");width:" + Math.max(1, 300 * pairs[i + 1] / most) + "px";
+        rows.push(el("tr", {}, el("td", { class: "number" }, D.duration(D.bucketNs(pairs[i]))), el("td", { class: "number" }, String(pairs[i + 1])), el("td", { class: "wide" }, fill)));
+      }
+      byId("graphs").append(el("details", {}, el("summary", {}, "Distribution: " + names[key] + " of " + conn[side].address),
+        el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "about"), el("th", { scope: "col" }, "number"), el("th", { scope: "col" }, "share"))), el("tbody", {}, ...rows))));
+    }));
+  }
+
+  function choose(conn, focus) {
+    if (state.view) state.view.destroy();
+    state.view = null;
+    state.chosen = conn;
+    byId("graphs").replaceChildren();
+    byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
+    byId("conn-about").textContent = byId("lead").textContent === W.aboutConn(conn) ? "" : W.aboutConn(conn);
+    byId("conn-why").textContent = (conn.why || "").replace(/^ {5}/gm, "");
+    byId("tools").hidden = !conn.runs;
+    announce(conn.runs ? (conn.merged ? D.count(conn.merged, "packet is", "packets are") + " drawn together with neighbours; packets with a finding are drawn alone." : "")
+      : "This page has no packets of this connection.");
+    if (conn.runs) {
+      state.view = new G.View(conn, events);
+      showGraphs(conn);
+      events.onWindow(state.view.window[0], state.view.window[1]);
+    }
+    byId("conns").querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
+    if (focus) byId("connection").focus();
+  }
+
+  function showCapture(capture) {
+    const lead = W.lead(capture), s = capture.summary, single = capture.connections.length === 1;
+    state.capture = capture;
+    state.filter = byId("filter").value = "";
+    byId("file").textContent = capture.file;
+    byId("lead").textContent = lead.text;
+    byId("lead").className = lead.good ? "good" : "bad";
+    document.title = capture.file + " - RoCEdrill";
+    byId("facts").textContent = [D.count(s.frames || 0, "frame"), D.count(s.packets || 0, "RoCE packet"), D.duration((s.last_time_ns || 0) - (s.first_time_ns || 0)),
+      D.count(s.connections || 0, "connection"), s.errors_unknown ? D.count(s.errors_unknown, "violated rule") : "no rule of the protocol was violated"].join(", ") + "." +
+      (capture.packets_left_out ? " " + D.count(capture.packets_left_out, "packet is", "packets are") + " not drawn." : "");
+    byId("text").textContent = capture.text;
+    byId("overview-conns").hidden = single;
+    showTable();
+    showFindings();
+    byId("budget").replaceChildren();
+    const worst = W.worstFirst(capture.connections)[0];
+    byId("connection").hidden = !worst;
+    if (worst) showBudget(byId("budget"), worst);
+    requestAnimationFrame(() => { // after the first paint of the overview
+      if (!single) showHeat();
+      if (worst) choose(worst, false);
+    });
+  }
+
+  function begin() {
+    G.readColors();
+    data.captures.forEach((c, i) => byId("capture").append(el("option", { value: i }, c.file)));
+    byId("capture-choice").hidden = data.captures.length < 2;
+    byId("capture").addEventListener("change", (e) => showCapture(data.captures[e.target.value]));
+    byId("filter").addEventListener("input", (e) => {
+      state.filter = e.target.value;
+      showTable();
+      showHeat();
+    });
+    byId("heat").addEventListener("click", (e) => { if (state.conns[Math.floor(e.offsetY / 12)]) choose(state.conns[Math.floor(e.offsetY / 12)], true); });
+    const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25), "pan-right": (v) => v.pan(0.25),
+      reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1), next: (v) => v.next(v.trouble, 1) };
+    Object.entries(tools).forEach(([id, act]) => byId(id).addEventListener("click", () => { if (state.view) act(state.view); }));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      G.readColors();
+      if (state.view) state.view.redraw();
+      showHeat();
+    });
+    if (data.captures.length) showCapture(data.captures[0]);
+    window.rocedrill = state; // for tests
+  }
+
+  begin();
+})();

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/message_times.h"
+
+#include <stdlib.h>
+#include "wire/codes.h"
+
+void message_times_free(struct message_times *times)
+{
+    free(times->message);
+    *times = (struct message_times){0};
+}
+
+void message_times_packet(struct message_times *times, const struct roce_flow_in *in,
+                          const struct roce_flow_result *result)
+{
+    unsigned side = result->side & 1;
+
+    if (!(result->flags & ROCE_AN_REQUEST) ||
+        result->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DROPPED))
+        return;
+    if (roce_opcode_starts(in->pkt->op))
+        times->open[side] = in->time;
+    if (roce_opcode_ends(in->pkt->op)) {
+        uint32_t at = times->sent_cnt[side]++ % MESSAGE_LAST_PACKETS;
+
+        times->sent[side][at].first = times->open[side];
+        times->sent[side][at].last = in->time;
+    }
+}
+
+/* Returns the time of the last packet of the message that began at `first`; `first` itself if that
+ * packet is not known. */
+static uint64_t last_packet_of(const struct message_times *times, unsigned side, uint64_t first)
+{
+    uint32_t cnt = times->sent_cnt[side];
+
+    for (uint32_t i = 1; i <= MESSAGE_LAST_PACKETS && i <= cnt; i++)
+        if (times->sent[side][(cnt - i) % MESSAGE_LAST_PACKETS].first == first)
+            return times->sent[side][(cnt - i) % MESSAGE_LAST_PACKETS].last;
+    return first;
+}
+
+static void keep_slower_halves(struct message_times *times)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i + 1 < times->cnt; i += 2) {
+        const struct message_time *a = &times->message[i], *b = a + 1;
+
+        times->message[kept++] = b->done - b->first > a->done - a->first ? *b : *a;
+        times->left_out++;
+    }
+    if (times->cnt & 1)
+        times->message[kept++] = times->message[times->cnt - 1];
+    times->cnt = kept;
+}
+
+bool message_times_add(struct message_times *times, const struct roce_flow_done *done, uint32_t max)
+{
+    if (done->ns == ROCE_NEVER_NS)
+        return true;
+    if (times->cnt >= max)
+        keep_slower_halves(times);
+    if (times->cnt == times->cap) {
+        uint32_t cap = times->cap ? times->cap * 2 : 16;
+        struct message_time *more = realloc(times->message, cap * sizeof(*more));
+
+        if (!more)
+            return false;
+        times->message = more;
+        times->cap = cap;
+    }
+    times->message[times->cnt++] = (struct message_time){
+        .first = done->start,
+        .last = last_packet_of(times, done->side & 1, done->start),
+        .done = done->start + done->ns,
+        .bytes = done->bytes,
+        .frame = done->frame,
+        .side = done->side,
+        .kind = (uint8_t)done->kind,
+    };
+    return true;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Message times: the completed operations of one stream, as the graphs of latency and of messages
+ * draw them. When a stream reaches its limit, of two neighbouring operations the slower one stays.
+ * Used by page_capture.c.
+ */
+#ifndef REPLAY_PAGE_MESSAGE_TIMES_H
+#define REPLAY_PAGE_MESSAGE_TIMES_H
+
+#include "flow/flow.h"
+
+#define MESSAGE_LAST_PACKETS 64u
+
+struct message_time {
+    uint64_t first, last, done; /* times of the first packet of the request, of its last packet, and
+                                 * of its completion, ns */
+    uint64_t bytes;
+    uint32_t frame; /* packet that completes the message */
+    uint8_t side;   /* requester */
+    uint8_t kind;   /* enum roce_kind of the request */
+};
+
+struct message_times {
+    struct message_time *message; /* in the order of completion */
+    uint32_t cnt, cap;
+    uint64_t left_out; /* operations that are not drawn */
+    /* The last packets of the latest messages, to find `last`. */
+    struct {
+        uint64_t first, last;
+    } sent[2][MESSAGE_LAST_PACKETS];
+    uint32_t sent_cnt[2];
+    uint64_t open[2]; /* time of the first packet of the message that a side sends now, ns */
+};
+
+void message_times_free(struct message_times *times);
+
+/* Notes the packets of a request. */
+void message_times_packet(struct message_times *times, const struct roce_flow_in *in,
+                          const struct roce_flow_result *result);
+
+/* Adds a completed operation. Returns false if memory is exhausted. */
+bool message_times_add(struct message_times *times, const struct roce_flow_done *done,
+                       uint32_t max);
+
+#endif

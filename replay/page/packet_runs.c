@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/packet_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "wire/codes.h"
+
+/* Runs of more PSNs than this are not merged, because the distance of two PSNs would be ambiguous.
+ */
+#define SPAN_MAX (1u << 21)
+
+void packet_runs_free(struct packet_runs *runs)
+{
+    free(runs->run);
+    *runs = (struct packet_runs){0};
+}
+
+const char *run_class_name(enum run_class class)
+{
+    static const char *const names[RUN_CLASS_CNT] = {
+        "request", "repeated request", "response", "repeated response", "ack",
+        "nak",     "rnr nak",          "cnp",      "dropped",           "copy",
+        "other"};
+
+    return names[class];
+}
+
+/* ---- one packet --------------------------------------------------------------------------------
+ */
+
+static enum run_class class_of(const struct roce_pkt *pkt, const struct roce_flow_result *r)
+{
+    if (r->flags & ROCE_AN_DROPPED)
+        return RUN_DROPPED;
+    if (r->flags & ROCE_AN_COPY)
+        return RUN_COPY;
+    if (r->flags & ROCE_AN_CNP)
+        return RUN_CNP;
+    if (r->flags & ROCE_AN_RNR_NAK)
+        return RUN_RNR_NAK;
+    if (r->flags & ROCE_AN_NAK)
+        return RUN_NAK;
+    if (roce_opcode_is_request(pkt->op))
+        return r->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST)
+                   ? RUN_REPEATED_REQUEST
+                   : RUN_REQUEST;
+    if (pkt->op->kind == ROCE_KIND_ACK)
+        return RUN_ACK;
+    if (roce_opcode_is_response(pkt->op))
+        return r->flags & ROCE_AN_DUPLICATE_RESPONSE ? RUN_REPEATED_RESPONSE : RUN_RESPONSE;
+    return RUN_OTHER;
+}
+
+static uint8_t marks_of(const struct roce_flow_result *r)
+{
+    static const struct {
+        uint32_t flag;
+        uint8_t mark;
+    } table[] = {
+        {ROCE_AN_PSN_GAP, RUN_MARK_GAP},
+        {ROCE_AN_IMPLIED_NAK, RUN_MARK_IMPLIED_NAK},
+        {ROCE_AN_OUT_OF_ORDER, RUN_MARK_OUT_OF_ORDER},
+        {ROCE_AN_DUPLICATE_ACK, RUN_MARK_DUPLICATE_ACK},
+        {ROCE_AN_DUPLICATE_REQUEST, RUN_MARK_ACKED_BEFORE},
+        {ROCE_AN_QP_REUSED, RUN_MARK_REUSED},
+    };
+    uint8_t marks = r->findings ? RUN_MARK_FINDING : 0;
+
+    if (r->flags & ~(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |
+                     ROCE_AN_MSG_END | ROCE_AN_REGION))
+        for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+            marks |= r->flags & table[i].flag ? table[i].mark : 0;
+    return marks;
+}
+
+static uint64_t known_ns(uint64_t ns)
+{
+    return ns == ROCE_NEVER_NS ? 0 : ns;
+}
+
+static struct packet_run run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
+{
+    const struct roce_pkt *pkt = in->pkt;
+    struct packet_run run = {
+        .first_time = in->time,
+        .last_time = in->time,
+        .payload = pkt->payload_len,
+        .wire = pkt->wire_len,
+        .flight = r->bytes_in_flight,
+        .rtt = known_ns(r->rtt),
+        .first_frame = in->frame,
+        .last_frame = in->frame,
+        .cnt = 1,
+        .psn = pkt->bth.psn,
+        .span = 1,
+        .gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0,
+        .ce = (r->flags & ROCE_AN_CE) != 0,
+        .sport = pkt->udp.sport,
+        .side = r->side,
+        .class = (uint8_t)class_of(pkt, r),
+        .kind = (uint8_t)pkt->op->kind,
+        .marks = marks_of(r),
+    };
+
+    if (r->flags & ROCE_AN_REQUEST && run.class <= RUN_REPEATED_REQUEST)
+        run.span = (r->next_psn - pkt->bth.psn) & ROCE_PSN_MASK;
+    if (run.class == RUN_REPEATED_REQUEST) {
+        run.cause = (uint8_t)r->cause;
+        run.wait = known_ns(r->rto);
+    }
+    if (run.class == RUN_RNR_NAK)
+        run.wait = known_ns(r->rnr_wait);
+    if (run.class == RUN_NAK || run.class == RUN_RNR_NAK)
+        run.syndrome = pkt->aeth.syndrome;
+    return run;
+}
+
+/* ---- merging -----------------------------------------------------------------------------------
+ */
+
+static bool is_plain(const struct packet_run *run)
+{
+    return run->marks == 0 && run->gap == 0 && run->ce == 0 &&
+           (run->class <= RUN_ACK || run->class == RUN_OTHER);
+}
+
+/* Runs that a merge may touch. Each level includes the one before. */
+enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
+
+static bool can_merge(const struct packet_run *a, const struct packet_run *b,
+                      enum merge_level level)
+{
+    if (a->span >= SPAN_MAX || b->span >= SPAN_MAX)
+        return level == MERGE_ALL;
+    switch (level) {
+    case MERGE_PLAIN:
+        return a->sport == b->sport && a->cause == b->cause && is_plain(a) && is_plain(b);
+    case MERGE_EQUAL_MARKS:
+        return a->sport == b->sport && a->cause == b->cause && a->marks == b->marks &&
+               a->syndrome == b->syndrome;
+    default: return true;
+    }
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void merge_into(struct packet_run *a, const struct packet_run *b)
+{
+    int32_t to = roce_psn_diff(roce_psn_of(b->psn), roce_psn_of(a->psn));
+    int64_t end = (int64_t)to + b->span;
+
+    if (to < 0) {
+        a->span += (uint32_t)-to;
+        a->psn = b->psn;
+    } else if (end > a->span) {
+        a->span = (uint32_t)end;
+    }
+    a->last_time = larger(a->last_time, b->last_time);
+    a->last_frame = b->last_frame;
+    a->payload += b->payload;
+    a->wire += b->wire;
+    a->flight = larger(a->flight, b->flight);
+    a->rtt = larger(a->rtt, b->rtt);
+    a->wait = larger(a->wait, b->wait);
+    a->cnt += b->cnt;
+    a->gap += b->gap;
+    a->ce += b->ce;
+    a->marks |= b->marks;
+}
+
+/* Merges each run with the next run of its side and class, in pairs. */
+static void merge_pairs(struct packet_runs *runs, enum merge_level level)
+{
+    uint32_t open[2][RUN_CLASS_CNT]; /* index plus 1 of a kept run that has no partner yet */
+    uint32_t kept = 0;
+
+    memset(open, 0, sizeof(open));
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        struct packet_run *run = &runs->run[i];
+        uint32_t *at = &open[run->side & 1][run->class];
+
+        if (*at && can_merge(&runs->run[*at - 1], run, level)) {
+            struct packet_run *into = &runs->run[*at - 1];
+
+            runs->merged += (into->cnt == 1) + (run->cnt == 1);
+            merge_into(into, run);
+            *at = 0;
+            continue;
+        }
+        runs->run[kept] = *run;
+        *at = ++kept;
+    }
+    runs->cnt = kept;
+}
+
+void packet_runs_limit(struct packet_runs *runs, uint32_t max)
+{
+    for (int level = MERGE_PLAIN; level <= MERGE_ALL && runs->cnt > max; level++) {
+        uint32_t before;
+
+        do {
+            before = runs->cnt;
+            merge_pairs(runs, (enum merge_level)level);
+        } while (runs->cnt > max && runs->cnt < before - before / 4);
+    }
+}
+
+bool packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
+                     const struct roce_flow_result *result, uint32_t max)
+{
+    struct packet_run run = run_of(in, result);
+
+    if (runs->cnt >= max)
+        packet_runs_limit(runs, max - max / 4);
+    if (runs->cnt == runs->cap) {
+        uint32_t cap = runs->cap ? runs->cap * 2 : 16;
+        struct packet_run *more = realloc(runs->run, cap * sizeof(*more));
+
+        if (!more)
+            return false;
+        runs->run = more;
+        runs->cap = cap;
+    }
+    runs->run[runs->cnt++] = run;
+    return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Packet runs: the packets of one stream, as a graph draws them. At first each packet is one run.
+ * When a stream reaches its limit, neighbouring packets of the same class become one run, except
+ * packets with a mark (NAK, gap, finding ...), which are merged last. So memory and page size do
+ * not grow with the capture, and trouble stays visible packet by packet. Used by page_capture.c.
+ */
+#ifndef REPLAY_PAGE_PACKET_RUNS_H
+#define REPLAY_PAGE_PACKET_RUNS_H
+
+#include "flow/flow.h"
+
+/* Smallest limit of a stream: more than the runs that cannot be merged, one a side and class. */
+#define PACKET_RUNS_MIN 32u
+
+/* Class of a packet. The names in packet_runs.c are those of the page's data. */
+enum run_class {
+    RUN_REQUEST,
+    RUN_REPEATED_REQUEST,
+    RUN_RESPONSE, /* READ or atomic response */
+    RUN_REPEATED_RESPONSE,
+    RUN_ACK,
+    RUN_NAK,
+    RUN_RNR_NAK,
+    RUN_CNP,
+    RUN_DROPPED, /* damaged or malformed: a receiver drops it */
+    RUN_COPY,    /* second capture of a packet */
+    RUN_OTHER,
+    RUN_CLASS_CNT
+};
+
+/* Bits of packet_run.marks. */
+enum run_mark {
+    RUN_MARK_GAP = 1u << 0,         /* packets before this one are missing */
+    RUN_MARK_IMPLIED_NAK = 1u << 1, /* READ data or an atomic response was skipped */
+    RUN_MARK_OUT_OF_ORDER = 1u << 2,
+    RUN_MARK_DUPLICATE_ACK = 1u << 3,
+    RUN_MARK_ACKED_BEFORE = 1u << 4, /* retransmitted although it was already acknowledged */
+    RUN_MARK_REUSED = 1u << 5,       /* first packet of a new use of the QP pair */
+    RUN_MARK_FINDING = 1u << 6,
+};
+
+struct packet_run {
+    uint64_t first_time, last_time; /* times of the first and last packet, ns */
+    uint64_t payload, wire;         /* bytes of all packets */
+    uint64_t flight;                /* highest number of payload bytes in flight */
+    uint64_t rtt;                   /* longest round-trip time of an ACK, ns; 0 if none */
+    uint64_t wait; /* wait before a retransmission, or wait that an RNR NAK advertises, ns */
+    uint32_t first_frame, last_frame, cnt;
+    uint32_t psn, span; /* lowest PSN, and number of PSNs up to the highest one */
+    uint32_t gap;       /* number of PSNs missing before the first packet */
+    uint32_t ce;        /* packets with a CE mark */
+    uint16_t sport;     /* UDP source port */
+    uint8_t side;       /* sender */
+    uint8_t class;      /* enum run_class */
+    uint8_t kind;       /* enum roce_kind of the first packet */
+    uint8_t cause;      /* enum roce_cause of a retransmission */
+    uint8_t marks;      /* bit set of enum run_mark */
+    uint8_t syndrome;   /* of a NAK */
+};
+
+struct packet_runs {
+    struct packet_run *run; /* ascending by first_frame */
+    uint32_t cnt, cap;
+    uint64_t merged; /* packets that are no longer drawn one by one */
+};
+
+void packet_runs_free(struct packet_runs *runs);
+
+/* Adds a packet. `max` is the number of runs that the stream may have now, at least
+ * PACKET_RUNS_MIN. Returns false if memory is exhausted. */
+bool packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
+                     const struct roce_flow_result *result, uint32_t max);
+
+/* Merges runs until at most `max` remain, as far as that is possible. */
+void packet_runs_limit(struct packet_runs *runs, uint32_t max);
+
+const char *run_class_name(enum run_class class);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Page: one HTML file with the graphs of one or several captures. The file needs no network: it
+ * contains its style, its scripts (browser/), the library dygraphs, and the data. The build embeds
+ * the scripts; see assets.cmake. Called by cmd_check.c:
+ *
+ *   1. page_begin()
+ *   2. page_add() for each capture
+ *   3. page_end()
+ *
+ * Write errors stay in the stream: see outfile_close().
+ */
+#ifndef REPLAY_PAGE_PAGE_H
+#define REPLAY_PAGE_PAGE_H
+
+#include "page/page_data.h"
+
+struct page {
+    FILE *out;
+    unsigned captures;
+};
+
+void page_begin(struct page *page, FILE *out, const char *title);
+
+/* Adds a capture after its check. Returns 0, or -1 if memory is exhausted. */
+int page_add(struct page *page, const struct page_capture *capture,
+             const struct check_report *report, int status, const struct page_selection *selection);
+
+void page_end(struct page *page);
+
+#endif

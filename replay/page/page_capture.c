@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/page_capture.h"
+
+#include <stdlib.h>
+#include "page/page_conn.h"
+
+struct page_capture *page_capture_new(const char *name)
+{
+    struct page_capture *capture = calloc(1, sizeof(*capture));
+
+    if (capture)
+        capture->name = name;
+    return capture;
+}
+
+void page_capture_del(struct page_capture *capture)
+{
+    if (!capture)
+        return;
+    for (uint32_t i = 0; i < capture->stream_end; i++)
+        if (capture->stream[i]) {
+            packet_runs_free(&capture->stream[i]->runs);
+            message_times_free(&capture->stream[i]->messages);
+            free(capture->stream[i]);
+        }
+    for (uint32_t i = 0; i < capture->conn_cnt; i++)
+        free(capture->conn[i].json);
+    for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
+        free(capture->findings[i].finding);
+    free(capture->conn);
+    free(capture);
+}
+
+/* ---- packets and operations --------------------------------------------------------------------
+ */
+
+static struct page_stream *stream_of(struct page_capture *capture, uint32_t conn_index)
+{
+    struct page_stream **at;
+
+    if (conn_index >= PAGE_CONNS)
+        return NULL;
+    at = &capture->stream[conn_index];
+    if (!*at) {
+        *at = calloc(1, sizeof(**at));
+        if (!*at) {
+            capture->no_memory = true;
+            return NULL;
+        }
+        capture->stream_cnt++;
+        if (conn_index >= capture->stream_end)
+            capture->stream_end = conn_index + 1;
+    }
+    return *at;
+}
+
+/* Returns the share of one stream in a limit of all streams. */
+static uint32_t share_of(const struct page_capture *capture, uint32_t all)
+{
+    uint32_t share = all / (capture->stream_cnt ? capture->stream_cnt : 1);
+
+    return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
+}
+
+static void add_packet(void *user, const struct roce_flow_in *in,
+                       const struct roce_flow_result *result)
+{
+    struct page_capture *capture = user;
+    struct page_stream *stream;
+
+    if (result->conn_index == ROCE_NO_CONN)
+        return;
+    stream = stream_of(capture, result->conn_index);
+    if (!stream) {
+        capture->undrawn++;
+        return;
+    }
+    message_times_packet(&stream->messages, in, result);
+    if (!packet_runs_add(&stream->runs, in, result, share_of(capture, PAGE_RUNS)))
+        capture->no_memory = true;
+}
+
+static void add_done(void *user, const struct roce_flow_done *done)
+{
+    struct page_capture *capture = user;
+    struct page_stream *stream = stream_of(capture, done->conn_index);
+
+    if (stream && !message_times_add(&stream->messages, done, share_of(capture, PAGE_MESSAGES)))
+        capture->no_memory = true;
+}
+
+/* ---- findings and connections ------------------------------------------------------------------
+ */
+
+static void add_finding(void *user, const struct roce_finding *finding)
+{
+    struct page_capture *capture = user;
+    struct page_findings *findings = &capture->findings[finding->severity];
+
+    if (findings->cnt >= PAGE_FINDINGS) {
+        findings->left_out++;
+        return;
+    }
+    if (findings->cnt == findings->cap) {
+        uint32_t cap = findings->cap ? findings->cap * 2 : 16;
+        struct roce_finding *more = realloc(findings->finding, cap * sizeof(*more));
+
+        if (!more) {
+            capture->no_memory = true;
+            return;
+        }
+        findings->finding = more;
+        findings->cap = cap;
+    }
+    findings->finding[findings->cnt++] = *finding;
+}
+
+static void add_conn(void *user, const struct roce_conn_summary *sum)
+{
+    struct page_capture *capture = user;
+    struct page_conn *conn;
+
+    if (capture->conn_cnt >= PAGE_CONNS) {
+        capture->conns_left_out++;
+        return;
+    }
+    if (capture->conn_cnt == capture->conn_cap) {
+        uint32_t cap = capture->conn_cap ? capture->conn_cap * 2 : 16;
+        struct page_conn *more = realloc(capture->conn, cap * sizeof(*more));
+
+        if (!more) {
+            capture->no_memory = true;
+            return;
+        }
+        capture->conn = more;
+        capture->conn_cap = cap;
+    }
+    conn = &capture->conn[capture->conn_cnt];
+    conn->conn_index = sum->facts.conn_index;
+    conn->json = page_conn_json(capture->name, sum);
+    if (conn->json)
+        capture->conn_cnt++;
+    else
+        capture->no_memory = true;
+}
+
+/* Replaces the streams of packets and findings by their connections. */
+static void find_owners(void *user, const struct roce_flow *flow)
+{
+    struct page_capture *capture = user;
+
+    for (uint32_t i = 0; i < capture->stream_end; i++)
+        for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
+            capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);
+    for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
+        for (uint32_t i = 0; i < capture->findings[s].cnt; i++) {
+            struct roce_finding *finding = &capture->findings[s].finding[i];
+            struct roce_flow_owner owner;
+
+            if (finding->conn_index == ROCE_NO_CONN)
+                continue;
+            owner = roce_flow_owner(flow, finding->conn_index, finding->side);
+            finding->conn_index = owner.conn_index;
+            finding->side = owner.side;
+        }
+}
+
+struct check_watch page_capture_watch(struct page_capture *capture)
+{
+    return (struct check_watch){.user = capture,
+                                .on_packet = add_packet,
+                                .on_done = add_done,
+                                .on_finding = add_finding,
+                                .on_conn = add_conn,
+                                .on_end = find_owners};
+}

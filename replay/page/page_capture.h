@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Page capture: collects during a check what a page draws of one capture: packets, operations,
+ * findings and connections. cmd_check.c calls it in this order:
+ *
+ *   1. page_capture_new()
+ *   2. check_capture() with page_capture_watch() among its watches
+ *   3. page_add() (page.h) or psn_svg_write() (psn_svg.h)
+ *   4. page_capture_del()
+ *
+ * All limits are below. Data beyond a limit is counted, and the page shows the count.
+ */
+#ifndef REPLAY_PAGE_PAGE_CAPTURE_H
+#define REPLAY_PAGE_PAGE_CAPTURE_H
+
+#include "check/check.h"
+#include "page/message_times.h"
+#include "page/packet_runs.h"
+
+#define PAGE_CONNS    4096u   /* connections of the table, and streams whose packets are kept */
+#define PAGE_RUNS     100000u /* packet runs of all streams */
+#define PAGE_MESSAGES 30000u  /* operations of all streams */
+#define PAGE_FINDINGS 1000u   /* findings of each severity */
+
+/* The packets and operations of one stream: a connection, or a direction that is paired later. */
+struct page_stream {
+    struct packet_runs runs;
+    struct message_times messages;
+    struct roce_flow_owner owner[2]; /* final connection and side of each sender */
+};
+
+struct page_conn {
+    uint32_t conn_index;
+    char *json; /* object without its closing brace */
+};
+
+struct page_findings {
+    struct roce_finding *finding;
+    uint32_t cnt, cap;
+    uint64_t left_out;
+};
+
+struct page_capture {
+    struct page_stream *stream[PAGE_CONNS]; /* by connection number; NULL without packets */
+    uint32_t stream_cnt, stream_end;        /* streams in use; highest index plus 1 */
+    uint64_t undrawn;                       /* packets of streams that are not kept */
+    struct page_conn *conn;
+    uint32_t conn_cnt, conn_cap;
+    uint64_t conns_left_out;
+    struct page_findings findings[ROCE_SEV_CNT];
+    const char *name; /* name of the capture */
+    bool no_memory;
+};
+
+/* Returns NULL if memory is exhausted. `name` must live as long as the capture. */
+struct page_capture *page_capture_new(const char *name);
+void page_capture_del(struct page_capture *capture); /* Accepts NULL. */
+
+struct check_watch page_capture_watch(struct page_capture *capture);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Page conn: the JSON of one connection, finding or summary, as a page contains it: the object of
+ * check_json.h without its file name and without members that are 0, false, null or empty. */
+#ifndef REPLAY_PAGE_PAGE_CONN_H
+#define REPLAY_PAGE_PAGE_CONN_H
+
+#include "check/check_report.h"
+
+/*
+ * Returns the object of a connection without its closing brace, so that the caller can append
+ * members. It has the members of check_json_conn(), and:
+ *   "title"     the two endpoints
+ *   "state"     array of "failed", "stuck", "slow", "lossy", "marked"
+ *   "why"       text of the report: why the connection failed or was slow
+ *   "histogram" for each side and operation, and "rtt": bucket (hist.h), number of samples, ...
+ * The caller frees the result. Returns NULL if memory is exhausted.
+ */
+char *page_conn_json(const char *file, const struct roce_conn_summary *sum);
+
+/* Write one object. Return 0, or -1 if it could not be written. */
+int page_conn_write_finding(FILE *out, const char *file, const struct roce_finding *finding);
+int page_conn_write_summary(FILE *out, const struct check_report *report, int status);
+
+/* Writes JSON text, with "<" as an escape sequence: the text cannot end a script element. */
+void page_conn_put_json(FILE *out, const char *json);
+
+/* Writes a JSON string. */
+int page_conn_put_string(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/page_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "page/page_conn.h"
+#include "wire/codes.h"
+
+/* ---- numbers -----------------------------------------------------------------------------------
+ */
+
+/* Writes a number; most of a large page is numbers, and fprintf() is several times slower. */
+static void put_number(FILE *out, int64_t v)
+{
+    char buf[24], *p = buf + sizeof(buf);
+    uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+    do
+        *--p = (char)('0' + left % 10);
+    while ((left /= 10) != 0);
+    if (v < 0)
+        *--p = '-';
+    fwrite(p, 1, (size_t)(buf + sizeof(buf) - p), out);
+}
+
+static int64_t time_since(uint64_t time, uint64_t base)
+{
+    return (int64_t)(time - base);
+}
+
+/* ---- packet runs -------------------------------------------------------------------------------
+ */
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct packet_run *x = a, *y = b;
+
+    return (x->first_frame > y->first_frame) - (x->first_frame < y->first_frame);
+}
+
+struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t conn_index,
+                                  uint32_t *cnt, uint64_t *merged)
+{
+    struct packet_run *all = NULL;
+    uint32_t streams = 0;
+
+    *cnt = 0;
+    *merged = 0;
+    for (uint32_t i = 0; i < capture->stream_end; i++) {
+        const struct page_stream *stream = capture->stream[i];
+        struct packet_run *more;
+
+        if (!stream || stream->owner[0].conn_index != conn_index || stream->runs.cnt == 0)
+            continue;
+        more = realloc(all, (*cnt + stream->runs.cnt) * sizeof(*all));
+        if (!more) {
+            free(all);
+            return NULL;
+        }
+        all = more;
+        memcpy(all + *cnt, stream->runs.run, stream->runs.cnt * sizeof(*all));
+        for (uint32_t k = *cnt; k < *cnt + stream->runs.cnt; k++)
+            all[k].side = stream->owner[all[k].side & 1].side;
+        *cnt += stream->runs.cnt;
+        *merged += stream->runs.merged;
+        streams++;
+    }
+    if (streams > 1)
+        qsort(all, *cnt, sizeof(*all), compare_runs);
+    return all;
+}
+
+/* Members that equal runs share: a run names its style by index. */
+static bool style_equals(const struct packet_run *a, const struct packet_run *b)
+{
+    return a->side == b->side && a->class == b->class && a->kind == b->kind &&
+           a->cause == b->cause && a->marks == b->marks && a->sport == b->sport &&
+           a->syndrome == b->syndrome;
+}
+
+#define STYLES 512u /* a run of a further style has the last one */
+
+struct styles {
+    const struct packet_run *of[STYLES];
+    uint32_t cnt;
+};
+
+static uint32_t style_index(struct styles *styles, const struct packet_run *run)
+{
+    for (uint32_t i = styles->cnt; i > 0; i--)
+        if (style_equals(styles->of[i - 1], run))
+            return i - 1;
+    if (styles->cnt == STYLES)
+        return STYLES - 1;
+    styles->of[styles->cnt] = run;
+    return styles->cnt++;
+}
+
+static void write_styles(FILE *out, const struct styles *styles)
+{
+    char buf[96];
+
+    fprintf(out, "\"styles\":[");
+    for (uint32_t i = 0; i < styles->cnt; i++) {
+        const struct packet_run *run = styles->of[i];
+
+        fprintf(out, "%s[%u,\"%s\",\"%s\",\"%s\",%u,%u,", i ? "," : "", run->side,
+                run_class_name(run->class), roce_kind_name((enum roce_kind)run->kind),
+                run->cause ? roce_cause_name((enum roce_cause)run->cause) : "", run->marks,
+                run->sport);
+        page_conn_put_string(
+            out, run->syndrome ? roce_syndrome_text(run->syndrome, buf, sizeof(buf)) : "");
+        fputc(']', out);
+    }
+    fputc(']', out);
+}
+
+/* Unwrapped PSN of each direction: requests and their responses count in one sequence. */
+struct psn_axis {
+    bool known[2];
+    int64_t last[2];
+};
+
+static int64_t unwrap_psn(struct psn_axis *axis, unsigned direction, uint32_t psn)
+{
+    if (axis->known[direction])
+        axis->last[direction] +=
+            roce_psn_diff(roce_psn_of(psn), roce_psn_of((uint32_t)axis->last[direction]));
+    else
+        axis->last[direction] = psn;
+    axis->known[direction] = true;
+    return axis->last[direction];
+}
+
+/* Returns the requester of the run's PSN. */
+static unsigned direction_of(const struct packet_run *run)
+{
+    return run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK ? !run->side : run->side;
+}
+
+enum column {
+    COLUMN_TIME,     /* after the run before, ns */
+    COLUMN_DURATION, /* ns */
+    COLUMN_FRAME,    /* after the run before */
+    COLUMN_FRAMES,   /* last frame minus first frame */
+    COLUMN_CNT,
+    COLUMN_PSN,
+    COLUMN_SPAN,
+    COLUMN_PAYLOAD,
+    COLUMN_WIRE,
+    COLUMN_FLIGHT,
+    COLUMN_STYLE,
+    COLUMN_RTT, /* columns from here on are sparse: index and value of each number that is not 0 */
+    COLUMN_WAIT,
+    COLUMN_GAP,
+    COLUMN_CE,
+    COLUMNS
+};
+
+static const char *const column_names[COLUMNS] = {
+    "time", "duration", "frame", "frames", "count", "psn", "span", "payload",
+    "wire", "flight",   "style", "rtt",    "wait",  "gap", "ce"};
+
+/* State of writing one column. */
+struct column_state {
+    uint64_t time;
+    uint32_t frame;
+    struct psn_axis axis;
+    int64_t psn[2];
+    struct styles *styles;
+};
+
+static int64_t column_value(struct column_state *state, enum column column,
+                            const struct packet_run *run)
+{
+    int64_t v;
+
+    switch (column) {
+    case COLUMN_TIME:
+        v = time_since(run->first_time, state->time);
+        state->time = run->first_time;
+        return v;
+    case COLUMN_DURATION: return time_since(run->last_time, run->first_time);
+    case COLUMN_FRAME:
+        v = (int64_t)run->first_frame - state->frame;
+        state->frame = run->first_frame;
+        return v;
+    case COLUMN_FRAMES: return (int64_t)run->last_frame - run->first_frame;
+    case COLUMN_CNT: return run->cnt;
+    case COLUMN_PSN: {
+        unsigned d = direction_of(run);
+
+        if (run->class == RUN_CNP || run->class == RUN_OTHER)
+            return 0;
+        v = unwrap_psn(&state->axis, d, run->psn) - state->psn[d];
+        state->psn[d] += v;
+        return v;
+    }
+    case COLUMN_SPAN: return run->span;
+    case COLUMN_PAYLOAD: return (int64_t)run->payload;
+    case COLUMN_WIRE: return (int64_t)run->wire;
+    case COLUMN_FLIGHT: return (int64_t)run->flight;
+    case COLUMN_STYLE: return style_index(state->styles, run);
+    case COLUMN_RTT: return (int64_t)run->rtt;
+    case COLUMN_WAIT: return (int64_t)run->wait;
+    case COLUMN_GAP: return run->gap;
+    case COLUMN_CE: return run->ce;
+    default: return 0;
+    }
+}
+
+static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
+{
+    struct styles styles = {.cnt = 0};
+
+    fprintf(out, ",\"runs\":{");
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        struct column_state state = {.time = base, .styles = &styles};
+        bool any = false;
+
+        fprintf(out, "\"%s\":[", column_names[column]);
+        for (uint32_t i = 0; i < cnt; i++) {
+            int64_t v = column_value(&state, (enum column)column, &run[i]);
+
+            if (column >= COLUMN_RTT && v == 0)
+                continue;
+            if (any)
+                fputc(',', out);
+            any = true;
+            if (column >= COLUMN_RTT) {
+                put_number(out, i);
+                fputc(',', out);
+            }
+            put_number(out, v);
+        }
+        fputs("],", out);
+    }
+    write_styles(out, &styles);
+    fputc('}', out);
+}
+
+/* ---- messages ----------------------------------------------------------------------------------
+ */
+
+/* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
+ * bytes, frame]; times in ns. */
+static void write_messages(FILE *out, const struct page_capture *capture, uint32_t conn_index,
+                           uint64_t base)
+{
+    uint64_t left_out = 0;
+    const char *sep = "";
+
+    fprintf(out, ",\"messages\":[");
+    for (uint32_t i = 0; i < capture->stream_end; i++) {
+        const struct page_stream *stream = capture->stream[i];
+
+        if (!stream || stream->owner[0].conn_index != conn_index)
+            continue;
+        left_out += stream->messages.left_out;
+        for (uint32_t k = 0; k < stream->messages.cnt; k++) {
+            const struct message_time *m = &stream->messages.message[k];
+
+            fprintf(out, "%s[%u,\"%s\",", sep, stream->owner[m->side & 1].side,
+                    roce_kind_name((enum roce_kind)m->kind));
+            put_number(out, time_since(m->first, base));
+            fputc(',', out);
+            put_number(out, time_since(m->last, m->first));
+            fputc(',', out);
+            put_number(out, time_since(m->done, m->first));
+            fputc(',', out);
+            put_number(out, (int64_t)m->bytes);
+            fputc(',', out);
+            put_number(out, m->frame);
+            fputc(']', out);
+            sep = ",";
+        }
+    }
+    fprintf(out, "],\"messages_left_out\":%" PRIu64, left_out);
+}
+
+/* ---- the capture -------------------------------------------------------------------------------
+ */
+
+static bool is_selected(const struct page_selection *selection, uint32_t conn_index)
+{
+    if (!selection->conn)
+        return true;
+    for (uint32_t i = 0; i < selection->cnt; i++)
+        if (selection->conn[i] == conn_index)
+            return true;
+    return false;
+}
+
+static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i, uint64_t base)
+{
+    const struct page_conn *conn = &capture->conn[i];
+    uint32_t cnt;
+    uint64_t merged;
+    struct packet_run *runs = page_data_runs(capture, conn->conn_index, &cnt, &merged);
+
+    page_conn_put_json(out, conn->json);
+    fprintf(out, ",\"merged\":%" PRIu64, merged);
+    if (runs) {
+        write_runs(out, runs, cnt, base);
+        write_messages(out, capture, conn->conn_index, base);
+    }
+    fputs("}", out);
+    free(runs);
+    return 0;
+}
+
+static int write_findings(FILE *out, const struct page_capture *capture,
+                          const struct page_selection *selection)
+{
+    const char *sep = "";
+    uint64_t left_out = 0;
+
+    fprintf(out, "\"findings\":[");
+    for (unsigned s = ROCE_SEV_CNT; s > 0; s--) {
+        const struct page_findings *findings = &capture->findings[s - 1];
+
+        left_out += findings->left_out;
+        for (uint32_t i = 0; i < findings->cnt; i++) {
+            const struct roce_finding *finding = &findings->finding[i];
+
+            if (!is_selected(selection, finding->conn_index))
+                continue;
+            fprintf(out, "%s\n", sep);
+            if (page_conn_write_finding(out, capture->name, finding) != 0)
+                return -1;
+            sep = ",";
+        }
+    }
+    fprintf(out, "],\n\"findings_left_out\":%" PRIu64 ",\n", left_out);
+    return 0;
+}
+
+static int write_report_text(FILE *out, const struct check_report *report)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *mem = open_memstream(&text, &len);
+    int rc = -1;
+
+    if (!mem)
+        return -1;
+    check_text(mem, report, false);
+    if (fclose(mem) == 0)
+        rc = page_conn_put_string(out, text);
+    free(text);
+    return rc;
+}
+
+int page_data_write(FILE *out, const struct page_capture *capture,
+                    const struct check_report *report, int status,
+                    const struct page_selection *selection)
+{
+    const char *sep = "";
+
+    if (capture->no_memory)
+        return -1;
+    fprintf(out, "{\"file\":");
+    if (page_conn_put_string(out, capture->name) != 0)
+        return -1;
+    fprintf(out, ",\n\"summary\":");
+    if (page_conn_write_summary(out, report, status) != 0)
+        return -1;
+    fprintf(out, ",\n\"text\":");
+    if (write_report_text(out, report) != 0)
+        return -1;
+    fprintf(out, ",\n\"packets_left_out\":%" PRIu64 ",\"connections_left_out\":%" PRIu64 ",\n",
+            capture->undrawn, capture->conns_left_out);
+    if (write_findings(out, capture, selection) != 0)
+        return -1;
+    fprintf(out, "\"connections\":[");
+    for (uint32_t i = 0; i < capture->conn_cnt; i++)
+        if (is_selected(selection, capture->conn[i].conn_index)) {
+            fprintf(out, "%s\n", sep);
+            write_conn(out, capture, i, report->first_time);
+            sep = ",";
+        }
+    fprintf(out, "]}");
+    return 0;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+// Tests of the page's scripts that need no browser: node browser_test.js FOLDER
+"use strict";
+
+const assert = require("assert"), fs = require("fs"), path = require("path"), vm = require("vm");
+const folder = path.resolve(process.argv[2]), D = require(path.join(folder, "data.js")), W = require(path.join(folder, "words.js"));
+
+const side = (more) => ({ address: "192.0.2.1", qpn: 17, packets: 10, ...more });
+const conn = (more) => ({ title: "RC", service: "RC", first_time_ns: 0, last_time_ns: 1e8, a: side(), b: side(), state: [], ...more });
+const capture = (conns, summary) => ({ summary: { packets: 20, connections: conns.length, ...summary }, connections: conns });
+
+const tests = {
+  durations_have_a_unit_that_fits() {
+    assert.deepStrictEqual([0, 12, 1500, 73390000, 2.5e9, -1.5e6].map(D.duration), ["0", "12 ns", "1.5 µs", "73.4 ms", "2.5 s", "-1.5 ms"]);
+  },
+  sizes_and_rates_have_a_unit_that_fits() {
+    assert.deepStrictEqual([1, 999, 6144, 1e7].map(D.size), ["1 bytes", "999 bytes", "6.14 kB", "10 MB"]);
+    assert.deepStrictEqual([0, 1.25e9].map(D.rate), ["0 bit/s", "10 Gbit/s"]);
+  },
+  one_thing_has_no_plural() {
+    assert.deepStrictEqual([D.count(1, "packet"), D.count(2000, "packet"), D.count(2, "reply", "replies")], ["1 packet", "2,000 packets", "2 replies"]);
+  },
+  filter_names_one_frame_or_a_range() {
+    assert.strictEqual(D.filterOf(7, 7), "frame.number == 7");
+    assert.strictEqual(D.filterOf(7, 9), "frame.number >= 7 && frame.number <= 9");
+  },
+  bucket_has_the_middle_of_its_range() {
+    assert.deepStrictEqual([0, 1, 4, 5].map(D.bucketNs), [32, 72, 120, 144]);
+  },
+  bins_keep_the_sum() {
+    const runs = { length: 3, time: [0, 0.25, 0.99], end: [0, 0.75, 0.99] };
+    const bins = D.binned(runs, 0, 1, 4, (i) => [1, 8, 2][i]);
+    assert.deepStrictEqual(Array.from(bins), [1, 4, 4, 2]);
+    assert.deepStrictEqual(Array.from(D.binned(runs, 1, 1, 2, () => 1)), [0, 0]);
+  },
+  psns_count_from_the_first_of_each_direction_and_across_the_wrap() {
+    const runs = { time: [0, 10, 10], duration: [0, 0, 0], frame: [1, 1, 1], frames: [0, 0, 0], count: [1, 1, 1], psn: [0xFFFFFF, 1, -1], span: [1, 1, 1],
+      payload: [8, 8, 0], wire: [70, 70, 62], flight: [8, 16, 0], style: [0, 0, 1], rtt: [2, 20], wait: [], gap: [], ce: [],
+      styles: [[0, "request", "SEND", "", 0, 4000, ""], [1, "ack", "ACK", "", 0, 4000, ""]] };
+    const r = D.decodeRuns(conn({ runs: runs, a: side({ first_psn: 0xFFFFFE }) }));
+    assert.deepStrictEqual(Array.from(r.psn), [1, 2, 1]);
+    assert.deepStrictEqual(Array.from(r.rtt), [0, 0, 20]);
+    assert.deepStrictEqual(Array.from(r.frame), [1, 2, 3]);
+    assert.strictEqual(r.style[2].direction, 0);
+  },
+  first_sentence_is_good_news_without_trouble() {
+    const lead = W.lead(capture([conn()]));
+    assert.ok(lead.good);
+    assert.match(lead.text, /^No problem found: 1 connection, 20 packets/);
+  },
+  first_sentence_names_the_largest_wait_of_the_worst_connection() {
+    const slow = conn({ connection: 3, state: ["slow"], a: side({ retransmissions: {
+      rnr_nak: { packets: 3, bytes: 9, waited_ns: 4e7 }, timeout: { packets: 1, bytes: 9, waited_ns: 1e7 } } }) });
+    const lead = W.lead(capture([conn(), slow, conn({ state: ["marked"] })]));
+    assert.ok(!lead.good);
+    assert.strictEqual(lead.text, "Connection #3 was slow: it spent 50 % of 100 ms waiting, mostly because the receiving program had no receive " +
+      "buffer ready, so the sender had to pause. 1 more connection has a problem.");
+    assert.deepStrictEqual(W.budget(slow).map((p) => p.ns), [4e7, 1e7]);
+  },
+  failed_connection_comes_before_a_slow_one() {
+    const failed = conn({ connection: 1, state: ["failed"], end: { kind: "retry_exhausted" } });
+    assert.match(W.lead(capture([conn({ state: ["slow"] }), failed])).text, /^Connection #1 failed: no answer came/);
+  },
+  rejection_without_a_connection_is_no_good_news() {
+    const lead = W.lead(capture([], { rejections: 1 }));
+    assert.deepStrictEqual(lead, { good: false, text: "1 connection was refused by the other side." });
+  },
+  every_word_of_a_cause_and_an_end_has_a_sentence() {
+    ["rejected", "nak", "rnr_exhausted", "rnr_waiting", "retry_exhausted", "unanswered"].forEach((kind) =>
+      assert.doesNotMatch(W.aboutConn(conn({ state: ["failed"], end: { kind: kind } })), /undefined|never set up/));
+  },
+  scripts_are_short_and_strict_and_set_no_markup() {
+    let lines = 0;
+    fs.readdirSync(folder).filter((f) => f.endsWith(".js")).forEach((f) => {
+      const text = fs.readFileSync(path.join(folder, f), "utf8");
+      new vm.Script(text, { filename: f });
+      lines += text.split("\n").length - 1;
+      assert.match(text, /^"use strict";$/m, f);
+      assert.doesNotMatch(text.replace(/"[^"\n]*"/g, '""'), /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\bvar\b|[^=!]==[^=]|!=[^=]| $/m, f);
+    });
+    assert.ok(lines < 1000, "own scripts have " + lines + " lines");
+  },
+};
+
+Object.entries(tests).forEach(([name, test]) => {
+  try {
+    test();
+  } catch (error) {
+    console.error(name + ": " + error.message);
+    process.exitCode = 1;
+  }
+});

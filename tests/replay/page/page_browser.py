@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Pages of check --html in a headless Chromium: no error, no request, every graph drawn, usable by keyboard.
+
+    page_browser.py ROCEDRILL CHROMIUM CAPTURES"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from chromium import Chromium
+
+# Captures, and words of the first sentence that their pages must have.
+CAPTURES = {
+    "rc-loss-requests": "slow", "rc-loss-read-responses": "slow", "rc-rnr-then-success": "receive buffer",
+    "rc-ecn": "congestion", "uc-loss": "lost", "ud-unicast": "No problem", "rc-reordering": "slow",
+    "rc-retry-exhausted": "failed", "rc-rnr-exhausted": "failed", "rc-bad-rkey-write": "refused a request",
+    "rc-bidirectional": "No problem", "rc-corruption": "", "rc-atomics": "", "rc-psn-wrap-loss": "",
+}
+# File names that end an element, an attribute, a string or a comment where a page does not escape them.
+HOSTILE = ["</script><img src=x onerror=hacked()>.pcap", "\"'><svg onload=hacked()>.pcap", "<!--<script>&lt;.pcap",
+           "</title><script>hacked()<\u2215script>\u2028.pcap"]
+
+failures = 0
+
+
+def fail(name, text):
+    global failures
+    failures += 1
+    print(f"{name}: {text}", file=sys.stderr)
+
+
+def make_page(rocedrill, folder, *captures):
+    page = os.path.join(folder, "page.html")
+    run = subprocess.run([rocedrill, "check", "-q", "--html", page, *captures], stderr=subprocess.PIPE, text=True)
+    if run.returncode not in (0, 1):
+        fail(captures[0], f"status {run.returncode}: {run.stderr}")
+    return page
+
+
+def open_page(browser, name, page):
+    browser.open(page)
+    for problem in browser.problems():
+        fail(name, problem)
+    for url in browser.requests():
+        if url != "file://" + page:
+            fail(name, "request for " + url)
+
+
+# Elements with text whose contrast to their background is below 4.5, and controls without a name.
+AUDIT = """(() => {
+  const found = [];
+  const parse = c => c.match(/[\\d.]+/g).map(Number);
+  const light = c => { const f = v => { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); };
+    return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+  const background = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.getClientRects().length || e.closest("script")) continue;
+    const a = light(parse(getComputedStyle(e).color)), b = light(background(e));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push("contrast " + ratio.toFixed(1) + ": " + e.textContent.trim().slice(0, 40));
+  }
+  for (const e of document.querySelectorAll("button, input, select, [tabindex='0'], [role=img]"))
+    if (!e.getAttribute("aria-label") && !e.textContent.trim() && !(e.labels && e.labels.length) && e.getClientRects().length)
+      found.push("no name: " + e.outerHTML.slice(0, 80));
+  const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+  ids.filter((id, i) => ids.indexOf(id) !== i).forEach(id => found.push("id twice: " + id));
+  return found;
+})()"""
+
+# The graphs that drew nothing: names of figures whose canvas has one colour only.
+EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
+  const c = f.querySelectorAll("canvas")[0], p = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
+  return new Set(p).size < 3;
+}).map(f => f.dataset.graph)"""
+
+
+def check_capture(browser, rocedrill, folder, path, name, words):
+    page = make_page(rocedrill, folder, path)
+    open_page(browser, name, page)
+    lead = browser.run("document.getElementById('lead').textContent")
+    if words not in lead:
+        fail(name, f"first sentence '{lead}' lacks '{words}'")
+    for scheme in "light", "dark":
+        browser.scheme(scheme)
+        for problem in browser.run(AUDIT):
+            fail(name, f"{scheme}: {problem}")
+    empty = browser.run(EMPTY)
+    if empty:
+        fail(name, f"empty graphs: {empty}")
+    if not browser.run("document.querySelectorAll('figure[data-graph^=psn]').length"):
+        fail(name, "no graph of packets")
+
+
+def check_keyboard(browser, rocedrill, folder, path):
+    """Walks through the page with keys only."""
+    name = "keyboard"
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    seen = set()
+    for _ in range(60):
+        browser.key("Tab", 9)
+        seen.add(browser.run("document.activeElement.id || (document.activeElement.closest('figure') || {dataset: {}}).dataset.graph || ''"))
+    for want in "zoom-in", "next", "psn0", "latency", "messages":
+        if want not in seen:
+            fail(name, f"Tab does not reach {want}: {sorted(seen)}")
+    browser.run("document.querySelector('[data-graph=psn0] .graph').focus()")
+    status = "document.getElementById('status').textContent"
+    browser.key("n")
+    first = browser.run(status)
+    if "frame" not in first:
+        fail(name, f"key n announces '{first}'")
+    browser.key("ArrowRight", 39)
+    if browser.run(status) == first:
+        fail(name, "the arrow key does not select the next packet")
+    length = "rocedrill.view.window[1] - rocedrill.view.window[0]"
+    before = browser.run(length)
+    browser.key("+")
+    browser.frames()
+    if not browser.run(length) < before * 0.6:
+        fail(name, "+ does not zoom")
+    windows = browser.run("rocedrill.view.graphs.map(g => g.dygraph.xAxisRange()[0])")
+    if len(set(windows)) != 1:
+        fail(name, f"the graphs have different windows: {windows}")
+    browser.key("0")
+    browser.frames()
+    if abs(browser.run(length) - before) > 1e-9:
+        fail(name, "0 does not reset the zoom")
+    browser.key("n")
+    browser.key("Enter", 13)
+    browser.frames()
+    if "frame.number" not in browser.run(status):
+        fail(name, f"Enter announces '{browser.run(status)}'")
+    browser.run("document.querySelector('#findings tbody button').click()")
+    if browser.run("document.activeElement.id") != "connection" or "frame" not in browser.run(status):
+        fail(name, "a finding does not lead to its place")
+
+
+def check_names(browser, rocedrill, folder, path):
+    """No name of a capture becomes markup."""
+    copies = []
+    for name in HOSTILE:
+        copies.append(os.path.join(folder, name.replace("/", "\u2215") if "/" in name else name))
+        shutil.copy(path, copies[-1])
+    # A slash cannot be in a file name, but it can be in a path.
+    deep = os.path.join(folder, "<", "script><script>hacked()<", "script>.pcap")
+    os.makedirs(os.path.dirname(deep))
+    shutil.copy(path, deep)
+    copies.append(deep)
+    page = make_page(rocedrill, folder, *copies)
+    open_page(browser, "names", page)
+    for i in range(len(copies)):
+        browser.run(f"(() => {{ const s = document.getElementById('capture'); s.value = {i}; s.dispatchEvent(new Event('change')); }})()")
+        browser.frames()
+    for problem in browser.problems():
+        fail("names", problem)
+    if browser.run("document.querySelectorAll('img, svg, iframe, object').length + document.querySelectorAll('script').length") != 6:
+        fail("names", "a name became markup")
+    shown = browser.run("document.getElementById('file').textContent")
+    if shown != deep:
+        fail("names", f"the page shows '{shown}'")
+
+
+def main():
+    rocedrill, chromium, captures = sys.argv[1:4]
+    with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
+        for name, words in CAPTURES.items():
+            check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
+        check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
+        check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
+    sys.exit(failures > 0)
+
+
+main()

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""The numbers of a page are those of check --json, and the packets that it draws add up to them.
+
+    page_numbers.py ROCEDRILL CAPTURE..."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+failures = 0
+
+
+def fail(capture, text):
+    global failures
+    failures += 1
+    print(f"{capture}: {text}", file=sys.stderr)
+
+
+def without_empty(v):
+    """The value as page_conn.c writes it: without members that are 0, false, null or empty."""
+    if isinstance(v, dict):
+        v = {k: without_empty(m) for k, m in v.items() if k != "file"}
+        return {k: m for k, m in v.items() if not (m is None or m is False or m == 0 and not isinstance(m, float)
+                                                   or m in ("", [], {}))}
+    return [without_empty(m) for m in v] if isinstance(v, list) else v
+
+
+def page_data(html):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    return json.loads(found.group(1))
+
+
+def drawn(conn, side, value, *classes, kind=None):
+    """Sum over the packets of a side that have one of the classes; `value` is a column."""
+    runs = conn.get("runs")
+    if not runs:
+        return 0
+    of = [runs["styles"][s] for s in runs["style"]]
+    return sum(v for v, s in zip(runs[value], of) if s[0] == side and (not classes or s[1] in classes) and
+               kind in (None, s[2]))
+
+
+def check_conn(name, line, conn):
+    for key, value in without_empty(line).items():
+        if conn.get(key) != value:
+            fail(name, f"connection {line['connection']}: {key}: page {conn.get(key)}, JSON {value}")
+    for side, letter in enumerate("ab"):
+        s, where = line[letter], f"connection {line['connection']} {letter}"
+
+        def same(what, page, check):
+            if page != check:
+                fail(name, f"{where}: {what}: page {page}, JSON {check}")
+
+        retx = s["retransmissions"].values()
+        same("packets", drawn(conn, side, "count"), s["packets"])
+        same("bytes", drawn(conn, side, "wire"), s["bytes"])
+        same("retransmissions", drawn(conn, side, "count", "repeated request"), sum(r["packets"] for r in retx))
+        same("retransmitted bytes", drawn(conn, side, "payload", "repeated request"), sum(r["bytes"] for r in retx))
+        same("repeated responses", drawn(conn, side, "count", "repeated response", kind="READ response"),
+             s["repeated_responses"])
+        same("repeated response bytes", drawn(conn, side, "payload", "repeated response", kind="READ response"),
+             s["repeated_response_bytes"])
+        same("NAKs", drawn(conn, side, "count", "nak"), s["psn_naks"] + s["fatal_naks"])
+        same("RNR NAKs", drawn(conn, side, "count", "rnr nak"), s["rnr_naks"])
+        same("CNPs", drawn(conn, side, "count", "cnp"), s["cnps"])
+        same("copies", drawn(conn, side, "count", "copy"), s["copies"])
+        same("dropped", drawn(conn, side, "count", "dropped"), s["bad_icrc"] + s["malformed"])
+        hist = conn.get("histogram", {}).get(letter, {})
+        for oper, o in s["operations"].items():
+            same(oper + " latencies", sum(hist.get(oper, [])[1::2]), (o["latency_ns"] or {"count": 0})["count"])
+        same("round trips", sum(hist.get("rtt", [])[1::2]), (s["ack_rtt_ns"] or {"count": 0})["count"])
+    runs = conn.get("runs", {"ce": [], "count": []})
+    if sum(runs["ce"][1::2]) != line["a"]["ce_marked"] + line["b"]["ce_marked"]:
+        fail(name, f"connection {line['connection']}: CE marks: page {sum(runs['ce'][1::2])}")
+    done = sum((o["latency_ns"] or {"count": 0})["count"] for s in "ab" for o in line[s]["operations"].values())
+    messages = len(conn.get("messages", [])) + conn.get("messages_left_out", 0)
+    if messages != done:
+        fail(name, f"connection {line['connection']}: messages: page {messages}, JSON {done}")
+
+
+def check_findings(name, lines, capture):
+    alias = {a["connection"]: a["is"] for a in lines if a["type"] == "alias"}
+    keys = ("frame", "rule", "severity", "text", "connection")
+
+    def key(f, connection):
+        return tuple((f.get(k) or 0) if k != "connection" else connection for k in keys)
+
+    want = sorted(key(f, alias.get(f["connection"], f["connection"]) or 0) for f in lines if f["type"] == "finding")
+    have = sorted(key(f, f.get("connection", 0)) for f in capture["findings"])
+    if capture["findings_left_out"] == 0 and want != have:
+        fail(name, f"findings differ: {[w for w in want if w not in have][:3]} {[h for h in have if h not in want][:3]}")
+    if len(want) != len(have) + capture["findings_left_out"]:
+        fail(name, f"{len(have)} findings and {capture['findings_left_out']} left out, JSON {len(want)}")
+
+
+def check(rocedrill, name, folder):
+    html = f"{folder}/page.html"
+    run = subprocess.run([rocedrill, "check", "--json", "-", "--html", html, name], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    if run.returncode not in (0, 1) or run.stderr:
+        return fail(name, f"status {run.returncode}: {run.stderr}")
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    with open(html, encoding="utf-8") as page:
+        capture = page_data(page.read())["captures"][0]
+    summary = next(line for line in lines if line["type"] == "summary")
+    if capture["summary"] != without_empty(summary):
+        fail(name, f"summary: page {capture['summary']}, JSON {without_empty(summary)}")
+    conns = {c.get("connection", 0): c for c in capture["connections"]}
+    want = [line for line in lines if line["type"] == "connection"]
+    if len(conns) != len(want):
+        fail(name, f"{len(conns)} connections, JSON {len(want)}")
+    for line in want:
+        check_conn(name, line, conns.get(line["connection"], {}))
+    check_findings(name, lines, capture)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sys.argv[2:]:
+            check(sys.argv[1], name, folder)
+    sys.exit(failures > 0)
+
+
+main()

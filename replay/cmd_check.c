@@ -8,12 +8,15 @@
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
+#include "check/connection_frames.h"
 #include "check/explain.h"
 #include "export/export.h"
 #include "page/page.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
+#include "capture/narrow.h"
+#include "suite/capture_set.h"
 #include "util/strbuf.h"
 
 /* Maximum number of connections that a report keeps, 5 kB each: SHORT for the summary, LONG for -v
@@ -55,6 +58,7 @@ static const struct cli_option rows[] = {
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
+    NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
@@ -79,13 +83,16 @@ struct check_args {
     struct page page;
     struct export_paths paths;
     struct export *export; /* NULL without a path in `paths` */
+    struct capture_set captures;
+    struct narrow narrow;
 };
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill check [options] CAPTURE...   (- reads standard input)\n"
+    fprintf(out, "usage: rocedrill check [options] CAPTURE|FOLDER...   (- reads standard input)\n"
                  "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
-                 "the rules of RoCEv2.\noptions:\n");
+                 "the rules of RoCEv2.\nOf a folder all captures are checked, with --quirks of "
+                 "its manifest.tsv.\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "names for --quirks:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
@@ -119,8 +126,18 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     return 0;
 }
 
-static int check_one(const char *path, struct check_args *args, bool *stop)
+/* Returns the peer that the user named, else the one of the folder's manifest. */
+static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
+    enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_NONE;
+
+    return args->profile != ROCE_PROFILE_NONE || named == ROCE_PROFILE_CNT ? args->profile : named;
+}
+
+static int check_one(const struct capture_item *item, struct check_args *args, bool *stop)
+{
+    enum roce_profile profile = profile_of(item, args);
+    const char *path = item->path;
     bool text = args->text;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     struct page_capture *capture = args->html ? page_capture_new(name) : NULL;
@@ -135,7 +152,8 @@ static int check_one(const char *path, struct check_args *args, bool *stop)
         .no_icrc = args->no_icrc,
         .progress = !args->quiet && !args->immediate,
         .immediate = args->immediate,
-        .profile = args->profile,
+        .profile = profile,
+        .narrow = &args->narrow,
         .json = args->json,
         .annotate_to = args->annotate_path,
         .watch = watch,
@@ -231,7 +249,10 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 return cli_error("unknown rule '%s' (rocedrill check --rules lists them)", optarg);
             return EXIT_HOLDS;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
-        default: return EXIT_UNUSABLE;
+        case CLI_BAD: return EXIT_UNUSABLE;
+        default:
+            if (narrow_option(&args->narrow, table.command, c, optarg) != 0)
+                return EXIT_UNUSABLE;
         }
     }
     return -1;
@@ -239,45 +260,54 @@ static int read_options(int argc, char **argv, struct check_args *args)
 
 /* Checks that no output is a capture or another output. Returns 0, or the exit status after an
  * error. */
-static int check_outputs(int cnt, char **files, const struct check_args *args)
+static int check_outputs(const struct check_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path,   args->annotate_path,
                                args->html_path, args->paths.events, args->paths.perfetto};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
     for (unsigned i = 0; i < outs; i++)
-        for (int j = 0; j < cnt; j++)
-            if (outfile_is_no_input(out[i], files[j]) != 0)
+        for (size_t j = 0; j < args->captures.cnt; j++)
+            if (outfile_is_no_input(out[i], args->captures.item[j].path) != 0)
                 return EXIT_UNUSABLE;
     return outfiles_differ(table.command, out, outs);
 }
 
-/* Checks that the arguments can be combined. Returns 0, or the exit status after an error. */
-static int check_arguments(int cnt, char **files, const struct check_args *args)
+/* Adds the captures, and checks that the arguments can be combined. Returns 0, or the exit status
+ * after an error. */
+static int read_captures(int cnt, char **files, struct check_args *args)
 {
     unsigned stdins = 0;
+    struct error error;
 
     if (cnt == 0)
         return cli_error("check: no capture given (see --help)");
-    for (int i = 0; i < cnt; i++)
+    for (int i = 0; i < cnt; i++) {
         stdins += strcmp(files[i], "-") == 0;
+        if (capture_set_add(&args->captures, files[i], &error) != 0)
+            return cli_error("%s", error.text);
+    }
     if (stdins > 1)
         return cli_error("check: standard input can be read only once");
-    if (args->annotate_path && cnt > 1)
-        return cli_error("check: --annotate requires one capture, not %d", cnt);
-    if ((args->paths.xplot || args->paths.gnuplot) && cnt > 1)
-        return cli_error("check: --%s requires one capture, not %d",
-                         args->paths.xplot ? "xplot" : "gnuplot", cnt);
-    return check_outputs(cnt, files, args);
+    if (args->annotate_path && args->captures.cnt > 1)
+        return cli_error("check: --annotate requires one capture, not %zu", args->captures.cnt);
+    if ((args->paths.xplot || args->paths.gnuplot) && args->captures.cnt > 1)
+        return cli_error("check: --%s requires one capture, not %zu",
+                         args->paths.xplot ? "xplot" : "gnuplot", args->captures.cnt);
+    if (args->narrow.has_connection && args->captures.cnt > 1)
+        return cli_error("check: --connection requires one capture, not %zu", args->captures.cnt);
+    if (connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
+        return cli_error("%s", error.text);
+    return check_outputs(args);
 }
 
 /* Prints the last line of a report on several captures. */
-static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], int captures)
+static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], size_t captures)
 {
     static const char *const words[] = {"passed", "failed", "unusable"};
     const char *sep = "";
 
-    printf("\n%d captures:", captures);
+    printf("\n%zu captures:", captures);
     for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
         if (cnt[i]) {
             printf("%s %u %s", sep, cnt[i], words[i]);
@@ -321,8 +351,9 @@ static int close_check_outputs(struct check_args *args)
     return outfile_close(args->junit, args->junit_path) != 0 ? EXIT_UNUSABLE : rc;
 }
 
-static int run_check(int cnt, char **files, struct check_args *args)
+static int run_check(struct check_args *args)
 {
+    size_t cnt = args->captures.cnt;
     int status = EXIT_HOLDS, rc;
     unsigned cnts[EXIT_UNUSABLE + 1] = {0};
     bool stop = false;
@@ -337,9 +368,9 @@ static int run_check(int cnt, char **files, struct check_args *args)
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     if (args->html && status == EXIT_HOLDS)
-        page_begin(&args->page, args->html, files[0]);
-    for (int i = 0; i < cnt && rc == 0 && !stop; i++) {
-        int one = check_one(files[i], args, &stop);
+        page_begin(&args->page, args->html, args->captures.item[0].path);
+    for (size_t i = 0; i < cnt && rc == 0 && !stop; i++) {
+        int one = check_one(&args->captures.item[i], args, &stop);
 
         cnts[one]++;
         if (one > status)
@@ -358,11 +389,15 @@ static int run_check(int cnt, char **files, struct check_args *args)
 
 int cmd_check(int argc, char **argv)
 {
-    struct check_args args = {.profile = ROCE_PROFILE_NONE};
+    struct check_args args = {.profile = ROCE_PROFILE_NONE, .narrow = NARROW_NONE};
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)
         return status;
-    status = check_arguments(argc - optind, argv + optind, &args);
-    return status != 0 ? status : run_check(argc - optind, argv + optind, &args);
+    status = read_captures(argc - optind, argv + optind, &args);
+    if (status == 0)
+        status = run_check(&args);
+    narrow_free(&args.narrow);
+    capture_set_free(&args.captures);
+    return status;
 }

@@ -4,6 +4,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include "base/error.h"
+#include "capture/narrow.h"
+#include "check/connection_frames.h"
 #include "decode.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
@@ -11,6 +13,7 @@
 
 static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "write one JSON object per packet; - is stdout"},
+    NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print every field"},
     {"quiet", 'q', NULL, "do not print text on standard output"},
     {"help", 'h', NULL, "print this"},
@@ -20,6 +23,7 @@ static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows
 struct decode_args {
     bool verbose, quiet;
     const char *json_path;
+    struct narrow narrow;
 };
 
 static void print_usage(FILE *out)
@@ -42,11 +46,16 @@ static int read_options(int argc, char **argv, struct decode_args *args)
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
-        default: return EXIT_UNUSABLE;
+        case CLI_BAD: return EXIT_UNUSABLE;
+        default:
+            if (narrow_option(&args->narrow, table.command, c, optarg) != 0)
+                return EXIT_UNUSABLE;
         }
     }
     if (optind >= argc)
         return cli_error("decode: no capture given (see --help)");
+    if (args->narrow.has_connection && argc - optind > 1)
+        return cli_error("decode: --connection requires one capture");
     return -1;
 }
 
@@ -73,8 +82,9 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
 
 int cmd_decode(int argc, char **argv)
 {
-    struct decode_args args = {0};
-    struct decode_options options = {0};
+    struct decode_args args = {.narrow = NARROW_NONE};
+    struct decode_options options = {.narrow = &args.narrow};
+    struct error error;
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)
@@ -86,7 +96,11 @@ int cmd_decode(int argc, char **argv)
         return EXIT_UNUSABLE;
     options.verbose = args.verbose;
     options.text = args.quiet || options.json == stdout ? NULL : stdout;
-    status = decode_all(argc - optind, argv + optind, &options);
+    if (connection_frames(argv[optind], &args.narrow, &error) == 0)
+        status = decode_all(argc - optind, argv + optind, &options);
+    else
+        status = cli_error("%s", error.text);
+    narrow_free(&args.narrow);
     if (outfile_close(options.json, args.json_path) != 0)
         status = EXIT_UNUSABLE;
     return status;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "capture/narrow.h"
+#include "check/connection_frames.h"
 #include "engine/peer_quirks.h"
 #include "suite/suite_report.h"
 #include "live/live_opts.h"
@@ -52,6 +54,7 @@ static const struct cli_option rows[] = {
     {"dump-setup", OPT_DUMP_SETUP, "FILE",
      "write the device setup inferred from the capture, as JSON"},
     {"setup", OPT_SETUP, "FILE", "read the device setup from FILE; infer what FILE omits"},
+    NARROW_OPTIONS,
     {"jobs", 'J', "N", "replay N captures in parallel (default: number of processors)"},
     {"json", 'j', "FILE", "write a summary and each report as JSON; - is stdout"},
     {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
@@ -75,6 +78,7 @@ struct replay_args {
     const char *peer, *json_path, *junit_path;
     FILE *json, *junit;
     struct capture_set captures;
+    struct narrow narrow;
     struct live_args live;
 };
 
@@ -203,6 +207,14 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case 'q': args->quiet = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         case CLI_BAD: return EXIT_UNUSABLE;
+        case NARROW_FIRST:
+        case NARROW_FROM:
+        case NARROW_TO:
+        case NARROW_HOST:
+        case NARROW_CONNECTION:
+            if (narrow_option(&args->narrow, table.command, c, optarg) != 0)
+                return EXIT_UNUSABLE;
+            break;
         default:
             if (live_option(&args->live, c - OPT_LIVE, optarg) != 0)
                 return EXIT_UNUSABLE;
@@ -255,6 +267,16 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
         return cli_error("replay: --%s cannot be used with --live",
                          args->dump_path ? "dump-setup" : "setup");
     if (args->setup_path && setup_override_read(&args->given, args->setup_path, &error) != 0)
+        return cli_error("%s", error.text);
+    if (args->narrow.any && args->live.load)
+        return cli_error("replay: --load transmits whole captures, without --connection, --host, "
+                         "--from, --to or --first");
+    if (args->narrow.any && args->captures.has_folder)
+        return cli_error("replay: --connection, --host, --from, --to and --first require captures, "
+                         "not a folder");
+    if (args->narrow.has_connection && args->captures.cnt > 1)
+        return cli_error("replay: --connection requires one capture");
+    if (connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
         return cli_error("%s", error.text);
     if (stdins > 1)
         return cli_error("replay: standard input can be read only once");
@@ -319,6 +341,7 @@ static int run_replay(struct replay_args *args)
         .peer = args->peer,
         .sides = args->sides,
         .strict = args->strict,
+        .narrow = args->narrow.any ? &args->narrow : NULL,
         .closed = args->closed ? &args->loop : NULL,
         .dump_path = args->dump_path,
         .given = args->setup_path ? &args->given : NULL,
@@ -371,7 +394,7 @@ static int run_load(const struct replay_args *args)
 
 int cmd_replay(int argc, char **argv)
 {
-    struct replay_args args = {.loop = {.seed = 1, .repeat = 1}};
+    struct replay_args args = {.loop = {.seed = 1, .repeat = 1}, .narrow = NARROW_NONE};
     int status = read_options(argc, argv, &args), rc;
 
     if (status >= 0)
@@ -389,6 +412,7 @@ int cmd_replay(int argc, char **argv)
     if (outfile_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
     capture_set_free(&args.captures);
+    narrow_free(&args.narrow);
     setup_override_free(&args.given);
     return status;
 }

@@ -198,6 +198,7 @@ int decode_file(const char *path, const struct decode_options *options, struct e
 
     if (!reader)
         return -1;
+    reader_narrow(reader, options->narrow);
     while ((got = reader_next(reader, &frame, error)) == 1) {
         char line[1024];
         struct strbuf t = strbuf_of(line, sizeof(line));
@@ -206,7 +207,7 @@ int decode_file(const char *path, const struct decode_options *options, struct e
 
         if (frame.number == 1)
             start = frame.time;
-        if (rc == ROCE_ERR_NOT_ROCE)
+        if (rc == ROCE_ERR_NOT_ROCE || !reader_takes(reader, &frame))
             continue;
         add_line(&t, &frame, &pkt, rc, start);
         if (options->text) {

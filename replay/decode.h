@@ -11,9 +11,10 @@
 #include "capture/capture_reader.h"
 
 struct decode_options {
-    bool verbose; /* print every field below the line of a frame */
-    FILE *text;   /* output of text, or NULL */
-    FILE *json;   /* output of JSON, or NULL */
+    bool verbose;                /* print every field below the line of a frame */
+    FILE *text;                  /* output of text, or NULL */
+    FILE *json;                  /* output of JSON, or NULL */
+    const struct narrow *narrow; /* selected frames; NULL: all */
 };
 
 /* Decodes a capture. Returns 0, or -1 and an error. The frames before a broken frame are printed in

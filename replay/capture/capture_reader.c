@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "capture/narrow.h"
 #include "capture/pcap_parse.h"
 #include "capture/erf.h"
 #include "capture/decompress.h"
@@ -37,6 +38,9 @@ struct capture_reader {
     struct decompress *decompress; /* NULL for a plain file; freed with `stream` */
     uint64_t total;                /* size of `file`, bytes; 0 for a pipe */
     uint32_t number;
+    uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
+    uint64_t start; /* time of the first frame, ns since 1970 */
+    const struct narrow *narrow;
     bool straight; /* all frames have one link layer, `link`, and no record around them */
     enum roce_link link;
     struct pcap_parser cap;
@@ -174,6 +178,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
         error_set(error, "%s: no memory", name);
         return NULL;
     }
+    reader->last = UINT32_MAX;
     reader->is_stdin = strcmp(path, "-") == 0;
     if (begin_reader(reader, path, error) != 0 ||
         ((reader->pcap || !reader->cap.pcapng) && check_link(reader, error) != 0)) {
@@ -284,6 +289,8 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
     struct error why;
     int rc;
 
+    if (reader->number == reader->last && reader->last != UINT32_MAX)
+        return 0;
     if (sigint_received() && !reader_is_live(reader))
         return error_set(error, "%s: frame %u: interrupted", reader->name, reader->number + 1);
     rc = next_record(reader, &record, &why);
@@ -302,6 +309,8 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
     if (reader->number == UINT32_MAX)
         return error_set(error, "%s: more than 2^32 frames", reader->name);
     set_frame(reader, &record, out);
+    if (out->number == 1)
+        reader->start = out->time;
     return 1;
 }
 
@@ -309,7 +318,7 @@ bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
 {
     struct pcap_record record;
 
-    if (!reader->straight || reader->number == UINT32_MAX ||
+    if (!reader->straight || reader->number == reader->last ||
         !pcap_parser_next_here(&reader->cap, &record))
         return false;
     out->number = ++reader->number;
@@ -319,6 +328,18 @@ bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
     out->wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len;
     out->data = record.data;
     return true;
+}
+
+void reader_narrow(struct capture_reader *reader, const struct narrow *narrow)
+{
+    reader->narrow = narrow;
+    if (narrow && narrow->first)
+        reader->last = narrow->first;
+}
+
+bool reader_takes(const struct capture_reader *reader, const struct captured_frame *frame)
+{
+    return !reader->narrow || narrow_takes(reader->narrow, frame, reader->start);
 }
 
 bool reader_is_live(const struct capture_reader *reader)

@@ -13,7 +13,8 @@
  *   2. Optional, before the first frame, one of:
  *      reader_blocks() to see the pcapng blocks that are not packets (check --annotate),
  *      reader_map() to keep all frames in memory (replay),
- *      reader_begin_ahead() to read with two threads (parallel_reader.h).
+ *      reader_begin_ahead() to read with two threads (parallel_reader.h),
+ *      reader_narrow() to select frames.
  *   3. reader_next(), or reader_next_here() in a tight loop, until the end.
  *   4. reader_close().
  *
@@ -30,6 +31,7 @@
 #include "wire/pkt.h"
 
 struct capture_reader;
+struct narrow;
 
 struct captured_frame {
     uint32_t number; /* number of the frame in the file; the first frame has 1 */
@@ -108,6 +110,14 @@ bool reader_blocks(struct capture_reader *reader,
  * short files.
  */
 struct mmap_file *reader_map(struct capture_reader *reader);
+
+/* Selects frames (narrow.h), before the first frame. The reader ends after --first frames.
+ * `narrow` must live as long as the reader; NULL selects all frames. */
+void reader_narrow(struct capture_reader *reader, const struct narrow *narrow);
+
+/* Returns whether the frame is selected. The reader returns all frames, so that they keep their
+ * numbers; its callers ignore the others. */
+bool reader_takes(const struct capture_reader *reader, const struct captured_frame *frame);
 
 /* Returns the name for messages: the path, or "standard input". */
 const char *reader_name(const struct capture_reader *reader);

@@ -135,6 +135,10 @@ static void parse_batch(struct worker *worker, struct batch *batch)
             worker->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
         item->time = frame->time;
         item->number = frame->number;
+        if (!reader_takes(worker->pr->reader, frame)) {
+            item->parsed = ROCE_ERR_NOT_ROCE;
+            continue;
+        }
         item->parsed =
             roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
                 ? 0

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "capture/narrow.h"
 #include "capture/parallel_reader.h"
 #include "check/annotate.h"
 #include "check/check_json.h"
@@ -279,6 +280,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
 
     if (open_sources(check, path, error) != 0)
         return -1;
+    reader_narrow(check->reader, o->narrow);
     if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, error) != 0)
         return -1;
     for (unsigned i = 0; i < o->watch_cnt; i++)
@@ -313,7 +315,12 @@ int check_capture(const char *path, const struct check_options *options,
         if (options->json)
             write_aliases(&check);
         check_report_finish(report, check.flow);
-        if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
+        if (rc == 0 && report->totals.packets == 0 && options->narrow && options->narrow->any)
+            rc = error_set(error,
+                           "%s: --connection, --host, --from, --to or --first selects no RoCE "
+                           "packet",
+                           report->name);
+        else if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
             rc = error_set(
                 error,
                 "%s: no RoCE packet in %u frames; an RNIC bypasses the kernel, so tcpdump "

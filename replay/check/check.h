@@ -33,6 +33,8 @@ struct check_watch {
                                                                * roce_flow_owner() is final */
 };
 
+struct narrow;
+
 struct check_options {
     bool keep_findings; /* keep every finding in report.groups.kept */
     bool keep_history;  /* keep the last events of each connection in report.history */
@@ -41,8 +43,9 @@ struct check_options {
     bool progress;      /* show progress on standard error if that is a terminal */
     bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
-    FILE *json;              /* file for the JSON lines of findings and connections, or NULL */
-    const char *annotate_to; /* path of the annotated copy, "-" for standard output, or NULL */
+    const struct narrow *narrow; /* selected frames; NULL: all */
+    FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */
+    const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
     size_t mem_max; /* memory limit of the flow, bytes; 0: its default */

@@ -91,7 +91,7 @@ int replay_open(struct replay *replay, const char *path, const struct replay_opt
     memset(replay, 0, sizeof(*replay));
     replay->quirks = options->quirks;
     replay->roles = options->roles ? options->roles : REPLAY_BOTH;
-    if (trace_read(&replay->trace, path, error) != 0)
+    if (trace_read_narrowed(&replay->trace, path, options->narrow, error) != 0)
         return -1;
     if (peer_quirks_fix_icrcs(&replay->trace, options->quirks) != 0)
         return error_set(error, "%s: no memory", replay->trace.name);

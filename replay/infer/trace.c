@@ -335,6 +335,12 @@ static int fix_all_icrcs(struct trace *trace)
 
 int trace_read(struct trace *trace, const char *path, struct error *error)
 {
+    return trace_read_narrowed(trace, path, NULL, error);
+}
+
+int trace_read_narrowed(struct trace *trace, const char *path, const struct narrow *narrow,
+                        struct error *error)
+{
     struct capture_reader *reader;
     struct captured_frame frame;
     int rc;
@@ -347,10 +353,11 @@ int trace_read(struct trace *trace, const char *path, struct error *error)
         return -1;
     trace->name = strdup(reader_name(reader));
     trace->mapped = reader_map(reader);
+    reader_narrow(reader, narrow);
     rc = trace->name ? 0 : error_set(error, "%s: no memory", path);
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         trace->frames++;
-        rc = add_packet(trace, &frame, error);
+        rc = reader_takes(reader, &frame) ? add_packet(trace, &frame, error) : 0;
     }
     reader_close(reader);
     if (rc == 0 && (fix_all_icrcs(trace) != 0 || unify_macs(trace) != 0))

@@ -95,6 +95,10 @@ struct trace {
  * 02:00:00:00:00:01 and so on.
  */
 int trace_read(struct trace *trace, const char *path, struct error *error);
+
+/* Does the same with the frames that `narrow` selects (capture/narrow.h); NULL selects all. */
+int trace_read_narrowed(struct trace *trace, const char *path, const struct narrow *narrow,
+                        struct error *error);
 void trace_free(struct trace *trace);
 
 /* Corrects the ICRC of a packet, so that a conformant receiver accepts the packet. Returns 0, or -1

@@ -120,6 +120,7 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
 {
     const struct replay_options replay_options = {.quirks = peer_of(job->item, options),
                                                   .strict = options->strict,
+                                                  .narrow = options->narrow,
                                                   .roles = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
                                                   .override = options->given,

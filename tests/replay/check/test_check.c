@@ -62,7 +62,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check --json", "option '--json' requires an argument");
     expect_complaint("check -j", "option requires an argument -- 'j'");
     expect_complaint("check $T/none.pcap", "none.pcap: No such file");
-    expect_complaint("check $T", "directory");
+    expect_complaint("check $T", "the folder contains no capture");
     expect_complaint("check --quirks nobody " HOLDS, "linux-rxe-6.1");
     expect_complaint("check --quirks none " HOLDS, "linux-rxe-6.1");
     expect_complaint("check --explain RC-NO-999", "RC-NO-999");

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Narrowing: the frames of a capture that a command uses. The options --first, --from, --to, --host
+ * and --connection have the same meaning in check, decode and replay: the command works as if the
+ * capture contained only the selected frames, but the frames keep their numbers.
+ *
+ * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
+ * narrow_option(), and gives the result to the reader (reader_narrow()). check/connection_frames.h
+ * finds the frames of --connection.
+ */
+#ifndef REPLAY_CAPTURE_NARROW_H
+#define REPLAY_CAPTURE_NARROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "util/cli_opts.h"
+
+struct captured_frame;
+
+/* Keys of the options. */
+enum {
+    NARROW_FIRST = CLI_LONG + 1000,
+    NARROW_FROM,
+    NARROW_TO,
+    NARROW_HOST,
+    NARROW_CONNECTION,
+    NARROW_END,
+};
+
+/* clang-format off */
+#define NARROW_OPTIONS                                                                             \
+    {"connection", NARROW_CONNECTION, "N", "use only connection N of rocedrill check's report, with its CM messages"}, \
+    {"host", NARROW_HOST, "ADDRESS", "use only packets from or to this IP address"},               \
+    {"from", NARROW_FROM, "TIME", "use only frames from this time on, after the first frame: 2.5s, 300ms"}, \
+    {"to", NARROW_TO, "TIME", "use only frames up to this time after the first frame"},            \
+    {"first", NARROW_FIRST, "N", "read only the first N frames"}
+/* clang-format on */
+
+struct narrow {
+    bool any;       /* an option was given */
+    uint32_t first; /* number of the last frame; 0: no limit */
+    uint64_t from;  /* ns after the first frame */
+    uint64_t to;    /* ns after the first frame; UINT64_MAX: no limit */
+    bool has_host;
+    uint8_t host[16]; /* IPv4 addresses as ::ffff:a.b.c.d */
+    bool has_connection;
+    uint32_t connection;
+    uint8_t *frames; /* bit set by frame number: the frames of `connection`; NULL: not yet known */
+    uint32_t frame_end; /* number of bits in `frames` */
+};
+
+/* Initializer that selects all frames. */
+#define NARROW_NONE                                                                                \
+    {                                                                                              \
+        .to = UINT64_MAX                                                                           \
+    }
+
+/* Reads an option with a key from NARROW_FIRST to NARROW_END - 1. Returns 0, or the exit status
+ * after an error, which is printed. */
+int narrow_option(struct narrow *narrow, const char *command, int key, const char *text);
+
+/* Returns whether the frame is selected. `start` is the time of the first frame, ns since 1970. */
+bool narrow_takes(const struct narrow *narrow, const struct captured_frame *frame, uint64_t start);
+
+void narrow_free(struct narrow *narrow);
+
+#endif

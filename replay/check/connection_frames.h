@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Frames of one connection: finds the frames that the option --connection selects, with a first
+ * pass over the capture. Called by the commands before they read the capture themselves.
+ */
+#ifndef REPLAY_CHECK_CONNECTION_FRAMES_H
+#define REPLAY_CHECK_CONNECTION_FRAMES_H
+
+#include "base/error.h"
+#include "capture/narrow.h"
+
+/* Fills narrow->frames if the option --connection was given. The other options of `narrow` apply
+ * before. Returns 0, or -1 and an error: the capture cannot be read twice or has no such
+ * connection. The caller calls narrow_free() in both cases. */
+int connection_frames(const char *path, struct narrow *narrow, struct error *error);
+
+#endif

@@ -2,111 +2,14 @@
 #include "agent/agent_rpc.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util/hex.h"
+#include "agent/agent_args.h"
+#include "agent/agent_objects.h"
+#include "agent/agent_rpc_objects.h"
 
 #define GIDS_MAX 64u
-
-static json_t *error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static json_t *error_reply(const char *fmt, ...)
-{
-    char text[320];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    return json_pack("{s:b, s:s}", "ok", 0, "error", text);
-}
-
-static json_t *ok_or_error(struct agent_device *dev, int rc)
-{
-    return rc == 0 ? json_pack("{s:b}", "ok", 1) : error_reply("%s", dev->error.text);
-}
-
-/* ---- arguments --------------------------------------------------------------------------------
- */
-
-/* Reads the whole number `name`, at most `max`. Uses `fallback` if the member is absent. */
-static bool read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
-                        uint64_t *out)
-{
-    const json_t *value = json_object_get(in, name);
-
-    *out = fallback;
-    if (!value)
-        return true;
-    if (!json_is_integer(value))
-        return false;
-    /* Numbers above 2^63 are sent as negative numbers (two's complement). */
-    *out = (uint64_t)json_integer_value(value);
-    return *out <= max;
-}
-
-static int access_of(const json_t *in)
-{
-    static const struct {
-        const char *name;
-        int flags;
-    } rights[] = {
-        {"write", IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE},
-        {"read", IBV_ACCESS_REMOTE_READ},
-        {"atomic", IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_LOCAL_WRITE},
-    };
-    const json_t *list = json_object_get(in, "access"), *item;
-    int flags = 0;
-    size_t at;
-
-    json_array_foreach(list, at, item)
-    {
-        bool known = false;
-
-        for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
-            if (json_is_string(item) && strcmp(json_string_value(item), rights[i].name) == 0) {
-                flags |= rights[i].flags;
-                known = true;
-            }
-        if (!known)
-            return -1;
-    }
-    return flags;
-}
-
-/* Converts hexadecimal digits to bytes. Returns memory for free(), or NULL if the text is not
- * hexadecimal. */
-static uint8_t *bytes_of(const json_t *value, uint32_t *len)
-{
-    const char *hex = json_string_value(value);
-    size_t digits = json_is_string(value) ? json_string_length(value) : 0;
-    uint8_t *p;
-
-    if (!hex || digits % 2 || digits / 2 > AGENT_DATA_MAX)
-        return NULL;
-    p = malloc(digits / 2 + 1);
-    if (p && !hex_parse(hex, p, digits / 2)) {
-        free(p);
-        return NULL;
-    }
-    *len = (uint32_t)(digits / 2);
-    return p;
-}
-
-static json_t *hex_of(const uint8_t *p, uint64_t len)
-{
-    char *hex = malloc(2 * len + 1);
-    json_t *out;
-
-    if (!hex)
-        return NULL;
-    hex_format(hex, p, len);
-    out = json_stringn(hex, 2 * len);
-    free(hex);
-    return out;
-}
 
 /* ---- operations -------------------------------------------------------------------------------
  */
@@ -136,11 +39,11 @@ static json_t *list_gids(struct agent_device *dev)
 static json_t *op_hello(struct agent_device *dev, const json_t *in)
 {
     (void)in;
-    return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:[sss], s:o}", "ok", 1, "protocol",
+    return json_pack("{s:b, s:i, s:s, s:b, s:i, s:b, s:i, s:b, s:[sss], s:o}", "ok", 1, "protocol",
                      AGENT_PROTOCOL, "device", ibv_get_device_name(dev->ctx->device), "active",
                      dev->port.state == IBV_PORT_ACTIVE, "mtu", 128 << dev->port.active_mtu,
                      "atomic", dev->attr.atomic_cap != IBV_ATOMIC_NONE, "rd_atomic",
-                     dev->attr.max_qp_rd_atom, "services", "RC", "UC", "UD", "gids",
+                     dev->attr.max_qp_rd_atom, "drills", 1, "services", "RC", "UC", "UD", "gids",
                      list_gids(dev));
 }
 
@@ -148,20 +51,21 @@ static json_t *mr_reply(const struct agent_device *dev, uint32_t mr)
 {
     const struct agent_mr *m = &dev->mr[mr];
 
-    return json_pack("{s:b, s:I, s:I, s:I}", "ok", 1, "mr", (json_int_t)mr, "addr",
-                     (json_int_t)(uintptr_t)m->bytes, "rkey", (json_int_t)m->mr->rkey);
+    return json_pack("{s:b, s:I, s:I, s:I, s:I}", "ok", 1, "mr", (json_int_t)mr, "addr",
+                     (json_int_t)(uintptr_t)m->bytes, "rkey", (json_int_t)m->mr->rkey, "lkey",
+                     (json_int_t)m->mr->lkey);
 }
 
 static json_t *op_mr(struct agent_device *dev, const json_t *in)
 {
-    int access = access_of(in);
+    int access = agent_access_of(in);
     uint64_t len;
     uint32_t mr;
 
-    if (!read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
-        return error_reply("mr: len and access (write, read, atomic) required");
+    if (!agent_read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
+        return agent_error_reply("mr: len and access (write, read, atomic) required");
     return agent_mr_new(dev, len, access, &mr) == 0 ? mr_reply(dev, mr)
-                                                    : error_reply("%s", dev->error.text);
+                                                    : agent_error_reply("%s", dev->error.text);
 }
 
 /* Finds the region that a request names and checks the range. Returns NULL if the region or the
@@ -171,9 +75,9 @@ static struct agent_mr *find_range(struct agent_device *dev, const json_t *in, u
 {
     uint64_t mr;
 
-    if (!json_object_get(in, "mr") || !read_number(in, "mr", UINT32_MAX, 0, &mr) ||
-        mr >= dev->mr_cnt || !read_number(in, "off", UINT64_MAX, 0, off) ||
-        !read_number(in, "len", UINT64_MAX, 0, len) || *off > dev->mr[mr].len ||
+    if (!json_object_get(in, "mr") || !agent_read_number(in, "mr", UINT32_MAX, 0, &mr) ||
+        mr >= dev->mr_cnt || !agent_read_number(in, "off", UINT64_MAX, 0, off) ||
+        !agent_read_number(in, "len", UINT64_MAX, 0, len) || *off > dev->mr[mr].len ||
         *len > dev->mr[mr].len - *off)
         return NULL;
     return &dev->mr[mr];
@@ -184,8 +88,8 @@ static json_t *op_withdraw(struct agent_device *dev, const json_t *in)
     uint64_t off, len;
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
-    return m ? ok_or_error(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
-             : error_reply("withdraw: no region has this number");
+    return m ? agent_ok_or_error(dev, agent_mr_withdraw(dev, (uint32_t)(m - dev->mr)))
+             : agent_error_reply("withdraw: no region has this number");
 }
 
 static json_t *op_register(struct agent_device *dev, const json_t *in)
@@ -194,25 +98,26 @@ static json_t *op_register(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m)
-        return error_reply("register: no region has this number");
+        return agent_error_reply("register: no region has this number");
     return agent_mr_register(dev, (uint32_t)(m - dev->mr)) == 0
                ? mr_reply(dev, (uint32_t)(m - dev->mr))
-               : error_reply("%s", dev->error.text);
+               : agent_error_reply("%s", dev->error.text);
 }
 
 static json_t *op_store(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
     uint32_t cnt = 0;
-    uint8_t *bytes = bytes_of(json_object_get(in, "hex"), &cnt);
+    uint8_t *bytes = agent_bytes_of(json_object_get(in, "hex"), &cnt);
     struct agent_mr *m = find_range(dev, in, &off, &len);
     json_t *out;
 
     if (!bytes || !m || cnt > m->len - off) {
-        out = error_reply("store: hex must be at most %u bytes inside the region", AGENT_DATA_MAX);
+        out = agent_error_reply("store: hex must be at most %u bytes inside the region",
+                                AGENT_DATA_MAX);
     } else {
         memcpy(m->bytes + off, bytes, cnt);
-        out = ok_or_error(dev, 0);
+        out = agent_ok_or_error(dev, 0);
     }
     free(bytes);
     return out;
@@ -224,8 +129,9 @@ static json_t *op_load(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return error_reply("load: must be a range of a region, at most %u bytes", AGENT_DATA_MAX);
-    return json_pack("{s:b, s:o}", "ok", 1, "hex", hex_of(m->bytes + off, len));
+        return agent_error_reply("load: must be a range of a region, at most %u bytes",
+                                 AGENT_DATA_MAX);
+    return json_pack("{s:b, s:o}", "ok", 1, "hex", agent_hex_of(m->bytes + off, len));
 }
 
 static json_t *op_crc(struct agent_device *dev, const json_t *in)
@@ -235,7 +141,7 @@ static json_t *op_crc(struct agent_device *dev, const json_t *in)
 
     return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
                          (json_int_t)agent_crc32(m->bytes + off, len))
-             : error_reply("crc: must be a range of a region");
+             : agent_error_reply("crc: must be a range of a region");
 }
 
 static bool service_of(const json_t *in, enum ibv_qp_type *out)
@@ -257,87 +163,71 @@ static bool service_of(const json_t *in, enum ibv_qp_type *out)
 
 static json_t *op_qp(struct agent_device *dev, const json_t *in)
 {
+    struct agent_qp_caps caps = {0};
     enum ibv_qp_type type;
-    uint64_t send, recv;
-    uint32_t qp;
+    uint64_t send, recv, inlined;
+    uint32_t qp, srq;
 
     if (!service_of(in, &type))
-        return error_reply("qp: type must be RC, UC or UD");
-    if (!read_number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
-        !read_number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
-        return error_reply("qp: max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
-    if (agent_qp_new(dev, type, (uint32_t)send, (uint32_t)recv, &qp) != 0)
-        return error_reply("%s", dev->error.text);
+        return agent_error_reply("qp: type must be RC, UC or UD");
+    if (!agent_read_number(in, "max_send", AGENT_CQ_LEN, 1, &send) ||
+        !agent_read_number(in, "max_recv", AGENT_CQ_LEN, 1, &recv))
+        return agent_error_reply("qp: max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
+    if (!agent_read_number(in, "max_inline", UINT16_MAX, 0, &inlined))
+        return agent_error_reply("qp: max_inline must not exceed %u", UINT16_MAX);
+    if (json_object_get(in, "srq")) {
+        if (!agent_which_srq(dev, in, &srq))
+            return agent_error_reply("qp: no SRQ has this number");
+        caps.srq = dev->srq[srq];
+    }
+    caps.max_send = (uint32_t)send;
+    caps.max_recv = (uint32_t)recv;
+    caps.max_inline = (uint32_t)inlined;
+    if (agent_qp_new(dev, type, &caps, &qp) != 0)
+        return agent_ok_or_error(dev, -1);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "qp", (json_int_t)qp, "qpn",
                      (json_int_t)dev->qp[qp].qp->qp_num);
 }
 
-static bool which_qp(struct agent_device *dev, const json_t *in, uint32_t *out)
-{
-    uint64_t qp;
-
-    if (!json_object_get(in, "qp") || !read_number(in, "qp", UINT32_MAX, 0, &qp) ||
-        qp >= dev->qp_cnt)
-        return false;
-    *out = (uint32_t)qp;
-    return true;
-}
-
 static json_t *op_connect(struct agent_device *dev, const json_t *in)
 {
-    const char *dgid = json_string_value(json_object_get(in, "dgid"));
-    struct agent_connect to = {.access = access_of(in)};
-    uint64_t gid, qpn, mtu, rq, sq, rnr, timeout, retry, rnr_retry, atomics, hops, qkey;
+    struct agent_connect to;
     uint32_t qp;
 
-    if (!which_qp(dev, in, &qp))
-        return error_reply("connect: no QP has this number");
-    if (!dgid || inet_pton(AF_INET6, dgid, &to.dgid) != 1)
-        return error_reply("connect: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
-    if (to.access < 0 || !read_number(in, "gid_index", 255, 0, &gid) ||
-        !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
-        !read_number(in, "mtu", 4096, 1024, &mtu) || !read_number(in, "rq_psn", 0xFFFFFF, 0, &rq) ||
-        !read_number(in, "sq_psn", 0xFFFFFF, 0, &sq) ||
-        !read_number(in, "min_rnr_timer", 31, 12, &rnr) ||
-        !read_number(in, "timeout", 31, 14, &timeout) ||
-        !read_number(in, "retry_cnt", 7, 7, &retry) ||
-        !read_number(in, "rnr_retry", 7, 7, &rnr_retry) ||
-        !read_number(in, "rd_atomic", 255, 1, &atomics) ||
-        !read_number(in, "hop_limit", 255, 64, &hops) ||
-        !read_number(in, "qkey", UINT32_MAX, 0, &qkey))
-        return error_reply("connect: a number is out of range");
-    to.gid_index = (int)gid;
-    to.dest_qpn = (uint32_t)qpn;
-    to.mtu = (uint32_t)mtu;
-    to.rq_psn = (uint32_t)rq;
-    to.sq_psn = (uint32_t)sq;
-    to.min_rnr_timer = (uint8_t)rnr;
-    to.timeout = (uint8_t)timeout;
-    to.retry_cnt = (uint8_t)retry;
-    to.rnr_retry = (uint8_t)rnr_retry;
-    to.rd_atomic = (uint8_t)atomics;
-    to.hop_limit = (uint8_t)hops;
-    to.qkey = (uint32_t)qkey;
-    return ok_or_error(dev, agent_qp_connect(dev, qp, &to));
+    if (!agent_which_qp(dev, in, &qp))
+        return agent_error_reply("connect: no QP has this number");
+    if (!agent_read_gid(in, &to.dgid))
+        return agent_error_reply("connect: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+    if (!agent_read_connect(in, &to))
+        return agent_error_reply("connect: a number is out of range");
+    return agent_ok_or_error(dev, agent_qp_connect(dev, qp, &to));
 }
 
 static json_t *op_delete(struct agent_device *dev, const json_t *in)
 {
-    uint32_t qp;
+    uint32_t number;
 
-    return which_qp(dev, in, &qp) ? ok_or_error(dev, agent_qp_del(dev, qp))
-                                  : error_reply("delete: no QP has this number");
+    if (agent_which_srq(dev, in, &number))
+        return agent_ok_or_error(dev, agent_srq_del(dev, number));
+    if (agent_which_mw(dev, in, &number))
+        return agent_ok_or_error(dev, agent_mw_del(dev, number));
+    return agent_which_qp(dev, in, &number) ? agent_ok_or_error(dev, agent_qp_del(dev, number))
+                                            : agent_error_reply("delete: no QP has this number");
 }
 
 static json_t *op_recv(struct agent_device *dev, const json_t *in)
 {
+    struct agent_place place;
+    bool shared = json_object_get(in, "srq") != NULL;
     uint64_t len, id;
-    uint32_t qp;
+    uint32_t queue;
 
-    if (!which_qp(dev, in, &qp) || !read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
-        !read_number(in, "id", UINT64_MAX, 0, &id))
-        return error_reply("recv: qp, len and id required");
-    return ok_or_error(dev, agent_recv(dev, qp, id, (uint32_t)len));
+    if (!(shared ? agent_which_srq(dev, in, &queue) : agent_which_qp(dev, in, &queue)) ||
+        !agent_read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
+        !agent_read_number(in, "id", UINT64_MAX, 0, &id) || !agent_read_place(in, &place))
+        return agent_error_reply("recv: qp, len and id required");
+    return agent_ok_or_error(dev, shared ? agent_srq_recv(dev, queue, id, (uint32_t)len, &place)
+                                         : agent_recv(dev, queue, id, (uint32_t)len, &place));
 }
 
 static bool opcode_of(const json_t *in, enum ibv_wr_opcode *out)
@@ -354,6 +244,7 @@ static bool opcode_of(const json_t *in, enum ibv_wr_opcode *out)
         {"read", IBV_WR_RDMA_READ},
         {"cmp_swap", IBV_WR_ATOMIC_CMP_AND_SWP},
         {"fetch_add", IBV_WR_ATOMIC_FETCH_AND_ADD},
+        {"local_inv", IBV_WR_LOCAL_INV},
     };
     const char *name = json_string_value(json_object_get(in, "opcode"));
 
@@ -375,26 +266,26 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     uint8_t *bytes = NULL;
     json_t *out;
 
-    if (!which_qp(dev, in, &qp))
-        return error_reply("send: no QP has this number");
+    if (!agent_which_qp(dev, in, &qp))
+        return agent_error_reply("send: no QP has this number");
     if (!opcode_of(in, &send.opcode))
-        return error_reply("send: opcode must be one of send, send_imm, send_inv, write, "
-                           "write_imm, read, cmp_swap, fetch_add");
-    if (!read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
-        !read_number(in, "id", UINT64_MAX, 0, &send.id) ||
-        !read_number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||
-        !read_number(in, "rkey", UINT32_MAX, 0, &rkey) ||
-        !read_number(in, "imm", UINT32_MAX, 0, &imm) ||
-        !read_number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
-        !read_number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
-        !read_number(in, "swap", UINT64_MAX, 0, &send.swap) ||
-        !read_number(in, "gid_index", 255, 0, &gid) ||
-        !read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
-        !read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
-        !read_number(in, "hop_limit", 255, 64, &hops))
-        return error_reply("send: a number is out of range");
+        return agent_error_reply("send: opcode must be one of send, send_imm, send_inv, write, "
+                                 "write_imm, read, cmp_swap, fetch_add, local_inv");
+    if (!agent_read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
+        !agent_read_number(in, "id", UINT64_MAX, 0, &send.id) ||
+        !agent_read_number(in, "remote_addr", UINT64_MAX, 0, &send.remote_addr) ||
+        !agent_read_number(in, "rkey", UINT32_MAX, 0, &rkey) ||
+        !agent_read_number(in, "imm", UINT32_MAX, 0, &imm) ||
+        !agent_read_number(in, "invalidate", UINT32_MAX, 0, &invalidate) ||
+        !agent_read_number(in, "compare_add", UINT64_MAX, 0, &send.compare_add) ||
+        !agent_read_number(in, "swap", UINT64_MAX, 0, &send.swap) ||
+        !agent_read_number(in, "gid_index", 255, 0, &gid) ||
+        !agent_read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
+        !agent_read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
+        !agent_read_number(in, "hop_limit", 255, 64, &hops) || !agent_read_place(in, &send.place))
+        return agent_error_reply("send: a number is out of range");
     if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
-        return error_reply("send: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
+        return agent_error_reply("send: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
     send.gid_index = (int)gid;
     send.dest_qpn = (uint32_t)qpn;
     send.qkey = (uint32_t)qkey;
@@ -404,13 +295,16 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     send.imm = (uint32_t)imm;
     send.invalidate = (uint32_t)invalidate;
     send.solicited = json_is_true(json_object_get(in, "solicited"));
+    send.fence = json_is_true(json_object_get(in, "fence"));
+    send.unsignaled = json_is_true(json_object_get(in, "unsignaled"));
+    send.inlined = json_is_true(json_object_get(in, "inline"));
     if (hex) {
-        bytes = bytes_of(hex, &cnt);
+        bytes = agent_bytes_of(hex, &cnt);
         if (!bytes)
-            return error_reply("send: hex must be at most %u bytes", AGENT_DATA_MAX);
+            return agent_error_reply("send: hex must be at most %u bytes", AGENT_DATA_MAX);
         send.len = cnt;
     }
-    out = ok_or_error(dev, agent_send(dev, qp, &send, bytes));
+    out = agent_ok_or_error(dev, agent_send(dev, qp, &send, bytes));
     free(bytes);
     return out;
 }
@@ -421,24 +315,30 @@ static json_t *op_poll(struct agent_device *dev, const json_t *in)
     struct agent_completion c;
     int rc = 0;
 
-    (void)in;
     for (unsigned i = 0; list && i < AGENT_POLL_MAX && (rc = agent_poll(dev, &c)) == 1; i++) {
         json_t *item =
             json_pack("{s:I, s:I, s:b, s:i, s:s, s:I, s:I, s:o}", "qp", (json_int_t)c.qp, "id",
                       (json_int_t)c.id, "recv", c.recv, "status", (int)c.status, "text",
                       ibv_wc_status_str(c.status), "len", (json_int_t)c.len, "crc32",
-                      (json_int_t)c.crc32, "first", hex_of(c.first, c.len < 8 ? c.len : 8));
+                      (json_int_t)c.crc32, "first", agent_hex_of(c.first, c.len < 8 ? c.len : 8));
 
         if (c.has_imm)
             json_object_set_new(item, "imm", json_integer((json_int_t)c.imm));
+        if (c.status == IBV_WC_SUCCESS)
+            json_object_set_new(item, "byte_len", json_integer((json_int_t)c.byte_len));
+        if (c.has_invalidated)
+            json_object_set_new(item, "invalidated", json_integer((json_int_t)c.invalidated));
         if (c.datagram)
             json_object_set_new(item, "src_qpn", json_integer((json_int_t)c.src_qpn));
         json_array_append_new(list, item);
     }
     if (rc < 0) {
         json_decref(list);
-        return error_reply("%s", dev->error.text);
+        return agent_error_reply("%s", dev->error.text);
     }
+    if (json_is_true(json_object_get(in, "events")))
+        return json_pack("{s:b, s:o, s:o}", "ok", 1, "completions", list, "events",
+                         agent_rpc_events(dev));
     return json_pack("{s:b, s:o}", "ok", 1, "completions", list);
 }
 
@@ -446,11 +346,24 @@ static const struct {
     const char *name;
     json_t *(*run)(struct agent_device *dev, const json_t *in);
 } ops[] = {
-    {"hello", op_hello},       {"mr", op_mr},       {"withdraw", op_withdraw},
-    {"register", op_register}, {"store", op_store}, {"load", op_load},
-    {"crc", op_crc},           {"qp", op_qp},       {"connect", op_connect},
-    {"delete", op_delete},     {"recv", op_recv},   {"send", op_send},
+    {"hello", op_hello},
+    {"mr", op_mr},
+    {"withdraw", op_withdraw},
+    {"register", op_register},
+    {"store", op_store},
+    {"load", op_load},
+    {"crc", op_crc},
+    {"qp", op_qp},
+    {"connect", op_connect},
+    {"delete", op_delete},
+    {"recv", op_recv},
+    {"send", op_send},
     {"poll", op_poll},
+    {"query", agent_op_query},
+    {"modify", agent_op_modify},
+    {"srq", agent_op_srq},
+    {"mw", agent_op_mw},
+    {"bind", agent_op_bind},
 };
 
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
@@ -460,16 +373,18 @@ json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
     const char *name = json_string_value(json_object_get(in, "op"));
     json_t *out = NULL;
 
+    dev->code = 0;
     if (!in || !json_is_object(in)) {
-        out = error_reply("not a JSON object: %s", in ? "another value" : json_error.text);
+        out = agent_error_reply("not a JSON object: %s", in ? "another value" : json_error.text);
     } else {
         for (size_t i = 0; name && i < sizeof(ops) / sizeof(ops[0]) && !out; i++)
             if (strcmp(name, ops[i].name) == 0)
                 out = ops[i].run(dev, in);
         if (!out)
-            out = name ? error_reply("unknown op %.64s", name) : error_reply("op required");
+            out = name ? agent_error_reply("unknown op %.64s", name)
+                       : agent_error_reply("op required");
         if (!out) /* json_pack failed because the name ends inside a UTF-8 character */
-            out = error_reply("unknown op");
+            out = agent_error_reply("unknown op");
     }
     json_decref(in);
     return out;

@@ -12,9 +12,8 @@
 #include "agent/agent_verbs.h"
 
 #define AGENT_PROTOCOL 1
-#define AGENT_LINE_MAX (1u << 20)    /* limit of a request line, bytes */
-#define AGENT_DATA_MAX (256u * 1024) /* limit of hex data, bytes */
-#define AGENT_POLL_MAX 256u          /* limit of completions in one reply */
+#define AGENT_LINE_MAX (1u << 20) /* limit of a request line, bytes */
+#define AGENT_POLL_MAX 256u       /* limit of completions in one reply */
 
 /* Returns the reply to `line`, for json_decref(), or NULL if out of memory. */
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len);

@@ -57,7 +57,7 @@ int agent_device_open(struct agent_device *dev, const char *name)
     return -1;
 }
 
-static void free_wr_slot(struct agent_device *dev, struct agent_wr *wr)
+void agent_wr_free(struct agent_device *dev, struct agent_wr *wr)
 {
     if (wr->ah)
         ibv_destroy_ah(wr->ah);
@@ -69,14 +69,26 @@ static void free_wr_slot(struct agent_device *dev, struct agent_wr *wr)
     dev->free_wr = wr;
 }
 
+int agent_failed(struct agent_device *dev, const char *what, int code)
+{
+    dev->code = code;
+    return error_set(&dev->error, "cannot %s: %s", what, strerror(code));
+}
+
 void agent_device_close(struct agent_device *dev)
 {
     for (uint32_t i = 0; i < dev->qp_cnt; i++)
         if (dev->qp[i].qp)
             ibv_destroy_qp(dev->qp[i].qp);
+    for (uint32_t i = 0; i < dev->srq_cnt; i++)
+        if (dev->srq[i])
+            ibv_destroy_srq(dev->srq[i]);
+    for (uint32_t i = 0; i < dev->mw_cnt; i++)
+        if (dev->mw[i])
+            ibv_dealloc_mw(dev->mw[i]);
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes)
-            free_wr_slot(dev, &dev->wr[i]);
+            agent_wr_free(dev, &dev->wr[i]);
     for (uint32_t i = 0; i < dev->mr_cnt; i++) {
         if (dev->mr[i].mr)
             ibv_dereg_mr(dev->mr[i].mr);
@@ -91,7 +103,7 @@ void agent_device_close(struct agent_device *dev)
     dev->ctx = NULL;
     dev->pd = NULL;
     dev->cq = NULL;
-    dev->mr_cnt = dev->qp_cnt = 0;
+    dev->mr_cnt = dev->qp_cnt = dev->srq_cnt = dev->mw_cnt = 0;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -142,7 +154,7 @@ int agent_mr_withdraw(struct agent_device *dev, uint32_t mr)
     int rc = m->mr ? ibv_dereg_mr(m->mr) : 0;
 
     if (rc != 0)
-        return error_set(&dev->error, "cannot deregister the region: %s", strerror(rc));
+        return agent_failed(dev, "deregister the region", rc);
     m->mr = NULL;
     return 0;
 }
@@ -150,28 +162,29 @@ int agent_mr_withdraw(struct agent_device *dev, uint32_t mr)
 /* ---- queue pairs ------------------------------------------------------------------------------
  */
 
-int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
-                 uint32_t max_recv, uint32_t *out)
+int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct agent_qp_caps *caps,
+                 uint32_t *out)
 {
     struct ibv_qp_init_attr init = {
         .send_cq = dev->cq,
         .recv_cq = dev->cq,
-        .cap = {.max_send_wr = max_send ? max_send : 1,
-                .max_recv_wr = max_recv ? max_recv : 1,
+        .srq = caps->srq,
+        .cap = {.max_send_wr = caps->max_send ? caps->max_send : 1,
+                .max_recv_wr = caps->max_recv ? caps->max_recv : 1,
                 .max_send_sge = 1,
-                .max_recv_sge = 1},
+                .max_recv_sge = 1,
+                .max_inline_data = caps->max_inline},
         .qp_type = type,
-        .sq_sig_all = 1,
     };
     struct agent_qp *qp = &dev->qp[dev->qp_cnt];
 
     if (dev->qp_cnt == AGENT_QPS_MAX)
         return error_set(&dev->error, "more than %u queue pairs", AGENT_QPS_MAX);
-    if (max_send > AGENT_CQ_LEN || max_recv > AGENT_CQ_LEN)
+    if (caps->max_send > AGENT_CQ_LEN || caps->max_recv > AGENT_CQ_LEN)
         return error_set(&dev->error, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
-        return error_set(&dev->error, "cannot create the QP: %s", strerror(errno));
+        return agent_failed(dev, "create the QP", errno);
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -185,10 +198,9 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
     return code;
 }
 
-int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to)
+void agent_qp_attr(const struct agent_connect *to, struct ibv_qp_attr *attr)
 {
-    struct ibv_qp *handle = dev->qp[qp].qp;
-    struct ibv_qp_attr attr = {
+    *attr = (struct ibv_qp_attr){
         .qp_state = IBV_QPS_INIT,
         .port_num = AGENT_PORT,
         .qp_access_flags = (unsigned)to->access,
@@ -197,7 +209,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
         .qkey = to->qkey,
         .rq_psn = to->rq_psn,
         .sq_psn = to->sq_psn,
-        .max_dest_rd_atomic = to->rd_atomic,
+        .max_dest_rd_atomic = to->resources,
         .max_rd_atomic = to->rd_atomic,
         .min_rnr_timer = to->min_rnr_timer,
         .timeout = to->timeout,
@@ -207,8 +219,15 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
                     .port_num = AGENT_PORT,
                     .grh = {.dgid = to->dgid,
                             .sgid_index = (uint8_t)to->gid_index,
+                            .traffic_class = to->tclass,
                             .hop_limit = to->hop_limit}},
     };
+}
+
+int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to)
+{
+    struct ibv_qp *handle = dev->qp[qp].qp;
+    struct ibv_qp_attr attr;
     static const struct {
         enum ibv_qp_state state;
         int rc, uc, ud; /* attributes that each service needs */
@@ -229,12 +248,13 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
 
     if (!handle)
         return error_set(&dev->error, "the QP was deleted");
+    agent_qp_attr(to, &attr);
     if ((128u << attr.path_mtu) != to->mtu)
         return error_set(&dev->error, "%u is not a path MTU", to->mtu);
     if (attr.path_mtu > dev->port.active_mtu)
         return error_set(&dev->error, "the device's path MTU is %u, not %u",
                          128u << dev->port.active_mtu, to->mtu);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3 && steps[i].state <= to->last; i++) {
         int rc;
 
         int mask = handle->qp_type == IBV_QPT_RC   ? steps[i].rc
@@ -255,26 +275,21 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
     int rc = dev->qp[qp].qp ? ibv_destroy_qp(dev->qp[qp].qp) : 0;
 
     if (rc != 0)
-        return error_set(&dev->error, "cannot destroy the QP: %s", strerror(rc));
+        return agent_failed(dev, "destroy the QP", rc);
     dev->qp[qp].qp = NULL;
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes && dev->wr[i].qp == qp)
-            free_wr_slot(dev, &dev->wr[i]);
+            agent_wr_free(dev, &dev->wr[i]);
     return 0;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
-static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint64_t id,
-                                    uint32_t len)
+struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
 {
     struct agent_wr *wr = dev->free_wr;
 
-    if (!dev->qp[qp].qp) {
-        error_set(&dev->error, "the QP was deleted");
-        return NULL;
-    }
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
         error_set(&dev->error, "more than %u outstanding requests, or more than %llu bytes",
                   AGENT_CQ_LEN, (unsigned long long)AGENT_BYTES_MAX);
@@ -287,7 +302,7 @@ static struct agent_wr *new_wr_slot(struct agent_device *dev, uint32_t qp, uint6
         wr->mr = ibv_reg_mr(dev->pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
         error_set(&dev->error, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
-        free_wr_slot(dev, wr);
+        agent_wr_free(dev, wr);
         return NULL;
     }
     return wr;
@@ -301,28 +316,80 @@ static struct ibv_sge sge_of(const struct agent_wr *wr)
 
 static bool is_ud(const struct agent_device *dev, uint32_t qp)
 {
-    return dev->qp[qp].qp && dev->qp[qp].qp->qp_type == IBV_QPT_UD;
+    return qp < dev->qp_cnt && dev->qp[qp].qp && dev->qp[qp].qp->qp_type == IBV_QPT_UD;
 }
 
-int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
+/* Returns an entry for a receive and fills the work request. Returns NULL and an error if there is
+ * no entry. */
+static struct agent_wr *new_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
+                                 const struct agent_place *place, struct ibv_sge *sge,
+                                 struct ibv_recv_wr *recv)
 {
-    struct agent_wr *wr = new_wr_slot(dev, qp, id, is_ud(dev, qp) ? len + AGENT_AREA : len);
+    struct agent_wr *wr = agent_wr_new(dev, qp, id, place->given ? 0 : len);
+
+    if (!wr)
+        return NULL;
+    wr->recv = true;
+    wr->placed = place->given;
+    *sge = sge_of(wr);
+    if (place->given)
+        *sge = (struct ibv_sge){.addr = place->addr, .length = len, .lkey = place->lkey};
+    *recv = (struct ibv_recv_wr){
+        .wr_id = (uint64_t)(wr - dev->wr), .sg_list = sge, .num_sge = sge->length ? 1 : 0};
+    return wr;
+}
+
+int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
+               const struct agent_place *place)
+{
+    bool area = is_ud(dev, qp) && !place->given;
+    struct ibv_recv_wr recv, *bad;
     struct ibv_sge sge;
-    struct ibv_recv_wr recv = {0}, *bad;
+    struct agent_wr *wr = NULL;
+    int rc;
+
+    if (!dev->qp[qp].qp)
+        return error_set(&dev->error, "the QP was deleted");
+    wr = new_recv(dev, qp, id, area ? len + AGENT_AREA : len, place, &sge, &recv);
+    if (!wr)
+        return -1;
+    rc = ibv_post_recv(dev->qp[qp].qp, &recv, &bad);
+    if (rc == 0)
+        return 0;
+    agent_wr_free(dev, wr);
+    return agent_failed(dev, "post the receive", rc);
+}
+
+int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,
+                   const struct agent_place *place)
+{
+    struct ibv_recv_wr recv, *bad;
+    struct ibv_sge sge;
+    struct agent_wr *wr = new_recv(dev, AGENT_QPS_MAX, id, len, place, &sge, &recv);
     int rc;
 
     if (!wr)
         return -1;
-    wr->recv = true;
-    sge = sge_of(wr);
-    recv.wr_id = (uint64_t)(wr - dev->wr);
-    recv.sg_list = &sge;
-    recv.num_sge = wr->len ? 1 : 0;
-    rc = ibv_post_recv(dev->qp[qp].qp, &recv, &bad);
+    wr->shared = true;
+    rc = ibv_post_srq_recv(dev->srq[srq], &recv, &bad);
     if (rc == 0)
         return 0;
-    free_wr_slot(dev, wr);
-    return error_set(&dev->error, "cannot post the receive: %s", strerror(rc));
+    agent_wr_free(dev, wr);
+    return agent_failed(dev, "post the receive", rc);
+}
+
+/* Returns whether a buffer is inside one region of the session. An inline send copies from the
+ * address without a check of the device. */
+static bool is_own_memory(const struct agent_device *dev, uint64_t addr, uint64_t len)
+{
+    for (uint32_t i = 0; i < dev->mr_cnt; i++) {
+        uint64_t start = (uintptr_t)dev->mr[i].bytes;
+
+        if (addr >= start && addr - start <= dev->mr[i].len &&
+            len <= dev->mr[i].len - (addr - start))
+            return true;
+    }
+    return false;
 }
 
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
@@ -331,21 +398,33 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     struct ibv_send_wr wr = {.opcode = send->opcode}, *bad;
     bool atomic =
         send->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || send->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    struct agent_wr *slot = new_wr_slot(dev, qp, send->id, atomic ? 8 : send->len);
+    bool bare = send->place.given || send->opcode == IBV_WR_LOCAL_INV;
+    struct agent_wr *slot;
     struct ibv_sge sge;
     int rc;
 
+    if (!dev->qp[qp].qp)
+        return error_set(&dev->error, "the QP was deleted");
+    if (send->inlined && (!send->place.given || !is_own_memory(dev, send->place.addr, send->len)))
+        return error_set(&dev->error, "inline: the buffer must be inside a region");
+    slot = agent_wr_new(dev, qp, send->id, bare ? 0 : atomic ? 8 : send->len);
     if (!slot)
         return -1;
+    slot->placed = send->place.given;
     slot->fetches = atomic || send->opcode == IBV_WR_RDMA_READ;
-    if (bytes)
+    if (bytes && !bare)
         memcpy(slot->bytes, bytes, slot->len < send->len ? slot->len : send->len);
     sge = sge_of(slot);
+    if (send->place.given)
+        sge = (struct ibv_sge){
+            .addr = send->place.addr, .length = atomic ? 8 : send->len, .lkey = send->place.lkey};
     wr.wr_id = (uint64_t)(slot - dev->wr);
     wr.sg_list = &sge;
-    wr.num_sge = slot->len ? 1 : 0;
-    wr.send_flags = IBV_SEND_SIGNALED | (send->solicited ? IBV_SEND_SOLICITED : 0u);
-    if (send->opcode == IBV_WR_SEND_WITH_INV)
+    wr.num_sge = sge.length || send->place.given ? 1 : 0;
+    wr.send_flags = (send->unsignaled ? 0u : IBV_SEND_SIGNALED) |
+                    (send->solicited ? IBV_SEND_SOLICITED : 0u) |
+                    (send->fence ? IBV_SEND_FENCE : 0u) | (send->inlined ? IBV_SEND_INLINE : 0u);
+    if (send->opcode == IBV_WR_SEND_WITH_INV || send->opcode == IBV_WR_LOCAL_INV)
         wr.invalidate_rkey = send->invalidate;
     else
         wr.imm_data = htonl(send->imm);
@@ -359,7 +438,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
         slot->ah = ibv_create_ah(dev->pd, &to);
         if (!slot->ah) {
             rc = errno;
-            free_wr_slot(dev, slot);
+            agent_wr_free(dev, slot);
             return error_set(&dev->error, "cannot create the address handle: %s", strerror(rc));
         }
         wr.wr.ud.ah = slot->ah;
@@ -377,8 +456,8 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     rc = ibv_post_send(dev->qp[qp].qp, &wr, &bad);
     if (rc == 0)
         return 0;
-    free_wr_slot(dev, slot);
-    return error_set(&dev->error, "cannot post the send: %s", strerror(rc));
+    agent_wr_free(dev, slot);
+    return agent_failed(dev, "post the send", rc);
 }
 
 /* ---- completions ------------------------------------------------------------------------------
@@ -401,6 +480,9 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
     wr = &dev->wr[wc.wr_id];
     *out = (struct agent_completion){
         .qp = wr->qp, .id = wr->id, .status = wc.status, .recv = wr->recv};
+    for (uint32_t i = 0; wr->shared && i < dev->qp_cnt; i++)
+        if (dev->qp[i].qp && dev->qp[i].qp->qp_num == wc.qp_num)
+            out->qp = i;
     if (wc.status == IBV_WC_SUCCESS) {
         uint32_t len = wr->recv ? wc.byte_len : wr->fetches ? wr->len : 0;
         const uint8_t *bytes = wr->bytes;
@@ -409,7 +491,10 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
             len = 0; /* the data is not in the receive buffer */
         if (len > wr->len)
             len = wr->len;
-        if (wr->recv && is_ud(dev, wr->qp)) {
+        out->byte_len = wc.byte_len;
+        out->has_invalidated = wr->recv && (wc.wc_flags & IBV_WC_WITH_INV);
+        out->invalidated = out->has_invalidated ? wc.invalidated_rkey : 0;
+        if (wr->recv && is_ud(dev, out->qp)) {
             out->datagram = true;
             out->src_qpn = wc.src_qp;
             bytes += len < AGENT_AREA ? len : AGENT_AREA;
@@ -421,7 +506,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
         out->has_imm = wr->recv && (wc.wc_flags & IBV_WC_WITH_IMM);
         out->imm = out->has_imm ? ntohl(wc.imm_data) : 0;
     }
-    free_wr_slot(dev, wr);
+    agent_wr_free(dev, wr);
     return 1;
 }
 

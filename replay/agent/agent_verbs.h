@@ -22,8 +22,11 @@
 
 /* Limits of a session. They prevent a client from using all memory of the host. */
 #define AGENT_BYTES_MAX (UINT64_C(1) << 30)
+#define AGENT_DATA_MAX  (256u * 1024) /* limit of hex data in a request or reply, bytes */
 #define AGENT_MRS_MAX   4096u
 #define AGENT_QPS_MAX   4096u
+#define AGENT_SRQS_MAX  64u
+#define AGENT_MWS_MAX   64u
 #define AGENT_CQ_LEN    8192u /* limit of outstanding sends and receives of a session */
 #define AGENT_PORT      1
 #define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
@@ -41,12 +44,21 @@ struct agent_qp {
     uint32_t depth_send, depth_recv;
 };
 
+/* Local buffer of a work request that the client names. Otherwise the agent allocates one. */
+struct agent_place {
+    bool given;
+    uint64_t addr;
+    uint32_t lkey;
+};
+
 /* A send or receive that has not completed. */
 struct agent_wr {
     struct agent_wr *next; /* next entry in the list of free entries */
     uint32_t qp;
     uint64_t id; /* number that the client assigned */
     bool recv;
+    bool placed;  /* the client named the buffer */
+    bool shared;  /* posted to an SRQ: the completion names the QP */
     bool fetches; /* true for READ and atomic: the buffer receives the result */
     uint32_t len;
     uint8_t *bytes;
@@ -64,10 +76,15 @@ struct agent_device {
     uint32_t mr_cnt;
     struct agent_qp qp[AGENT_QPS_MAX];
     uint32_t qp_cnt;
+    struct ibv_srq *srq[AGENT_SRQS_MAX];
+    uint32_t srq_cnt;
+    struct ibv_mw *mw[AGENT_MWS_MAX];
+    uint32_t mw_cnt;
     struct agent_wr wr[AGENT_CQ_LEN];
     struct agent_wr *free_wr;
     uint64_t bytes;     /* memory allocated by the session, bytes */
     struct error error; /* error of the latest call that failed */
+    int code;           /* errno of a verb that failed in the current request; 0: none */
 };
 
 struct agent_connect {
@@ -75,14 +92,16 @@ struct agent_connect {
     int gid_index;
     uint32_t dest_qpn, mtu, rq_psn, sq_psn, qkey;
     int access;
-    uint8_t min_rnr_timer, timeout, retry_cnt, rnr_retry, rd_atomic, hop_limit;
+    uint8_t min_rnr_timer, timeout, retry_cnt, rnr_retry, rd_atomic, resources, hop_limit, tclass;
+    enum ibv_qp_state last; /* last state: INIT, RTR or RTS */
 };
 
 struct agent_send {
     uint64_t id;
     enum ibv_wr_opcode opcode;
     uint32_t len; /* bytes to send, or to fetch with a READ */
-    bool solicited;
+    bool solicited, fence, unsignaled, inlined;
+    struct agent_place place;
     uint64_t remote_addr;
     uint32_t rkey, imm, invalidate; /* host byte order */
     uint64_t compare_add, swap;
@@ -97,9 +116,10 @@ struct agent_completion {
     uint32_t qp;
     uint64_t id;
     enum ibv_wc_status status;
-    bool recv, has_imm;
-    uint32_t imm, len, crc32; /* of the received or fetched data */
-    uint8_t first[8];         /* first bytes of the data; fewer if `len` is less than 8 */
+    bool recv, has_imm, has_invalidated;
+    uint32_t invalidated, byte_len; /* byte_len: that of the completion */
+    uint32_t imm, len, crc32;       /* of the received or fetched data */
+    uint8_t first[8];               /* first bytes of the data; fewer if `len` is less than 8 */
     bool datagram;
     uint32_t src_qpn; /* source QPN of a received datagram */
 };
@@ -113,18 +133,36 @@ int agent_mr_withdraw(struct agent_device *dev, uint32_t mr);
 int agent_mr_register(struct agent_device *dev,
                       uint32_t mr); /* registers the region again, with another key */
 
-int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, uint32_t max_send,
-                 uint32_t max_recv, uint32_t *out);
+struct agent_qp_caps {
+    uint32_t max_send, max_recv, max_inline;
+    struct ibv_srq *srq; /* NULL: the QP has its own receive queue */
+};
+int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct agent_qp_caps *caps,
+                 uint32_t *out);
+
+/* Sets the attributes of a connection for ibv_modify_qp(), without the state. */
+void agent_qp_attr(const struct agent_connect *to, struct ibv_qp_attr *attr);
 int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to);
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
-/* Posts a receive with `len` bytes for the payload. Adds the GRH area to the buffer of a datagram.
- */
-int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
+/* Posts a receive with `len` bytes for the payload. Adds the GRH area to the buffer of a datagram,
+ * unless the client names the buffer. The second function posts to an SRQ. */
+int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
+               const struct agent_place *place);
+int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,
+                   const struct agent_place *place);
+
+/* Returns a free entry for a request of this QP, with a buffer of `len` bytes. Returns NULL and an
+ * error if there is none. */
+struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
+void agent_wr_free(struct agent_device *dev, struct agent_wr *wr);
 
 /* Posts a send. `bytes` has send->len bytes, or is NULL for zeros. */
 int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *send,
                const uint8_t *bytes);
+
+/* Records the errno of a failed verb and an error "cannot WHAT: REASON". Returns -1. */
+int agent_failed(struct agent_device *dev, const char *what, int code);
 
 /* Returns 1 and a completion, 0 if there is no completion, or -1 after an error. */
 int agent_poll(struct agent_device *dev, struct agent_completion *out);

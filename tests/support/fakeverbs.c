@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* verbs.h defines these function names as macros. */
 #undef ibv_query_port
@@ -16,6 +17,15 @@ static struct ibv_device device = {.name = "fake0"};
 static struct ibv_device *list[] = {&device, NULL};
 static unsigned live, next_number;
 static bool failing;
+
+/* the pending asynchronous event; existing QPs */
+static int event_pipe[2] = {-1, -1};
+static enum ibv_event_type event_type;
+static unsigned event_qpn;
+static struct ibv_qp *qps[16];
+static unsigned qp_cnt;
+
+static void set_object_ops(struct ibv_context *ctx);
 
 /* completions in the order of polling; posted receives */
 static struct ibv_wc wc[WCS];
@@ -147,12 +157,18 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
     ctx->ops.poll_cq = poll_cq;
     ctx->ops.post_send = post_send;
     ctx->ops.post_recv = post_recv;
+    set_object_ops(ctx);
     wc_cnt = waiting_cnt = 0;
+    if (pipe(event_pipe) != 0)
+        abort();
+    ctx->async_fd = event_pipe[0];
     return ctx;
 }
 
 int ibv_close_device(struct ibv_context *ctx)
 {
+    close(event_pipe[0]);
+    close(event_pipe[1]);
     return unmake(ctx);
 }
 
@@ -232,6 +248,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
     (void)access;
     if (mr) {
         mr->context = pd->context;
+        mr->pd = pd;
         mr->addr = addr;
         mr->length = len;
         mr->rkey = mr->lkey = ++next_number;
@@ -259,6 +276,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
         qp->context = pd->context;
         qp->qp_num = ++next_number & 0xFFFFFF;
         qp->qp_type = init->qp_type;
+        if (qp_cnt < sizeof(qps) / sizeof(qps[0]))
+            qps[qp_cnt++] = qp;
     }
     return qp;
 }
@@ -277,6 +296,11 @@ int ibv_destroy_qp(struct ibv_qp *qp)
         if (wc[i].qp_num != qp->qp_num)
             wc[kept++] = wc[i];
     wc_cnt = kept;
+    kept = 0;
+    for (unsigned i = 0; i < qp_cnt; i++)
+        if (qps[i] != qp)
+            qps[kept++] = qps[i];
+    qp_cnt = kept;
     return unmake(qp);
 }
 
@@ -297,10 +321,115 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+    if (fails())
+        return EINVAL;
+    if (mask & IBV_QP_STATE)
+        qp->state = attr->qp_state;
+    return 0;
+}
+
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+                 struct ibv_qp_init_attr *init)
+{
+    (void)mask;
+    (void)init;
+    *attr = (struct ibv_qp_attr){.qp_state = qp->state};
+    return fails() ? EINVAL : 0;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+    struct ibv_srq *srq = make(sizeof(*srq));
+
+    (void)init;
+    if (srq)
+        srq->context = pd->context;
+    return srq;
+}
+
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+    (void)srq;
     (void)attr;
     (void)mask;
-    (void)qp;
     return fails() ? EINVAL : 0;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+    return fails() ? EBUSY : unmake(srq);
+}
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    (void)srq;
+    *bad = wr;
+    return fails() ? ENOMEM : 0;
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+    struct ibv_mw *mw = make(sizeof(*mw));
+
+    if (mw)
+        *mw = (struct ibv_mw){
+            .context = pd->context, .pd = pd, .rkey = ++next_number << 8, .type = type};
+    return mw;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+    return fails() ? EBUSY : unmake(mw);
+}
+
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+    if (fails())
+        return EINVAL;
+    mw->rkey++;
+    complete(bind->wr_id, qp->qp_num, IBV_WC_BIND_MW, 0);
+    return 0;
+}
+
+/* Makes the functions of ibv_context_ops that objects other than QPs and CQs need. */
+static void set_object_ops(struct ibv_context *ctx)
+{
+    ctx->ops.post_srq_recv = post_srq_recv;
+    ctx->ops.alloc_mw = alloc_mw;
+    ctx->ops.dealloc_mw = dealloc_mw;
+    ctx->ops.bind_mw = bind_mw;
+}
+
+void fakeverbs_event(enum ibv_event_type type, unsigned qpn)
+{
+    event_type = type;
+    event_qpn = qpn;
+    if (write(event_pipe[1], "", 1) != 1)
+        abort();
+}
+
+int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+    char byte;
+
+    (void)ctx;
+    if (read(event_pipe[0], &byte, 1) != 1)
+        return -1;
+    *event = (struct ibv_async_event){.event_type = event_type};
+    for (unsigned i = 0; i < qp_cnt; i++)
+        if (qps[i]->qp_num == event_qpn)
+            event->element.qp = qps[i];
+    return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+    (void)event;
+}
+
+const char *ibv_event_type_str(enum ibv_event_type type)
+{
+    return type == IBV_EVENT_QP_ACCESS_ERR ? "local access violation" : "another event";
 }
 
 const char *ibv_wc_status_str(enum ibv_wc_status status)

@@ -9,6 +9,7 @@
 #ifndef TEST_FAKEVERBS_H
 #define TEST_FAKEVERBS_H
 
+#include <infiniband/verbs.h>
 #include <stdbool.h>
 
 /* Returns the number of existing devices, PDs, CQs, QPs and MRs. */
@@ -16,5 +17,8 @@ unsigned fakeverbs_live(void);
 
 /* Makes the next call that creates or changes an object fail (`next`), or cancels that. */
 void fakeverbs_fail(bool next);
+
+/* Raises an asynchronous event of the QP with this number. */
+void fakeverbs_event(enum ibv_event_type type, unsigned qpn);
 
 #endif

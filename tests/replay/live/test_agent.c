@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Tests the agent's protocol (replay/docs/agent.md) with a fake verbs device. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/agent_rpc.h"
@@ -91,6 +92,73 @@ static void a_session_does_what_replay_needs(void)
     close_dev();
 }
 
+/* Operations that drills need beyond those of a replay. */
+static void a_session_does_what_drills_need(void)
+{
+    char request[256], state[64];
+    json_t *region;
+    long long addr, lkey, qpn;
+
+    open_dev();
+    SAY("{\"op\":\"hello\"}", "\"drills\":true");
+    snprintf(request, sizeof(request), "{\"op\":\"mr\",\"len\":64,\"access\":17}");
+    region = agent_rpc_answer(&dev, request, strlen(request));
+    addr = json_integer_value(json_object_get(region, "addr"));
+    lkey = json_integer_value(json_object_get(region, "lkey"));
+    json_decref(region);
+    CU_ASSERT_NOT_EQUAL(addr, 0);
+    CU_ASSERT_NOT_EQUAL(lkey, 0);
+    SAY("{\"op\":\"store\",\"mr\":0,\"off\":8,\"hex\":\"01020304\"}", "\"ok\":true");
+    SAY("{\"op\":\"srq\",\"depth\":4}", "\"srq\":0");
+    SAY("{\"op\":\"modify\",\"srq\":0,\"limit\":2}", "\"ok\":true");
+    SAY("{\"op\":\"qp\",\"srq\":0}", "\"qp\":0");
+    SAY("{\"op\":\"qp\",\"max_inline\":64,\"max_send\":4}", "\"qp\":1");
+    qpn = dev.qp[1].qp->qp_num;
+    SAY("{\"op\":\"recv\",\"srq\":0,\"id\":1,\"len\":8}", "\"ok\":true");
+    SAY("{\"op\":\"connect\",\"qp\":1,\"dgid\":\"::1\",\"state\":\"RTR\"}", "\"ok\":true");
+    SAY("{\"op\":\"query\",\"qp\":1}", "\"state\":\"RTR\"");
+    SAY("{\"op\":\"modify\",\"qp\":1,\"state\":\"RTS\",\"transition\":true}", "\"ok\":true");
+    SAY("{\"op\":\"modify\",\"qp\":1,\"timeout\":10}", "\"ok\":true");
+    SAY("{\"op\":\"query\",\"qp\":1}", "\"state\":\"RTS\"");
+    /* A named buffer receives the bytes of a named buffer. */
+    snprintf(request, sizeof(request),
+             "{\"op\":\"recv\",\"qp\":1,\"id\":7,\"len\":4,\"addr\":%lld,\"lkey\":%lld}", addr + 32,
+             lkey);
+    SAY(request, "\"ok\":true");
+    snprintf(request, sizeof(request),
+             "{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"id\":8,\"len\":4,\"addr\":%lld,"
+             "\"lkey\":%lld,\"inline\":true}",
+             addr + 8, lkey);
+    SAY(request, "\"ok\":true");
+    SAY("{\"op\":\"load\",\"mr\":0,\"off\":32,\"len\":4}", "\"01020304\"");
+    SAY("{\"op\":\"poll\",\"events\":true}", "\"byte_len\":4");
+    /* Inline data must be the session's own memory: the device does not check its key. */
+    snprintf(
+        request, sizeof(request),
+        "{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"len\":65,\"addr\":%lld,\"inline\":true}",
+        addr);
+    SAY(request, "inside a region");
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"len\":8,\"addr\":4096,\"inline\":true}",
+        "inside a region");
+    SAY("{\"op\":\"mw\",\"type\":1}", "\"mw\":0");
+    snprintf(request, sizeof(request),
+             "{\"op\":\"bind\",\"qp\":1,\"mw\":0,\"mr\":0,\"id\":9,\"addr\":%lld,\"len\":8,"
+             "\"access\":2}",
+             addr);
+    SAY(request, "\"rkey\":");
+    SAY("{\"op\":\"poll\"}", "\"id\":9");
+    fakeverbs_event(IBV_EVENT_QP_ACCESS_ERR, (unsigned)qpn);
+    snprintf(state, sizeof(state), "\"type\":%d", IBV_EVENT_QP_ACCESS_ERR);
+    SAY("{\"op\":\"poll\"}", "\"completions\":[]");
+    fakeverbs_fail(true);
+    SAY("{\"op\":\"delete\",\"mw\":0}", "\"errno\":16");
+    SAY("{\"op\":\"delete\",\"mw\":0}", "\"ok\":true");
+    SAY("{\"op\":\"query\",\"mw\":0}", "no QP or memory window");
+    SAY("{\"op\":\"poll\",\"events\":true}", state);
+    SAY("{\"op\":\"poll\",\"events\":true}", "\"events\":[]");
+    close_dev();
+}
+
 /* Each invalid request is refused with its own error message and changes nothing. */
 static void invalid_requests_are_refused(void)
 {
@@ -116,6 +184,16 @@ static void invalid_requests_are_refused(void)
         {"{\"op\":\"crc\",\"mr\":9}", "crc: must be a range"},
         {"{\"op\":\"withdraw\"}", "withdraw: no region has this number"},
         {"{\"op\":\"qp\",\"max_send\":9000}", "must not exceed 8192"},
+        {"{\"op\":\"qp\",\"srq\":0}", "qp: no SRQ has this number"},
+        {"{\"op\":\"qp\",\"max_inline\":70000}", "max_inline must not exceed"},
+        {"{\"op\":\"recv\",\"srq\":0,\"len\":8}", "recv: qp, len and id required"},
+        {"{\"op\":\"srq\",\"depth\":9000}", "srq: depth must not exceed 8192"},
+        {"{\"op\":\"mw\",\"type\":3}", "mw: type must be 1 or 2"},
+        {"{\"op\":\"bind\",\"qp\":0,\"mw\":0}", "bind: no QP or memory window has this number"},
+        {"{\"op\":\"query\",\"qp\":9}", "query: no QP or memory window has this number"},
+        {"{\"op\":\"modify\",\"qp\":9}", "modify: no QP or SRQ has this number"},
+        {"{\"op\":\"modify\",\"qp\":0,\"state\":\"FAST\"}", "modify: a member is out of range"},
+        {"{\"op\":\"mr\",\"len\":8,\"access\":4096}", "mr: len and access"},
         {"{\"op\":\"connect\",\"qp\":3}", "connect: no QP has this number"},
         {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"192.0.2.1\"}", "dgid must be an IPv6 address"},
         {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"mtu\":300}", "300 is not a path MTU"},
@@ -204,6 +282,6 @@ static void failed_request_leaves_no_object(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(dev.error.text, "nosuch"));
 }
 
-SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(other_services),
-      TEST(invalid_requests_are_refused), TEST(data_of_an_atomic_is_ignored),
+SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(a_session_does_what_drills_need),
+      TEST(other_services), TEST(invalid_requests_are_refused), TEST(data_of_an_atomic_is_ignored),
       TEST(unknown_operation_has_an_error_message), TEST(failed_request_leaves_no_object))

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Agent arguments: reads the members of a request and makes replies. agent_rpc.c and
+ * agent_rpc_objects.c call these functions. Clients are not trusted: each reader checks its range.
+ */
+#ifndef REPLAY_AGENT_AGENT_ARGS_H
+#define REPLAY_AGENT_AGENT_ARGS_H
+
+#include <jansson.h>
+#include "agent/agent_verbs.h"
+
+/* Access rights that a request may contain as a number. */
+#define AGENT_ACCESS_BITS                                                                          \
+    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
+     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+
+/* Returns a reply with "ok": false and this error text. */
+json_t *agent_error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Returns the reply to a call that returned `rc`. The reply to a failed verb has its errno. */
+json_t *agent_ok_or_error(struct agent_device *dev, int rc);
+
+/* Reads the whole number `name`, at most `max`. Uses `fallback` if the member is absent. Returns
+ * false if it is not such a number. */
+bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
+                       uint64_t *out);
+
+/* Returns the enum ibv_access_flags of the member "access", a list of words or a number. Returns -1
+ * if a right is unknown. */
+int agent_access_of(const json_t *in);
+
+/* Converts hexadecimal digits to bytes. Returns memory for free(), or NULL if the text is not
+ * hexadecimal or too long. */
+uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
+json_t *agent_hex_of(const uint8_t *p, uint64_t len);
+
+/* Reads the number of an existing QP, SRQ or memory window. Returns false if there is none. */
+bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
+bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
+bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);
+
+/* Reads the local buffer of a work request: `addr`, `lkey`, `len`. Returns false if a member is out
+ * of range. */
+bool agent_read_place(const json_t *in, struct agent_place *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Agent objects: the verbs that drills need beyond those of a replay. These are SRQs, memory
+ * windows, the state and the attributes of QPs, and asynchronous events. agent_rpc_objects.c and
+ * agent_rpc.c call these functions. They return 0, or -1 and agent_device.error.
+ */
+#ifndef REPLAY_AGENT_AGENT_OBJECTS_H
+#define REPLAY_AGENT_AGENT_OBJECTS_H
+
+#include "agent/agent_verbs.h"
+
+int agent_srq_new(struct agent_device *dev, uint32_t depth, uint32_t *out);
+int agent_srq_del(struct agent_device *dev, uint32_t srq);
+
+/* Sets the limit of an SRQ, or its depth, or both. A NULL leaves the value as it is. */
+int agent_srq_modify(struct agent_device *dev, uint32_t srq, const uint32_t *depth,
+                     const uint32_t *limit);
+
+int agent_mw_new(struct agent_device *dev, enum ibv_mw_type type, uint32_t *out);
+int agent_mw_del(struct agent_device *dev, uint32_t mw);
+
+struct agent_bind {
+    uint32_t qp, mw;
+    uint64_t id;
+    struct ibv_mw_bind_info info;
+    uint32_t rkey; /* type 2: new key */
+    bool unsignaled;
+};
+/* Posts a bind of a memory window. A type 2 window has its new key when this function returns. */
+int agent_mw_bind(struct agent_device *dev, const struct agent_bind *bind);
+
+int agent_qp_state(struct agent_device *dev, uint32_t qp, enum ibv_qp_state *out);
+
+/* Modifies the attributes `mask` (enum ibv_qp_attr_mask). With only IBV_QP_STATE, also sets all
+ * attributes that the transition requires. */
+int agent_qp_modify(struct agent_device *dev, uint32_t qp, const struct agent_connect *to,
+                    enum ibv_qp_state state, int mask);
+
+struct agent_event {
+    enum ibv_event_type type;
+    bool has_qp, has_srq;
+    uint32_t qp, srq;
+};
+/* Returns whether there was an asynchronous event, and removes it. Never blocks. */
+bool agent_event_get(struct agent_device *dev, struct agent_event *out);
+
+#endif

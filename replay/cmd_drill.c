@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "drill/device_pipe.h"
-#include "drill/device_rnic.h"
+#ifdef HAVE_LIVE
+#include "drill/device/device_live.h"
+#endif
+#include "drill/device/device_pipe.h"
+#include "drill/device/device_rnic.h"
 #include "drill/drill_report.h"
 #include "drill/matrix.h"
 #include "drill/parser.h"
@@ -27,6 +30,13 @@ enum {
     KEY_STRICT,
     KEY_MATRIX,
     KEY_PIPE,
+    KEY_LIVE,
+    KEY_TARGET,
+    KEY_ADDRESS,
+    KEY_AGENT,
+    KEY_PATIENCE,
+    KEY_ACK_TIMEOUT,
+    KEY_REALLY,
 };
 
 static const struct cli_option rows[] = {
@@ -35,6 +45,17 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
+    {"live", KEY_LIVE, "IFACE", "the device is reachable through this interface; time is real"},
+    {"target", KEY_TARGET, "ADDRESS",
+     "live: address of the device; repeat the option for the other IP version"},
+    {"agent", KEY_AGENT, "HOST:PORT", "live: address of rocedrill agent on the device's host"},
+    {"address", KEY_ADDRESS, "ADDRESS",
+     "live: our address; no interface has to own it (default: address of IFACE)"},
+    {"patience", KEY_PATIENCE, "MS",
+     "live: how much later than the drill permits an event may be (default: 2000)"},
+    {"ack-timeout", KEY_ACK_TIMEOUT, "CODE",
+     "live: timeout code of QPs for which the drill names no timeout (default: 18)"},
+    {"really", KEY_REALLY, NULL, "live: transmit although a default route leads through IFACE"},
     {"lacks", KEY_LACKS, "WORD,...",
      "the device lacks these capabilities: drills that need one are unsupported"},
     {"strict", KEY_STRICT, NULL, "exit status 1 also for known deviations and inconclusive drills"},
@@ -52,28 +73,117 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[0])};
 
+/* Options of a device behind an interface. */
+struct drill_live_args {
+    bool any;
+#ifdef HAVE_LIVE
+    struct device_live_config config;
+#endif
+};
+
 struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
     struct drill_suite_options options;
+    struct drill_live_args live;
 };
 
 static void print_usage(FILE *out)
 {
-    fprintf(out,
-            "usage: rocedrill drill [options] DRILL|FOLDER...\n"
-            "       rocedrill drill --matrix FILE REPORT.json...\n"
-            "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
-            "The device is the software RNIC, in virtual time, or a program (--pipe).\noptions:\n");
+    fprintf(
+        out,
+        "usage: rocedrill drill [options] DRILL|FOLDER...\n"
+        "       rocedrill drill --matrix FILE REPORT.json...\n"
+        "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
+        "The device is the software RNIC, in virtual time, a program (--pipe), or a device behind\n"
+        "an interface (--live), in real time.\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = no drill failed, 1 = a drill failed,\n"
                  "  2 = a drill that cannot be parsed, or wrong use\n");
 }
 
+/* Reads a whole number from `low` to `high`. Returns false if the text is not one. */
+static bool parse_whole(const char *text, unsigned long low, unsigned long high, unsigned long *out)
+{
+    char *end;
+
+    *out = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && *out >= low && *out <= high;
+}
+
+#ifdef HAVE_LIVE
+/* Reads an option of a live device. Returns -1 to continue, else the exit status. */
+static int read_live_option(int key, const char *value, struct drill_args *args)
+{
+    struct device_live_config *config = &args->live.config;
+    struct error error = {""};
+    unsigned long number;
+
+    args->live.any = true;
+    switch (key) {
+    case KEY_LIVE: config->iface = value; return -1;
+    case KEY_AGENT: config->agent = value; return -1;
+    case KEY_REALLY: config->really = true; return -1;
+    case KEY_PATIENCE:
+        if (!parse_whole(value, 1, 3600000, &number))
+            return cli_error("drill: --patience %s: not a number from 1 to 3600000", value);
+        config->patience_ns = (uint64_t)number * 1000000u;
+        return -1;
+    case KEY_ACK_TIMEOUT:
+        if (!parse_whole(value, 0, 31, &number))
+            return cli_error("drill: --ack-timeout %s: not a code from 0 to 31", value);
+        config->timeout = (unsigned)number;
+        return -1;
+    default:
+        if (device_live_address(config, value, key == KEY_ADDRESS, &error) == 0)
+            return -1;
+        return cli_error("drill: --%s %s", key == KEY_ADDRESS ? "address" : "target", error.text);
+    }
+}
+
+/* Checks the options of a live device. Returns -1 to continue, else the exit status. */
+static int check_live(struct drill_args *args)
+{
+    const struct device_live_config *config = &args->live.config;
+    struct error error = {""};
+
+    if (!args->live.any)
+        return -1;
+    if (!config->iface)
+        return cli_error("drill: options for live devices require --live IFACE (see --help)");
+    if (!config->target4 && !config->target6)
+        return cli_error("drill: --live requires --target ADDRESS");
+    if (!config->agent)
+        return cli_error("drill: --live requires --agent HOST:PORT");
+    if (args->options.config)
+        return cli_error("drill: use only one of --live and --pipe");
+    args->options.ops = &device_live_ops;
+    args->options.config = config;
+    if (!args->options.check_only && device_live_check(config, &error) != 0)
+        return cli_error("drill: %s", error.text);
+    args->options.threads = 1; /* the agent serves one session at a time */
+    return -1;
+}
+#else
+static int read_live_option(int key, const char *value, struct drill_args *args)
+{
+    (void)key;
+    (void)value;
+    (void)args;
+    return cli_error("drill: this program was built without libpcap: no live devices");
+}
+
+static int check_live(struct drill_args *args)
+{
+    (void)args;
+    return -1;
+}
+#endif
+
 /* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
-    char *end;
+    unsigned long jobs;
     int c;
 
     cli_begin(&table, argv);
@@ -94,11 +204,22 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             signal(SIGPIPE, SIG_IGN); /* a program that ends early is a failed drill */
             break;
         case KEY_MATRIX: args->matrix_path = optarg; break;
+        case KEY_LIVE:
+        case KEY_TARGET:
+        case KEY_ADDRESS:
+        case KEY_AGENT:
+        case KEY_PATIENCE:
+        case KEY_ACK_TIMEOUT:
+        case KEY_REALLY:
+            c = read_live_option(c, optarg, args);
+            if (c >= 0)
+                return c;
+            break;
         case 'j': args->json_path = optarg; break;
         case 'J':
-            args->options.threads = (unsigned)strtoul(optarg, &end, 10);
-            if (*end || args->options.threads == 0 || args->options.threads > 64)
+            if (!parse_whole(optarg, 1, 64, &jobs))
                 return cli_error("drill: --jobs '%s': not a number from 1 to 64", optarg);
+            args->options.threads = (unsigned)jobs;
             break;
         case 'q': args->quiet = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
@@ -107,7 +228,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     }
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
-    return -1;
+    return check_live(args);
 }
 
 /* Prints an error for each drill that cannot be parsed. Returns the exit status. */
@@ -174,6 +295,10 @@ static int write_matrix(const char *path, char **reports, unsigned cnt)
 int cmd_drill(int argc, char **argv)
 {
     struct drill_args args = {.options = {.ops = &device_rnic_ops}};
+#ifdef HAVE_LIVE
+    args.live.config.patience_ns = DEVICE_LIVE_PATIENCE;
+    args.live.config.timeout = DEVICE_LIVE_TIMEOUT;
+#endif
     struct drill_suite suite = {0};
     struct error error = {""};
     int status = read_options(argc, argv, &args);

@@ -9,7 +9,8 @@ struct drill_net drill_net_of(unsigned ip)
     static const uint8_t prefix6[16] = {0x20, 0x01, 0x0d, 0xb8};
     struct drill_net net = {.encap = ip == 6 ? ROCE_ENCAP_V2_IP6 : ROCE_ENCAP_V2_IP4,
                             .dut_mac = {2, 0, 0, 0, 0, 2},
-                            .own_mac = {2, 0, 0, 0, 0, 1}};
+                            .own_mac = {2, 0, 0, 0, 0, 1},
+                            .own_qpn = 0x100};
 
     memcpy(net.dut_addr, ip == 6 ? prefix6 : prefix4, 16);
     memcpy(net.own_addr, net.dut_addr, 16);
@@ -31,9 +32,9 @@ void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[1
     addr[15] = (uint8_t)group;
 }
 
-uint32_t drill_own_qpn(int object)
+uint32_t drill_own_qpn(const struct drill_net *net, int object)
 {
-    return 0x100u + (uint32_t)object;
+    return net->own_qpn + (uint32_t)object;
 }
 
 uint32_t drill_own_key(int object)

@@ -8,7 +8,8 @@
  *      each call it calls poll(), async() and notified() until they return false.
  *   3. close()
  *
- * Objects are named by their index in the script. Times are in ns since any fixed time.
+ * Objects are named by their index in the script. Times are in ns since any fixed time. A device in
+ * virtual time acts at the times that the engine passes. A device in real time has wait().
  */
 #ifndef REPLAY_DRILL_DEVICE_H
 #define REPLAY_DRILL_DEVICE_H
@@ -18,11 +19,15 @@
 #include "wire/opcode.h"
 #include "wire/pkt.h"
 
+/* Time of the start of a drill, ns. */
+#define DRILL_TIME_BASE UINT64_C(1000000000)
+
 /* IP and MAC addresses of the DUT and of the drill's own end. */
 struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
+    uint32_t own_qpn; /* first QPN of the drill's own end */
 };
 
 /* Returns the addresses for IP version 4 or 6. The DUT has 192.0.2.2 or 2001:db8::2. */
@@ -33,7 +38,7 @@ void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[1
 
 /* Return the QPN, the first R_Key and the first address that the drill's own end uses for an
  * object. */
-uint32_t drill_own_qpn(int object);
+uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
@@ -68,9 +73,9 @@ struct drill_device_ops {
     bool (*supports)(const char *need);
     /* Creates the device. `config` belongs to the kind of device. Returns NULL and an error if the
      * device cannot be created. An error that begins with DRILL_UNSUPPORTED_TEXT names what the
-     * device lacks. */
+     * device lacks. A device in real time replaces the addresses and QPNs of `net`. */
     struct drill_device *(*open)(const void *config, const struct script *script,
-                                 const struct drill_net *net, struct error *error);
+                                 struct drill_net *net, struct error *error);
     void (*close)(struct drill_device *dev);
 
     void (*input)(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now);
@@ -97,6 +102,16 @@ struct drill_device_ops {
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
+    /* Real time only; NULL in virtual time. wait() waits until time `until`, or until the device
+     * has done something, and returns the time. The wait is at most some milliseconds. arrived()
+     * returns the time of the frame that output() returned last. patience() returns how much later
+     * than the drill permits an event may be, ns. failure() returns the error that ended the run,
+     * or NULL. clock() returns the time. */
+    uint64_t (*wait)(struct drill_device *dev, uint64_t until);
+    uint64_t (*clock)(const struct drill_device *dev);
+    uint64_t (*arrived)(const struct drill_device *dev);
+    uint64_t (*patience)(const struct drill_device *dev);
+    const char *(*failure)(const struct drill_device *dev);
     /* Returns whether the guard bytes before and after each memory region are unchanged. */
     bool (*guards_intact)(const struct drill_device *dev);
 };

@@ -13,14 +13,13 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Start of virtual time, ns. */
-#define TIME_BASE UINT64_C(1000000000)
 /* Limits of one drill: frames of the device, and timer events. A device that exceeds a limit does
  * not stop by itself. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 #define QUEUE_MAX  1024u
-#define CHECK_MAX  65536u /* number of bytes of memory that are compared at a time */
+#define SLACK_NS   4000000u /* real time: least slack of a lower bound, ns */
+#define CHECK_MAX  65536u   /* number of bytes of memory that are compared at a time */
 
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
@@ -37,8 +36,10 @@ struct drill_engine {
     struct flow_oracle oracle;
     bool has_oracle;
     uint64_t now;
-    uint64_t base; /* time of the previous event, from which times count, ns */
-    uint64_t met;  /* time at which the current event was met, ns */
+    uint64_t base;     /* time of the previous event, from which times count, ns */
+    uint64_t anchor;   /* time from which lower bounds count, ns */
+    uint64_t met;      /* time at which the current event was met, ns */
+    uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
     unsigned timers;
     bool endless;
     bool unsupported;     /* the device does not support a verb */
@@ -87,7 +88,7 @@ static struct drill_log_row *add_row(struct drill_engine *e)
     if (!VEC_GROW(r->log, r->log_cnt, r->log_cap))
         return NULL;
     row = &r->log[r->log_cnt++];
-    *row = (struct drill_log_row){.time = e->now - TIME_BASE, .qp = SCRIPT_NO_OBJECT};
+    *row = (struct drill_log_row){.time = e->now - DRILL_TIME_BASE, .qp = SCRIPT_NO_OBJECT};
     return row;
 }
 
@@ -166,8 +167,11 @@ static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
     if (e->has_oracle)
         flow_oracle_feed(&e->oracle, true, buf, len, e->now);
     row = add_frame(e, buf, len, text, true);
-    if (row)
-        row->qp = qp;
+    if (!row)
+        return;
+    row->qp = qp;
+    if (e->ops->arrived)
+        row->time = e->ops->arrived(e->ctx.dev) - DRILL_TIME_BASE;
 }
 
 /* Fetches all frames, completions and events that the device has ready at this time. */
@@ -219,6 +223,12 @@ static void step_time(struct drill_engine *e, uint64_t to)
 {
     uint64_t deadline = e->ops->deadline(e->ctx.dev);
 
+    if (e->ops->wait) {
+        e->now = e->ops->wait(e->ctx.dev, to);
+        e->endless |= e->ops->failure(e->ctx.dev) != NULL;
+        drain_device(e);
+        return;
+    }
     if (++e->timers > TIMERS_MAX)
         e->endless = true;
     if (deadline <= to) {
@@ -285,18 +295,36 @@ static void consume_frame(struct drill_engine *e, struct drill_log_row *row, uns
     }
 }
 
+/* Returns the time until which an expected event may happen. */
+static uint64_t latest(const struct drill_engine *e, const struct script_event *event)
+{
+    return time_after(time_after(e->base, event->time.to), e->patience);
+}
+
+/* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
+ * the least time is shorter by 12.5 %, at least by 4 ms. */
+static uint64_t least_delay(const struct drill_engine *e, const struct script_event *event)
+{
+    uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
+    uint64_t slack = !e->ops->wait ? 0 : low / 8 > SLACK_NS ? low / 8 : SLACK_NS;
+
+    return low > slack ? low - slack : 0;
+}
+
 /* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
-    uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
-    bool late = time > time_after(e->base, event->time.to);
+    uint64_t low = least_delay(e, event);
+    bool late = time > latest(e, event);
     char after[32], limit[32];
     struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit));
 
-    if (!late && (low == 0 || time >= time_after(e->base, low)))
+    uint64_t from = late ? e->base : e->anchor;
+
+    if (!late && (low == 0 || time >= time_after(e->anchor, low)))
         return true;
-    strbuf_add_duration(&a, time > e->base ? time - e->base : 0);
-    strbuf_add_duration(&b, late ? event->time.to : low);
+    strbuf_add_duration(&a, time > from ? time - from : 0);
+    strbuf_add_duration(&b, late ? event->time.to + e->patience : low);
     not_met(e, "too %s: after %s, expected after at %s %s", late ? "late" : "early", after,
             late ? "most" : "least", limit);
     return false;
@@ -310,9 +338,9 @@ static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_
     char text[32];
     struct strbuf t = strbuf_of(text, sizeof(text));
 
-    if (e->now < time_after(e->base, event->time.to))
+    if (e->now < latest(e, event))
         return TRY_PENDING;
-    strbuf_add_duration(&t, event->time.to);
+    strbuf_add_duration(&t, event->time.to + e->patience);
     return not_met(e, "no %s within %s", what, text);
 }
 
@@ -334,7 +362,7 @@ static enum outcome_of_try try_packet(struct drill_engine *e, const struct scrip
         return outcome == TRY_FAILED && event->optional ? TRY_MET : outcome;
     }
     same = parse_row(row, &pkt) && drill_packet_compare(&e->ctx, event->packet, &pkt, &e->diff);
-    if (event->optional && (!same || !in_time(e, event, TIME_BASE + row->time))) {
+    if (event->optional && (!same || !in_time(e, event, DRILL_TIME_BASE + row->time))) {
         e->met = e->base;
         return TRY_MET;
     }
@@ -343,11 +371,11 @@ static enum outcome_of_try try_packet(struct drill_engine *e, const struct scrip
         return not_met(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
                        e->diff.expected, e->diff.actual, row->text);
     }
-    if (!in_time(e, event, TIME_BASE + row->time)) {
+    if (!in_time(e, event, DRILL_TIME_BASE + row->time)) {
         row->mark = DRILL_MARK_DIFF;
         return TRY_FAILED;
     }
-    e->met = TIME_BASE + row->time;
+    e->met = DRILL_TIME_BASE + row->time;
     consume_frame(e, row, event->line);
     return TRY_MET;
 }
@@ -379,7 +407,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
             return not_met(e, "aeth.msn: expected %" PRIu64 ", actual %u; the device sent: %s",
                            event->number, pkt.aeth.msn, row->text);
         }
-        e->met = TIME_BASE + row->time;
+        e->met = DRILL_TIME_BASE + row->time;
         consume_frame(e, row, event->line);
         if (psn == event->psn)
             return in_time(e, event, e->met) ? TRY_MET : TRY_FAILED;
@@ -409,6 +437,9 @@ static enum outcome_of_try try_silence(struct drill_engine *e, const struct scri
 {
     struct drill_log_row *row = pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
 
+    /* In real time the engine may see a frame that the device sent after the silence. */
+    if (row && row->time + DRILL_TIME_BASE > time_after(e->base, event->time.to))
+        row = NULL;
     if (row && !event->time.whole)
         row->mark = DRILL_MARK_DIFF;
     return try_none(e, event, row ? row->text : NULL);
@@ -581,12 +612,24 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
+/* Sets the time from which the next event counts. Lower bounds count from the same time in virtual
+ * time. In real time, an event without a delay of its own may be late, for example a completion
+ * that the agent reports. The next lower bound then counts from an earlier event. */
+static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
+{
+    /* A completion may be seen after the packet that follows it. Real time never goes back. */
+    e->base = e->ops->wait && time < e->base ? e->base : time;
+    if (!e->ops->wait || event->time.from > 0 || event->kind == SCRIPT_SILENCE ||
+        event->kind == SCRIPT_NO_COMP || event->kind == SCRIPT_NO_ASYNC)
+        e->anchor = e->base;
+}
+
 /* Ends a step with the alternative that was met. Returns false if the drill ends with this
  * alternative. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
-    e->base = e->met;
+    set_base(e, event, e->met);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
                  "the device went another way that the specification permits");
@@ -599,6 +642,14 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
         memcpy(e->result->known, event->known, sizeof(e->result->known));
     }
     return true;
+}
+
+/* Sets the reason why the engine stopped by itself. */
+static void note_endless(struct drill_engine *e)
+{
+    const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
+
+    not_met(e, "%s", failure ? failure : "the device does not stop sending");
 }
 
 /* Waits until one alternative of the step is met, or all have failed. Returns false if the drill
@@ -618,7 +669,8 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
 
         for (unsigned i = 0; i < step->cnt; i++) {
             const struct script_event *event = &main[i];
-            uint64_t end = time_after(e->base, event->time.to);
+            uint64_t end = event->kind == SCRIPT_SILENCE ? time_after(e->base, event->time.to)
+                                                         : latest(e, event);
             enum outcome_of_try outcome;
 
             e->diff.field[0] = '\0';
@@ -642,7 +694,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
     memcpy(e->problem, problem, sizeof(problem));
     e->diff = diff;
     if (e->endless)
-        not_met(e, "the device does not stop sending");
+        note_endless(e);
     add_text(e, main->line, "%s", e->problem);
     stop_at(e, step, main, DRILL_FAIL);
     return false;
@@ -715,17 +767,42 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     return false;
 }
 
-/* Performs an action, or checks a state, at the end of its time. Returns false if the drill ends
- * here. */
+/* Checks memory, a state or a counter. Returns false and sets the reason if it differs. */
+static bool check_value(struct drill_engine *e, const struct script_event *event)
+{
+    uint64_t number = 0;
+    unsigned state;
+
+    switch (event->kind) {
+    case SCRIPT_MEMORY: return check_memory(e, event);
+    case SCRIPT_STATE:
+        state = e->ops->state(e->ctx.dev, event->object);
+        if (state == event->code)
+            return true;
+        not_met(e, "state: expected %s, actual %s", words_name(words_state, event->code),
+                words_name(words_state, state));
+        return false;
+    default:
+        if (e->ops->counter(e->ctx.dev, event->word, &number) && number == event->number)
+            return true;
+        not_met(e, "%s: expected %" PRIu64 ", actual %" PRIu64, event->word, event->number, number);
+        return false;
+    }
+}
+
+/* Performs an action, or checks a state, at the end of its time. In real time, a state that differs
+ * is checked again until the patience ends, because the device may still work. Returns false if the
+ * drill ends here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
-    uint64_t at = time_after(e->base, event->time.to), number = 0;
-    unsigned state;
+    uint64_t at = time_after(e->base, event->time.to);
     bool done = true;
 
     run_until(e, at > e->now ? at : e->now);
-    e->base = at > e->now ? at : e->now;
+    if (e->ops->clock)
+        e->now = e->ops->clock(e->ctx.dev);
+    set_base(e, event, at > e->now ? at : e->now);
     e->diff.field[0] = '\0';
     switch (event->kind) {
     case SCRIPT_SEND:
@@ -733,26 +810,21 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         drain_device(e);
         break;
     case SCRIPT_VERB: done = run_verb(e, event); break;
-    case SCRIPT_MEMORY: done = check_memory(e, event); break;
+    case SCRIPT_MEMORY:
     case SCRIPT_STATE:
-        state = e->ops->state(e->ctx.dev, event->object);
-        done = state == event->code;
-        if (!done)
-            not_met(e, "state: expected %s, actual %s", words_name(words_state, event->code),
-                    words_name(words_state, state));
-        break;
     case SCRIPT_COUNTER:
-        done = e->ops->counter(e->ctx.dev, event->word, &number) && number == event->number;
-        if (!done)
-            not_met(e, "%s: expected %" PRIu64 ", actual %" PRIu64, event->word, event->number,
-                    number);
+        done = check_value(e, event);
+        while (!done && !e->endless && e->now < latest(e, event)) {
+            step_time(e, latest(e, event));
+            done = check_value(e, event);
+        }
         break;
     default: break;
     }
     if (done && !e->endless)
         return true;
     if (e->endless)
-        not_met(e, "the device does not stop sending");
+        note_endless(e);
     add_text(e, event->line, "%s", e->problem);
     stop_at(e, step, event, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
@@ -805,8 +877,11 @@ static bool check_rest(struct drill_engine *e)
 {
     const struct script_event *last =
         &e->script->event[e->script->step[e->script->step_cnt - 1].first];
-    struct drill_log_row *row = pending_frame(e, 0, true);
+    struct drill_log_row *row;
 
+    if (e->ops->wait)
+        step_time(e, e->now);
+    row = pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
     if (row) {
         row->mark = DRILL_MARK_DIFF;
@@ -870,7 +945,12 @@ static void run_script(struct drill_engine *e)
 {
     bool on = true;
 
-    e->now = e->base = TIME_BASE;
+    e->now = e->base = e->anchor = DRILL_TIME_BASE;
+    if (e->ops->wait) {
+        e->patience = e->ops->patience(e->ctx.dev);
+        step_time(e, e->now);
+        e->base = e->anchor = e->now;
+    }
     e->has_oracle = flow_oracle_init(&e->oracle);
     if (e->has_oracle) {
         e->oracle.ignores = ignores_rule;
@@ -881,7 +961,7 @@ static void run_script(struct drill_engine *e)
     if (on && e->result->verdict == DRILL_PASS)
         on = check_whole_events(e) && check_rest(e);
     judge_end(e);
-    e->result->end = e->now - TIME_BASE;
+    e->result->end = e->now - DRILL_TIME_BASE;
 }
 
 void drill_run(const struct script *script, const struct drill_device_ops *ops, const void *config,

@@ -237,9 +237,26 @@ static uint64_t fill_base(const struct drill_context *ctx, const struct script_p
     return va >= start && va - start < len ? va - start : off;
 }
 
+/* Returns the bytes of an address field. The addresses of drill_net_of() mean the two ends, which
+ * have other addresses on a real network. */
+static const uint8_t *address_bytes(const struct drill_context *ctx, const struct script_field *f)
+{
+    unsigned len = f->field->width / 8, from = len == 4 ? 12 : 0;
+    const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
+
+    if (len == 6)
+        return memcmp(f->bytes, own.own_mac, 6) == 0   ? ctx->net.own_mac
+               : memcmp(f->bytes, own.dut_mac, 6) == 0 ? ctx->net.dut_mac
+                                                       : f->bytes;
+    return memcmp(f->bytes, own.own_addr + from, len) == 0   ? ctx->net.own_addr + from
+           : memcmp(f->bytes, own.dut_addr + from, len) == 0 ? ctx->net.dut_addr + from
+                                                             : f->bytes;
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
-static void set_field(struct roce_pkt *pkt, const struct script_field *f, uint64_t value)
+static void set_field(const struct drill_context *ctx, struct roce_pkt *pkt,
+                      const struct script_field *f, uint64_t value)
 {
     uint8_t bytes[64];
 
@@ -248,7 +265,7 @@ static void set_field(struct roce_pkt *pkt, const struct script_field *f, uint64
     case ROCE_HDR_##ID:                                                                            \
         roce_##id##_build(&pkt->id, bytes);                                                        \
         if (f->kind == SCRIPT_FIELD_BYTES)                                                         \
-            memcpy(bytes + f->field->byte, f->bytes, f->field->width / 8);                         \
+            memcpy(bytes + f->field->byte, address_bytes(ctx, f), f->field->width / 8);            \
         else                                                                                       \
             roce_field_put(f->field, bytes, value);                                                \
         roce_##id##_parse(bytes, &pkt->id);                                                        \
@@ -291,7 +308,7 @@ static void set_defaults(const struct drill_context *ctx, const struct script_pa
     pkt->bth.dest_qp = ctx->ops->number(ctx->dev, packet->qp);
     pkt->bth.pkey = (uint16_t)script_number(&qp->options, SCRIPT_OPT_PKEY, 0xFFFF);
     pkt->deth.qkey = (uint32_t)script_number(&qp->options, SCRIPT_OPT_QKEY, 0x11111111);
-    pkt->deth.src_qp = drill_own_qpn(packet->qp);
+    pkt->deth.src_qp = drill_own_qpn(&ctx->net, packet->qp);
     pkt->bth.psn = first_psn(ctx, packet->qp, false, packet->opcode);
     if (packet->opcode == ROCE_OP_CNP_ROCE)
         pkt->bth.becn = 1;
@@ -357,7 +374,7 @@ static void apply_fields(const struct drill_context *ctx, const struct script_pa
 
     for (unsigned i = 0; i < packet->field_cnt; i++)
         if (packet->field[i].altered == altered && packet->field[i].kind != SCRIPT_FIELD_ANY)
-            set_field(pkt, &packet->field[i], field_value(ctx, &packet->field[i], first));
+            set_field(ctx, pkt, &packet->field[i], field_value(ctx, &packet->field[i], first));
 }
 
 static bool has_altered(const struct script_packet *packet)
@@ -547,7 +564,7 @@ int drill_packet_seen(struct drill_context *ctx, const struct roce_pkt *pkt)
     for (int i = 0; i < ctx->script->object_cnt; i++) {
         const struct script_object *object = &ctx->script->object[i];
         bool ours =
-            pkt->bth.dest_qp == drill_own_qpn(i) ||
+            pkt->bth.dest_qp == drill_own_qpn(&ctx->net, i) ||
             (roce_pkt_has(pkt, ROCE_HDR_DETH) && pkt->deth.src_qp == ctx->ops->number(ctx->dev, i));
 
         if (object->kind == SCRIPT_QP && ours) {
@@ -594,8 +611,8 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
         return set_diff(diff, roce_hdr_info(f->hdr)->name, "present", "absent");
     snprintf(diff->field, sizeof(diff->field), "%s.%s", roce_hdr_info(f->hdr)->id, f->field->name);
     if (f->kind == SCRIPT_FIELD_BYTES) {
-        memcpy(bytes + f->field->byte, f->bytes, f->field->width / 8);
-        same = memcmp(hdr + f->field->byte, f->bytes, f->field->width / 8) == 0;
+        memcpy(bytes + f->field->byte, address_bytes(ctx, f), f->field->width / 8);
+        same = memcmp(hdr + f->field->byte, address_bytes(ctx, f), f->field->width / 8) == 0;
     } else {
         got = roce_field_get(f->field, hdr);
         same = f->kind_only ? got >> 5 == want >> 5 : got == want;

@@ -14,7 +14,7 @@
 #include "util/hex.h"
 #include "util/strbuf.h"
 
-#define REPLY_MS  10000
+#define REPLY_MS  60000
 #define IDLE_MS   5
 #define REPLY_MAX (2u << 20)
 #define PROTOCOL  1
@@ -83,6 +83,7 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
                  : "?");
     agent->mtu = (uint32_t)json_integer_value(json_object_get(hello, "mtu"));
     agent->rd_atomic = (uint32_t)json_integer_value(json_object_get(hello, "rd_atomic"));
+    agent->drills = json_is_true(json_object_get(hello, "drills"));
     agent->atomic = json_is_true(json_object_get(hello, "atomic"));
     json_array_foreach(json_object_get(hello, "services"), at, service)
     {
@@ -227,6 +228,7 @@ json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *ref
     if (json_is_true(json_object_get(reply, "ok")))
         return reply;
     *refused = true;
+    agent->code = (int)json_integer_value(json_object_get(reply, "errno"));
     error_set(error, "agent %s: request refused: %s", agent->name,
               json_is_string(json_object_get(reply, "error"))
                   ? json_string_value(json_object_get(reply, "error"))

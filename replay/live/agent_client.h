@@ -30,6 +30,8 @@ struct agent_client {
     uint32_t rd_atomic;
     bool atomic;
     bool uc, ud;   /* the device can create UC QPs, UD QPs */
+    bool drills;   /* the agent has the operations that drills need */
+    int code;      /* errno that the latest refusal names; 0: none */
     int gid_index; /* GID index of the target's address */
 };
 

@@ -8,7 +8,7 @@
  * not pass has a reason. All memory is freed.
  */
 #include <string.h>
-#include "drill/device_rnic.h"
+#include "drill/device/device_rnic.h"
 #include "drill/engine.h"
 #include "drill/parser.h"
 #include "fuzz.h"

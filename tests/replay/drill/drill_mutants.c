@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "drill/device_rnic.h"
+#include "drill/device/device_rnic.h"
 #include "drill/suite_run.h"
 #include "replay/mutant_child.h"
 #include "transport/fault.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "drill/device_rnic.h"
+#include "drill/device/device_rnic.h"
 #include "drill/engine.h"
 #include "drill/parser.h"
 #include "support/suite.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "drill/device_pipe.h"
+#include "drill/device/device_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,7 +136,8 @@ static json_t *fill_string(const struct script_fill *fill, uint64_t len)
     return json;
 }
 
-static void describe_qp(const struct script *script, int i, json_t *json)
+static void describe_qp(const struct script *script, const struct drill_net *net, int i,
+                        json_t *json)
 {
     static const char *const services[] = {"rc", "uc", "ud", "xrc", "xrc-send", "gsi"};
     const struct script_options *o = &script->object[i].options;
@@ -151,7 +152,7 @@ static void describe_qp(const struct script *script, int i, json_t *json)
     set_number(json, "resources", script_number(o, SCRIPT_OPT_RESOURCES, 4));
     set_number(json, "psn", drill_dut_psn(&script->object[i]));
     set_number(json, "peer-psn", drill_own_psn(&script->object[i]));
-    set_number(json, "peer-qpn", drill_own_qpn(i));
+    set_number(json, "peer-qpn", drill_own_qpn(net, i));
     set_number(json, "pkey", script_number(o, SCRIPT_OPT_PKEY, 0xFFFF));
     set_number(json, "access", script_number(o, SCRIPT_OPT_ACCESS, RNIC_ACCESS_REMOTE));
     set_number(json, "tclass", script_number(o, SCRIPT_OPT_TCLASS, 0));
@@ -161,7 +162,7 @@ static void describe_qp(const struct script *script, int i, json_t *json)
         json_string(words_name(words_state, script_number(o, SCRIPT_OPT_STATE, RNIC_QPS_RTS))));
 }
 
-static json_t *describe_object(const struct script *script, int i)
+static json_t *describe_object(const struct script *script, const struct drill_net *net, int i)
 {
     const struct script_object *object = &script->object[i];
     const struct script_options *o = &object->options;
@@ -178,7 +179,7 @@ static json_t *describe_object(const struct script *script, int i)
             json_object_set_new(json, link_names[k],
                                 json_string(script->object[o->value[links[k]].object].name));
     if (object->kind == SCRIPT_QP)
-        describe_qp(script, i, json);
+        describe_qp(script, net, i, json);
     if (object->kind == SCRIPT_MR) {
         uint64_t len = script_number(o, SCRIPT_OPT_LEN, 0);
 
@@ -243,14 +244,14 @@ static json_t *open_request(const struct script *script, const struct drill_net 
     for (unsigned i = 0; i < script->need_cnt; i++)
         json_array_append_new(needs, json_string(script->need[i]));
     for (int i = 0; i < script->object_cnt; i++)
-        json_array_append_new(objects, describe_object(script, i));
+        json_array_append_new(objects, describe_object(script, net, i));
     json_object_set_new(json, "needs", needs);
     json_object_set_new(json, "objects", objects);
     return json;
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
-                                        const struct drill_net *net, struct error *error)
+                                        struct drill_net *net, struct error *error)
 {
     struct drill_device *dev = calloc(1, sizeof(*dev));
     const json_t *objects;

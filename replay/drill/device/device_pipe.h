@@ -4,8 +4,8 @@
  * drill starts the program and speaks JSON lines with it on its standard input and output: one
  * request, one reply. docs/drill.md describes the lines.
  */
-#ifndef REPLAY_DRILL_DEVICE_PIPE_H
-#define REPLAY_DRILL_DEVICE_PIPE_H
+#ifndef REPLAY_DRILL_DEVICE_DEVICE_PIPE_H
+#define REPLAY_DRILL_DEVICE_DEVICE_PIPE_H
 
 #include "drill/device.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "drill/device_rnic.h"
+#include "drill/device/device_rnic.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "device/rnic.h"
-#include "drill/device_cm.h"
+#include "drill/device/device_cm.h"
 
 #define GUARD_LEN   64u
 #define GUARD_BYTE  0xA5
@@ -57,7 +57,7 @@ struct drill_device {
 static const char *const capabilities[] = {
     "uc",        "ud",       "xrc",          "srq",        "mw",      "mw-2a",
     "mw-2b",     "flush",    "atomic-write", "cnp",        "cm",      "atomic",
-    "multicast", "counters", "invalidate",   "zero-based", "credits",
+    "multicast", "counters", "invalidate",   "zero-based", "credits", "exact-time",
 };
 
 static bool device_supports(const char *need)
@@ -185,7 +185,7 @@ static void set_qp_attr(const struct drill_device *dev, int i, struct rnic_qp_at
         .pkey = (uint16_t)script_number(o, SCRIPT_OPT_PKEY, 0xFFFF),
         .qkey = (uint32_t)script_number(o, SCRIPT_OPT_QKEY, 0x11111111),
         .path_mtu = (uint32_t)script_number(o, SCRIPT_OPT_MTU, DEFAULT_MTU),
-        .dest_qpn = drill_own_qpn(i),
+        .dest_qpn = drill_own_qpn(dev->net, i),
         .rq_psn = drill_own_psn(&dev->script->object[i]),
         .max_dest_rd_atomic = (uint8_t)script_number(o, SCRIPT_OPT_RESOURCES, 4),
         .min_rnr_timer = (uint8_t)script_number(o, SCRIPT_OPT_RNR_TIMER, 12),
@@ -321,7 +321,7 @@ static void device_close(struct drill_device *dev)
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
-                                        const struct drill_net *net, struct error *error)
+                                        struct drill_net *net, struct error *error)
 {
     /* Order of creation: an object comes after the objects that it uses. */
     static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_XRCD, SCRIPT_SRQ,
@@ -575,7 +575,8 @@ static int post_send(struct drill_device *dev, const struct script_event *event)
         .compare_add = script_number(o, SCRIPT_OPT_COMPARE, script_number(o, SCRIPT_OPT_ADD, 0)),
         .swap = script_number(o, SCRIPT_OPT_SWAP, 0),
         .ah = dev->at[event->object].ah,
-        .remote_qpn = (uint32_t)script_number(o, SCRIPT_OPT_TO_QPN, drill_own_qpn(event->object)),
+        .remote_qpn =
+            (uint32_t)script_number(o, SCRIPT_OPT_TO_QPN, drill_own_qpn(dev->net, event->object)),
         .remote_qkey =
             (uint32_t)script_number(o, SCRIPT_OPT_QKEY,
                                     script_number(&dev->script->object[event->object].options,

@@ -7,8 +7,8 @@
  *   2. device_cm_run() after each input and at the time of device_cm_deadline().
  *   3. device_cm_close() before the device is freed.
  */
-#ifndef REPLAY_DRILL_DEVICE_CM_H
-#define REPLAY_DRILL_DEVICE_CM_H
+#ifndef REPLAY_DRILL_DEVICE_DEVICE_CM_H
+#define REPLAY_DRILL_DEVICE_DEVICE_CM_H
 
 #include "cm/cm.h"
 #include "drill/device.h"

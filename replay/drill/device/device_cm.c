@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "drill/device_cm.h"
+#include "drill/device/device_cm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Device live: a device under test behind a network interface. `rocedrill agent` (docs/agent.md) on
+ * the device's host creates the objects and calls the verbs. The drill's own end sends and receives
+ * frames on the interface. Time is real.
+ *
+ * device_live_check() once, then open() for each drill. Each drill is a session of the agent, so
+ * only one drill can run at a time.
+ */
+#ifndef REPLAY_DRILL_DEVICE_DEVICE_LIVE_H
+#define REPLAY_DRILL_DEVICE_DEVICE_LIVE_H
+
+#include "drill/device.h"
+
+#define DEVICE_LIVE_PATIENCE UINT64_C(2000000000) /* default of device_live_config.patience_ns */
+#define DEVICE_LIVE_TIMEOUT  18                   /* default of device_live_config.timeout */
+
+/* The config of open(). */
+struct device_live_config {
+    const char *iface;
+    const char *agent;               /* HOST:PORT */
+    const char *target4, *target6;   /* addresses of the device; NULL: drills of this IP version are
+                                      * unsupported */
+    const char *address4, *address6; /* addresses of the drill's own end; NULL: an address of the
+                                      * interface */
+    bool really;          /* transmit although a default route leads through the interface */
+    uint64_t patience_ns; /* permitted delay of an event after its window */
+    unsigned timeout;     /* timeout code of QPs for which the drill names no timeout */
+};
+
+/* Sets the target (`own` false) or the drill's own address for its IP version. Returns 0, or -1 and
+ * an error if the text is not an address. */
+int device_live_address(struct device_live_config *config, const char *text, bool own,
+                        struct error *error);
+
+/* Checks that the interface, the device and the agent can be reached, and announces what is about
+ * to be transmitted. Returns 0, or -1 and an error. */
+int device_live_check(const struct device_live_config *config, struct error *error);
+
+extern const struct drill_device_ops device_live_ops;
+
+#endif

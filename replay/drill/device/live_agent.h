@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Live agent: the objects and verbs of a drill, as requests to `rocedrill agent` on the device's
+ * host (docs/agent.md). device_live.c calls these functions.
+ *
+ *   1. live_agent_check() refuses drills that need what the agent does not have.
+ *   2. live_agent_open() connects, and creates all objects of the script.
+ *   3. the other functions
+ *   4. live_agent_close() ends the session: the agent destroys the objects.
+ *
+ * An error of the connection sets `failed`, and later calls do nothing.
+ */
+#ifndef REPLAY_DRILL_DEVICE_LIVE_AGENT_H
+#define REPLAY_DRILL_DEVICE_LIVE_AGENT_H
+
+#include "drill/device.h"
+#include "live/agent_client.h"
+#include "live/live_port.h"
+
+/* A posted receive and its buffer: a range of a region. */
+struct live_recv {
+    int object; /* QP or SRQ */
+    uint64_t id;
+    bool readable;
+    uint32_t mr; /* agent's number of the region */
+    uint64_t off, len;
+};
+
+struct live_agent {
+    const struct script *script;
+    const struct drill_net *net;
+    struct agent_client client;
+    unsigned timeout; /* default timeout code */
+    bool failed;
+    struct error error;
+    struct {
+        uint32_t number; /* agent's number of the object */
+        uint32_t rkey, lkey, qpn;
+        uint64_t address, len;
+        bool destroyed;
+    } at[SCRIPT_OBJECTS_MAX];
+    uint32_t recv_mr, recv_lkey; /* region of the receives for which the drill names no memory */
+    uint64_t recv_address, recv_len, recv_used;
+    struct live_recv *recv;
+    size_t recv_cnt, recv_cap;
+    json_t *comps, *events; /* arrays that the engine has not fetched */
+    size_t comp_at, event_at;
+    uint8_t *copy; /* copy of a whole region, or NULL */
+    int copied;    /* index of the region */
+};
+
+bool live_agent_supports(const char *need);
+
+/* Returns 0, or -1 and an error that begins with DRILL_UNSUPPORTED_TEXT. */
+int live_agent_check(const struct script *script, struct error *error);
+
+/* Connects and creates the objects. `mtu` is the path MTU of the interface. Returns 0, or -1 and an
+ * error. The caller has set client.fd to -1. Call live_agent_close() in both cases. */
+int live_agent_open(struct live_agent *agent, const char *where, unsigned timeout, uint32_t mtu,
+                    const struct script *script, const struct drill_net *net, struct error *error);
+void live_agent_close(struct live_agent *agent);
+
+/* Fetches completions and events from the agent. */
+void live_agent_poll(struct live_agent *agent);
+bool live_agent_comp(struct live_agent *agent, struct drill_comp *out);
+bool live_agent_event(struct live_agent *agent, struct drill_async *out);
+
+unsigned live_agent_state(struct live_agent *agent, int object);
+bool live_agent_read(struct live_agent *agent, int object, uint64_t off, void *buf, size_t len);
+bool live_agent_read_recv(struct live_agent *agent, const struct drill_comp *comp, void *buf,
+                          size_t len);
+
+/* Sends a request, which is freed. Returns the reply, or NULL. If the agent refused the request,
+ * client.code is the errno; otherwise `failed` is set. */
+json_t *live_agent_call(struct live_agent *agent, json_t *request);
+
+/* Returns a request with all attributes of a QP of the script. */
+json_t *live_agent_qp_request(const struct live_agent *agent, int object, const char *op);
+
+/* Writes contents to a region. Returns false after an error. */
+bool live_agent_store(struct live_agent *agent, int object, uint64_t off,
+                      const struct script_fill *fill, uint64_t len);
+
+/* Discards the copy of a region, because a packet or a verb may change the memory. */
+void live_agent_forget(struct live_agent *agent);
+
+#endif

@@ -201,15 +201,10 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
     }
 }
 
-/* Processes a well-formed packet. `qp` is the QP with its destination QPN, or NULL. Checks the ICRC
- * first (R023). */
+/* Processes a well-formed packet. `qp` is the QP with its destination QPN, or NULL. */
 static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct rnic_qp *qp,
                          rnic_time now)
 {
-    if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD && !RNIC_FAULT(ICRC_ANY)) {
-        rnic->counters.rx_icrc_encapsulated++;
-        return;
-    }
     if (pkt->op->kind == ROCE_KIND_CNP) {
         rnic_cnp_input(rnic, pkt, now);
         return;
@@ -235,12 +230,35 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
 {
     struct roce_pkt pkt;
 
+    struct rnic_qp *qp;
+
     now = rnic_clock(rnic, now);
-    if (form_valid(rnic, &pkt, frame, len)) /* the QP is prefetched while the CRC is computed */
+    if (!form_valid(rnic, &pkt, frame, len))
+        return;
+    qp = fetch_qp(rnic, &pkt); /* the QP is prefetched while the CRC is computed */
+    if (roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD || RNIC_FAULT(ICRC_ANY))
+        input_packet(rnic, &pkt, qp, now); /* the ICRC is checked first (R023) */
+    else
+        rnic->counters.rx_icrc_encapsulated++;
+}
+
+void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
+{
+    struct roce_pkt pkt;
+
+    now = rnic_clock(rnic, now);
+    if (form_valid(rnic, &pkt, frame, len))
         input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
+
+/* Writes the packet in rnic->tx to `buf`. Returns its length, or a negative error. */
+static int build_frame(struct rnic *rnic, uint8_t *buf, size_t cap)
+{
+    /* the model of a packet to send has the ICRC 0 */
+    return roce_pkt_build(&rnic->tx, rnic->attr.no_icrc ? ROCE_BUILD_KEEP_ICRC : 0, buf, cap);
+}
 
 static size_t sent(struct rnic *rnic, int len)
 {
@@ -288,7 +306,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         return 0;
     now = rnic_clock(rnic, now);
     while (rnic_cnp_output(rnic, &rnic->tx, now)) {
-        int len = roce_pkt_build(&rnic->tx, 0, buf, cap);
+        int len = build_frame(rnic, buf, cap);
 
         if (len > 0)
             return sent(rnic, len);
@@ -305,7 +323,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
             continue;
         if (rnic_qp_output(qp, &rnic->tx, now))
-            len = roce_pkt_build(&rnic->tx, 0, buf, cap);
+            len = build_frame(rnic, buf, cap);
         if (len > 0) {
             rnic_pace_sent(qp, &rnic->tx, (size_t)len, now);
             if (rnic->tx.bth.dest_qp == ROCE_QP_MULTICAST)

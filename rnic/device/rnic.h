@@ -137,6 +137,9 @@ struct rnic_attr {
     /* Returns whether bytes of a region are still accessible for reading or writing; NULL: always
      * accessible. Called as the last check for each piece of memory that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
+    /* Sent frames get the ICRC 0. For a wire on which nothing reads it, because computing it costs
+     * more than all other work for a long packet. */
+    bool no_icrc;
     bool mw_2a; /* type 2 windows are 2A, otherwise 2B; a device supports one kind (o10-37.2.31) */
     /* Congestion management. If enabled, packets of QPs whose tclass has no ECN bits are sent as
      * ECT(0) (R005). */
@@ -164,6 +167,9 @@ bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
 /* Processes a frame received at `now`, from the Ethernet header on, without FCS. Does not keep a
  * reference to the bytes. Never fails: unusable frames are counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
+
+/* As rnic_input(), for a frame from a sender with rnic_attr.no_icrc: does not check the ICRC. */
+void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 /* Writes the next frame to `buf`. Returns its length, or 0 if there is none or if `cap` is below
  * ROCE_FRAME_MAX. The caller repeats the call until it returns 0. */

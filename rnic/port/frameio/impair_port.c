@@ -240,6 +240,11 @@ static unsigned impair_fds(const struct rnic_port *front, struct pollfd *fds)
     return rnic_port_fds(((const struct impair_port *)front)->behind, fds);
 }
 
+static bool impair_arm(struct rnic_port *front, bool on)
+{
+    return rnic_port_arm(((struct impair_port *)front)->behind, on);
+}
+
 static void impair_stats(struct rnic_port *front, struct rnic_port_stats *out)
 {
     struct impair_port *port = (struct impair_port *)front;
@@ -326,6 +331,7 @@ static const struct rnic_port_ops impair_ops = {
     .send = impair_send,
     .deadline = impair_deadline,
     .fds = impair_fds,
+    .arm = impair_arm,
     .stats = impair_stats,
     .flush = impair_flush,
     .close = impair_close,

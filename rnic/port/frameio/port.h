@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: sends and receives frames. Three kinds of port have this interface. port_pcap uses libpcap
- * on a network interface. An impairing port (impair_port) or a recording port (record) works in
- * front of another port. Called by rnic/port/live and by replay.
+ * Port: sends and receives frames. Four kinds of port have this interface. port_pcap uses libpcap
+ * on a network interface, and port_shm uses memory shared with other processes. An impairing port
+ * (impair_port) or a recording port (record) works in front of another port. Called by
+ * rnic/port/live and by replay.
  *
  * 1. Open a port, and optionally others in front of it. The port in front owns the port behind it.
- * 2. Wait for the descriptors of rnic_port_fds(), until rnic_port_deadline().
+ * 2. Call rnic_port_arm() and wait for the descriptors of rnic_port_fds(), until
+ *    rnic_port_deadline().
  * 3. Call rnic_port_recv() and rnic_port_send(). rnic_port_flush() ends a batch.
  * 4. rnic_port_close() closes the port and the ports behind it.
  *
@@ -23,11 +25,13 @@
 #include "base/error.h"
 
 enum rnic_frame_flags {
-    RNIC_FRAME_LOCAL = 1u << 0, /* received frame: sent by this machine, so it did not cross the
-                                 * link */
-    RNIC_FRAME_CUT = 1u << 1,   /* received frame: truncated, the frame on the wire was longer */
-    RNIC_FRAME_ECHO = 1u << 2,  /* sent frame: the port sets this flag if it will also receive the
-                                 * frame */
+    RNIC_FRAME_LOCAL = 1u << 0,   /* received frame: sent by this machine, so it did not cross the
+                                   * link */
+    RNIC_FRAME_CUT = 1u << 1,     /* received frame: truncated, the frame on the wire was longer */
+    RNIC_FRAME_ECHO = 1u << 2,    /* sent frame: the port sets this flag if it will also receive the
+                                   * frame */
+    RNIC_FRAME_NO_ICRC = 1u << 3, /* received frame: never left the memory of this machine, and its
+                                   * sender computed no ICRC */
 };
 
 struct rnic_frame {
@@ -49,6 +53,7 @@ struct rnic_frame {
     X(tx_full, "number of times that the transmit ring was full and the sender waited")            \
     X(tx_too_long, "frames dropped: longer than the interface's MTU")                              \
     X(tx_refused, "frames dropped: the transmit ring remained full for milliseconds")              \
+    X(tx_no_peer, "frames dropped: no local process has the destination (shared memory)")          \
     X(tx_link_down, "frames dropped: the link is down")                                            \
     X(tx_errors, "frames dropped: another error of the interface")                                 \
     X(impair_lost, "frames dropped by --impair")                                                   \
@@ -89,6 +94,10 @@ struct rnic_port_ops {
     /* Fills `fds`, which has room for RNIC_PORT_FDS, with the descriptors to poll. Returns their
      * number. */
     unsigned (*fds)(const struct rnic_port *port, struct pollfd *fds);
+    /* Requests (`on`) that a received frame makes a descriptor of fds() ready. Returns false if a
+     * frame already waits, so that the caller must not wait. NULL: received frames always make a
+     * descriptor ready. */
+    bool (*arm)(struct rnic_port *port, bool on);
     void (*stats)(struct rnic_port *port, struct rnic_port_stats *out); /* adds the port's counters
                                                                          * to *out */
     /* Writes buffered data at the end of a batch. May be NULL. */
@@ -124,6 +133,11 @@ static inline uint64_t rnic_port_deadline(const struct rnic_port *port)
 static inline unsigned rnic_port_fds(const struct rnic_port *port, struct pollfd *fds)
 {
     return port->ops->fds(port, fds);
+}
+
+static inline bool rnic_port_arm(struct rnic_port *port, bool on)
+{
+    return !port->ops->arm || port->ops->arm(port, on);
 }
 
 /* Returns in *out the counters of this port plus those of all ports behind it. */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "port/frameio/frame_dest.h"
 #include "port/frameio/packet_socket.h"
 #include "wire/bytes.h"
 #include "wire/pkt.h"
@@ -221,25 +222,10 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns the destination QPN of a RoCE frame; 0 for other frames. */
-static uint32_t frame_qpn(const struct rnic_frame *frame)
-{
-    unsigned type = (unsigned)roce_bits_get(frame->data, 12, 0, 16);
-    size_t bth = 0;
-
-    if (type == ROCE_ETHERTYPE_IP4 && frame->len > 14)
-        bth = 14 + (frame->data[14] & 0xfu) * 4u + 8;
-    else if (type == ROCE_ETHERTYPE_IP6 || type == ROCE_ETHERTYPE_V1)
-        bth = 14 + 40 + (type == ROCE_ETHERTYPE_IP6 ? 8 : 0);
-    if (bth == 0 || bth + 8 > frame->len)
-        return 0;
-    return (uint32_t)roce_bits_get(frame->data, (unsigned)bth + 5, 0, 24);
-}
-
 /* Returns whether this process will also receive the frame that it sends on the loopback. */
 static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
 {
-    uint32_t qpn = frame_qpn(frame);
+    uint32_t qpn = rnic_frame_qpn(frame);
 
     if (frame->data[0] & 1)
         return qpn == ROCE_QP_MULTICAST &&

@@ -242,6 +242,11 @@ static unsigned record_fds(const struct rnic_port *port, struct pollfd *fds)
     return rnic_port_fds(((const struct record *)port)->behind, fds);
 }
 
+static bool record_arm(struct rnic_port *port, bool on)
+{
+    return rnic_port_arm(((struct record *)port)->behind, on);
+}
+
 static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
 {
     struct record *record = (struct record *)port;
@@ -349,6 +354,7 @@ static const struct rnic_port_ops record_ops = {
     .send = record_send,
     .deadline = record_deadline,
     .fds = record_fds,
+    .arm = record_arm,
     .stats = record_stats,
     .flush = record_flush,
     .close = record_close,

@@ -45,6 +45,15 @@ static bool set_mw_type(bool *mw_2a, const char *value, const char *where, char 
     return false;
 }
 
+static bool set_wire(bool *shm, const char *value, const char *where, char *error)
+{
+    *shm = strcmp(value, "shm") == 0;
+    if (*shm || strcmp(value, "pcap") == 0)
+        return true;
+    snprintf(error, ERROR_MAX, "%s: \"%.64s\" is neither pcap nor shm", where, value);
+    return false;
+}
+
 /* Sets an option by its name in the configuration file. */
 static bool set_option(struct verbs_config *config, const char *key, const char *value,
                        const char *where, char *error)
@@ -63,9 +72,11 @@ static bool set_option(struct verbs_config *config, const char *key, const char 
         return set_number_option(&config->linger, value, where, error);
     if (strcmp(key, "windows") == 0)
         return set_mw_type(&config->mw_2a, value, where, error);
+    if (strcmp(key, "wire") == 0)
+        return set_wire(&config->shm, value, where, error);
     snprintf(error, ERROR_MAX,
              "%s: unknown setting \"%.64s\"; known settings: ifaces, impair, record, seed, linger, "
-             "timeline, windows",
+             "timeline, windows, wire",
              where, key);
     return false;
 }
@@ -138,7 +149,7 @@ bool config_load(struct verbs_config *config, char *error)
     static const char *const names[][2] = {
         {"RNIC_IFACES", "ifaces"},   {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
         {"RNIC_SEED", "seed"},       {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
-        {"RNIC_WINDOWS", "windows"},
+        {"RNIC_WINDOWS", "windows"}, {"RNIC_WIRE", "wire"},
     };
     *config = (struct verbs_config){0};
     if (!load_config_file(config, error))

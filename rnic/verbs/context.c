@@ -84,6 +84,7 @@ static int open_hca(struct vdevice *device)
     if (!hca)
         return config ? ENOMEM : EINVAL;
     const struct rnic_live_attr attr = {
+        .wire = config->shm ? RNIC_WIRE_SHM : RNIC_WIRE_PCAP,
         .iface = device->iface,
         .impair = *config->impair ? config->impair : NULL,
         .seed = config->seed,

@@ -3,7 +3,7 @@
 """Runs one row of programs.txt on the software RNIC: both programs, unmodified, in a separate network
 namespace, with the flow validator (rnic-run --selfcheck).
 
-run.py --bin FOLDER [--loss PERCENT] [--seed N] [--iface lo] [--preload LIB] [--keep FILE] NAME
+run.py --bin FOLDER [--loss PERCENT] [--seed N] [--iface lo] [--wire shm] [--preload LIB] [--keep FILE] NAME
 
 Exit status 77: the programs of this release lack the feature; the last line gives the reason."""
 import argparse
@@ -83,6 +83,8 @@ def main():
     parser.add_argument("--loss", type=float, default=0)
     add_seed_option(parser)
     parser.add_argument("--iface", default="lo")
+    parser.add_argument("--wire", default="pcap")
+    parser.add_argument("--unchecked", action="store_true", help="without --selfcheck: no frame gets an ICRC on shm")
     parser.add_argument("--preload", default="")
     parser.add_argument("--keep", help="keep the recording under this name")
     parser.add_argument("name")
@@ -96,8 +98,10 @@ def main():
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:
-        command = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", args.iface, "--selfcheck",
+        command = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", args.iface, "--wire", args.wire,
                    "--seed", str(args.seed)]
+        if not args.unchecked:
+            command += ["--selfcheck"]
         if args.keep:
             command += ["-w", args.keep]
         if args.loss:

@@ -10,6 +10,7 @@
 #include "port/live/live_impl.h"
 #include "port/net/netlink.h"
 #include "port/frameio/port_pcap.h"
+#include "port/shm/port_shm.h"
 #include "port/shared/process.h"
 #include "port/frameio/record.h"
 
@@ -57,7 +58,7 @@ static int wrap(struct rnic_live *live, struct error *why)
 static void close_attachment(struct rnic_live *live)
 {
     live->port = NULL;
-    live->pcap_port = NULL;
+    live->wire_port = NULL;
     close_fd(&live->answer_fd);
     close_fd(&live->watch_fd);
     rnic_tagged_close(live->wake_fd);
@@ -76,6 +77,27 @@ static void detach(struct rnic_live *live)
     close_attachment(live);
 }
 
+static int open_pcap(struct rnic_live *live, struct error *why)
+{
+    int error = rnic_udp_reserve_open(&live->udp_reserve, why);
+
+    return error ? error : rnic_port_pcap_open(&live->iface, live->attr.ring, &live->port, why);
+}
+
+/* Returns whether frames need an ICRC although they do not leave the machine's memory: another
+ * program may see them, or impairments change them. */
+static bool needs_icrc(const struct rnic_live_attr *attr)
+{
+    return attr->wire != RNIC_WIRE_SHM || attr->record || (attr->impair && attr->impair[0]);
+}
+
+static int open_shm(struct rnic_live *live, struct error *why)
+{
+    const struct rnic_port_shm_attr attr = {.icrc = needs_icrc(&live->attr)};
+
+    return rnic_port_shm_open(&live->iface, &attr, &live->port, why);
+}
+
 /* Opens the descriptors, sockets and ports of the live device, without the QPN names and the
  * threads. A port given by the caller is already in live->port. Returns 0 or a negative errno. */
 static int attach(struct rnic_live *live, struct error *why)
@@ -91,10 +113,8 @@ static int attach(struct rnic_live *live, struct error *why)
     if (!error && !live->given_port) {
         live->watch_fd = rnic_nl_watch();
         live->answer_fd = rnic_process_listen(live->iface.name);
-        error = rnic_udp_reserve_open(&live->udp_reserve, why);
-        if (!error)
-            error = rnic_port_pcap_open(&live->iface, live->attr.ring, &live->port, why);
-        live->pcap_port = live->port;
+        error = live->attr.wire == RNIC_WIRE_SHM ? open_shm(live, why) : open_pcap(live, why);
+        live->wire_port = live->port;
     }
     if (!error)
         error = wrap(live, why);
@@ -255,6 +275,7 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     device.seed = live->attr.seed;
     device.unpredictable = live->unpredictable;
     device.mw_2a = attr->mw_2a;
+    device.no_icrc = !needs_icrc(attr);
     device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;
     /* The packet filter must pass QPNs that the device chooses itself, so they are in the first

@@ -28,7 +28,10 @@ static void on_frame(void *user, const struct rnic_frame *frame)
         intake->now = rnic_live_now();
     if (frame->len >= 14 && live_neigh_input(intake->live, frame, intake->now))
         return;
-    rnic_input(intake->live->rnic, frame->data, frame->len, intake->now);
+    if (frame->flags & RNIC_FRAME_NO_ICRC)
+        rnic_input_without_icrc(intake->live->rnic, frame->data, frame->len, intake->now);
+    else
+        rnic_input(intake->live->rnic, frame->data, frame->len, intake->now);
 }
 
 /* Passes the batch to the port. Returns false if the port is full. */

@@ -17,7 +17,7 @@ static void lose(struct rnic_live *live)
     live->attached = false;
     live->fds_closed = true;
     live->stop = true;
-    live->pcap_port = NULL;
+    live->wire_port = NULL;
     live->watch_fd = live->answer_fd = -1;
     live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
     pthread_mutex_lock(&live->small_lock);

@@ -62,6 +62,7 @@ void live_gate_set(struct rnic_live *live)
     struct pollfd fds[RNIC_PORT_FDS];
     unsigned cnt = rnic_port_fds(live->port, fds);
 
+    gate->waits = rnic_port_arm(live->port, gate->open);
     for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
         struct pollfd *has = &gate->fds[i];
         struct pollfd wants = {.fd = -1};

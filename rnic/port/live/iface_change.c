@@ -3,7 +3,6 @@
  * the addresses. */
 #include <stdlib.h>
 #include <string.h>
-#include "port/frameio/port_pcap.h"
 #include "port/live/live_impl.h"
 
 /* Sets or clears a slot of the device's GID table. */
@@ -89,7 +88,7 @@ void live_refresh(struct rnic_live *live)
         pthread_mutex_unlock(&live->small_lock);
         if (!live->own_gids && renew_gids(live))
             what |= RNIC_CHANGE_GIDS;
-        rnic_port_pcap_hosts(live->pcap_port, list, cnt);
+        live_hosts(live, list, cnt);
     }
     free(list);
     if (what && live->attr.changed)

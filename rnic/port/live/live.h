@@ -43,7 +43,15 @@ enum rnic_live_change {
     RNIC_CHANGE_GONE = 1u << 4,      /* the interface was removed: IBV_EVENT_DEVICE_FATAL */
 };
 
+/* How frames leave the process. */
+enum rnic_wire {
+    RNIC_WIRE_PCAP, /* on the interface, and on the loopback between processes of this machine */
+    RNIC_WIRE_SHM,  /* through memory shared with other processes of this user in this network
+                     * namespace. No frame reaches another machine. */
+};
+
 struct rnic_live_attr {
+    enum rnic_wire wire;
     const char *iface; /* name of the interface, for example "eth0" or "lo" */
 
     /* `gid_cnt` GIDs (1..RNIC_GID_MAX) of the device; with 0 the device has the interface's GIDs.
@@ -78,8 +86,9 @@ struct rnic_live_attr {
     void *user;
 };
 
-/* Opens a live device on the interface `attr->iface`: libpcap, QPN block, UDP port reservation,
- * device, thread. Needs CAP_NET_RAW (-EPERM). Copies all strings of `attr`. */
+/* Opens a live device on the interface `attr->iface`: port, QPN block, device, thread; for
+ * RNIC_WIRE_PCAP also a UDP port reservation. RNIC_WIRE_PCAP needs CAP_NET_RAW (-EPERM). Copies all
+ * strings of `attr`. */
 int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why);
 
 /* Opens a live device on an existing port and then owns that port. Uses only mac, gid, gid_cnt and

@@ -65,6 +65,7 @@ struct poll_gate {
     atomic_bool open;
     atomic_uint_fast64_t polled_at; /* time of the program's last poll, ns */
     unsigned vain_polls; /* successive polls that handled nothing while the gate was open */
+    bool waits;          /* the poll thread may wait for the port's descriptors */
     bool armed;          /* the program asked for an event since the gate was last shut */
     unsigned unpolled;   /* > 0: frames recently had to wait while the program did not poll */
 };
@@ -122,7 +123,7 @@ struct rnic_live {
     uint64_t fds_checked_at;     /* time of the last check of the descriptors, ns */
     bool stop;                   /* requests the threads to end */
     struct rnic_port *port;      /* port in front of all other ports */
-    struct rnic_port *pcap_port; /* libpcap port behind `port`, or NULL */
+    struct rnic_port *wire_port; /* port of attr.wire behind `port`; NULL: a given port */
     struct rnic_udp_reserve udp_reserve;
     struct rnic_qpn_alloc qpns;
     int watch_fd;  /* netlink socket: signals changes of interfaces */
@@ -154,8 +155,10 @@ int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
                void *user);
 
 /* Functions of qpn_filter.c. The caller has the lock. */
-int live_filter(struct rnic_live *live);  /* Sets the port's filter by QPN blocks and multicast
-                                           * groups. */
+int live_filter(struct rnic_live *live); /* Sets the port's filter by QPN blocks and multicast
+                                          * groups. */
+/* Reports the interfaces of this machine to the port. */
+void live_hosts(struct rnic_live *live, const struct rnic_iface *list, size_t cnt);
 void live_answer(struct rnic_live *live); /* Sends a description of this process to another process
                                            * that requests one. */
 void live_groups_join(struct rnic_live *live);

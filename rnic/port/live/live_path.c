@@ -152,7 +152,7 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     int error = 0;
 
     question.kernel_src =
-        live->pcap_port && (sgid_idx < 0 || live_kernel_has(live, live->slot[sgid_idx].gid));
+        live->wire_port && (sgid_idx < 0 || live_kernel_has(live, live->slot[sgid_idx].gid));
     if (live->own_gids && sgid_idx < 0)
         question.kernel_src = false;
     if (question.own_dst) {

@@ -169,10 +169,11 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 {
     struct poll_thread *thread = &live->thread;
     bool open = live->gate.open;
-    uint64_t until = live_deadline(live);
+    uint64_t until;
     uint64_t spin_until = 0;
 
     live_gate_set(live);
+    until = live_deadline(live);
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
     if (!open) /* while the gate is shut, the polling program expires the timers */
@@ -183,6 +184,8 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
         until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;
+    if (!live->gate.waits) /* frames already wait */
+        until = now;
     if (open && thread->may_spin && thread->no_spin_until <= now)
         spin_until = thread->moved_at + thread->spin;
     atomic_store(&thread->sleep_until, until);

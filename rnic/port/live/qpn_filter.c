@@ -5,6 +5,7 @@
 #include "port/net/group.h"
 #include "port/live/live_impl.h"
 #include "port/frameio/port_pcap.h"
+#include "port/shm/port_shm.h"
 #include "port/shared/process.h"
 #include "port/shared/registry.h"
 #include "port/net/route.h"
@@ -16,14 +17,23 @@ int live_filter(struct rnic_live *live)
     uint8_t group[RNIC_LIVE_GROUPS][6];
     struct rnic_port_filter filter = {.block = block, .group = (const uint8_t(*)[6])group};
 
-    if (!live->pcap_port)
+    if (!live->wire_port)
         return 0;
     for (unsigned i = 0; i < live->qpns.block_cnt; i++)
         block[filter.block_cnt++] = live->qpns.block[i].number;
     for (unsigned i = 0; i < RNIC_LIVE_GROUPS; i++)
         if (live->group[i].cnt > 0)
             rnic_gid_multicast_mac(live->group[i].gid, group[filter.group_cnt++]);
-    return rnic_port_pcap_filter(live->pcap_port, &filter);
+    return live->attr.wire == RNIC_WIRE_SHM ? rnic_port_shm_filter(live->wire_port, &filter)
+                                            : rnic_port_pcap_filter(live->wire_port, &filter);
+}
+
+void live_hosts(struct rnic_live *live, const struct rnic_iface *list, size_t cnt)
+{
+    if (live->attr.wire == RNIC_WIRE_SHM)
+        rnic_port_shm_hosts(live->wire_port, list, cnt);
+    else
+        rnic_port_pcap_hosts(live->wire_port, list, cnt);
 }
 
 /* ---- QPNs ------------------------------------------------------------------------------------ */
@@ -101,7 +111,7 @@ static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[1
  * that family. Frames of the group that arrive anyway are received. */
 static void group_join(struct rnic_live *live, struct live_group *group)
 {
-    if (live->pcap_port)
+    if (live->wire_port && live->attr.wire == RNIC_WIRE_PCAP)
         group->fd = rnic_group_join(live->iface.index, group->gid);
 }
 

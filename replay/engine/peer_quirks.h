@@ -33,6 +33,7 @@ struct response_case {
     bool counts;      /* the recorded response differs from `ours` in the MSN only */
     bool payload;     /* the payloads of the two responses differ */
     bool data;        /* only the payload or the value of an Atomic ACK differs */
+    bool reorders;    /* the capture shows that the network reorders responses */
     bool others_lack; /* the capture lacks packets of a connection with the same responder, or shows
                        * loss */
     uint32_t dir_idx; /* index of `dir` in the session */

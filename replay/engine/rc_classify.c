@@ -13,6 +13,10 @@
  * time. All further differences of the direction are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
 
+/* Number of ACKs that count down which do not prove a reordering network. Only two pairs of ACKs
+ * count down because of one altered ACK. */
+#define REORDERED_SURE 2u
+
 /* Returns the trace packet of the request with the PSN of a response. Prefers the latest copy
  * before the response, else the first copy. Returns EVENT_NONE if the request was not captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
@@ -64,6 +68,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .opcode = d->cnt == 1 && field_diff_find(d, "bth.opcode"),
         .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
         .payload = d->payload,
+        .reorders = cmp->all->reordered > REORDERED_SURE,
         .others_lack = host_lacks(cmp),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
         .dir_idx = cmp->dir_idx,

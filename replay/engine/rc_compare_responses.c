@@ -20,6 +20,25 @@
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
+/* Returns whether a recorded response may be the late answer to the copy that our RNIC answered
+ * with `late`. The later copy was not answered yet. */
+static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
+                        const struct tx_response *late)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct trace_packet *p = event_packet(s, event);
+    uint64_t asked = event_packet(s, late->event)->time, latest;
+
+    if (cmp->latest == EVENT_NONE)
+        return true;
+    latest = event_packet(s, cmp->latest)->time;
+    if (late->event >= cmp->latest) /* in order: back to back, or the MSN does not count down */
+        return p->time - cmp->prev_response_time <= TRAIN_NS ||
+               (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
+                roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(cmp->high_msn)) >= 0);
+    return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
+}
+
 /* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
@@ -36,12 +55,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        /* The recorded response may be late: an answer to an earlier copy of the request. It
-         * closely follows the previous responses, and the later copy was not answered yet. */
-        if (late && other.cnt == 0 && late->event < ours->event &&
-            p->time - cmp->prev_response_time <= TRAIN_NS &&
-            (cmp->latest == EVENT_NONE || late->event >= cmp->latest))
-            ours = NULL;
+        if (late && other.cnt == 0 && late->event < ours->event && may_be_late(cmp, event, late))
+            ours = NULL; /* it answers an earlier copy of the request */
     }
     if (ours && d.cnt > 0) {
         int rc;
@@ -148,12 +163,12 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
     const struct inferred_setup *s = &cmp->dir->setup;
     roce_psn msn = roce_psn_of(event_packet(s, event)->msn);
     int64_t rel = s->event[event].rel;
-    unsigned copies = 0, acks = 0;
+    unsigned duplicates = 0, acks = 0;
 
-    if (cmp->duplicate == EVENT_NONE || s->event[cmp->duplicate].rel > rel)
-        return false;
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX;) {
-        copies += !s->event[i].response && s->event[i].rel == rel;
+        const struct request_pkt *e = request_at(s, s->event[i].rel);
+
+        duplicates += !s->event[i].response && s->event[i].rel <= rel && e && e->event < i;
         acks += s->event[i].response && s->event[i].rel == rel;
     }
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= COMPARE_RECENT; i++)
@@ -163,7 +178,8 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
                 return false; /* a responder never counts down */
             break;
         }
-    return copies > 1 && acks < copies &&
+    /* The first ACK of this PSN answers the first copy. */
+    return duplicates > 0 && acks <= duplicates && !rc_match_has_other_psn(cmp, event) &&
            roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) >= 0 &&
            roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
 }
@@ -294,6 +310,7 @@ static void update_progress(struct response_cmp *cmp, uint32_t event)
 static void note_request(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];
+    const struct epsn_advance *executed;
 
     if (at->damaged || at->before_first || at->lost)
         return;
@@ -303,10 +320,22 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
     /* A copy that does not advance our expected PSN is a duplicate: an earlier copy was
      * executed. */
     update_progress(cmp, event);
-    if (at->rel < response_cmp_epsn(cmp) &&
-        (cmp->advances == 0 || cmp->dir->advance[cmp->advances - 1].epsn <= at->rel ||
-         cmp->dir->advance[cmp->advances - 1].event < event))
+    executed = progress_past(cmp, at->rel);
+    if (at->rel < response_cmp_epsn(cmp) && (!executed || executed->event < event))
         cmp->duplicate = event;
+}
+
+/* Updates high_msn with the MSN of a recorded response, if the MSN agrees with the PSN. */
+static void note_msn(struct response_cmp *cmp, uint32_t event)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct trace_packet *p = event_packet(s, event);
+
+    if (s->event[event].usable && !s->event[event].before_first &&
+        roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
+        request_table_msn_fits(s, event) &&
+        roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(cmp->high_msn)) > 0)
+        cmp->high_msn = p->msn;
 }
 
 static int compare_response(struct response_cmp *cmp, uint32_t event)
@@ -390,6 +419,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
                                .ack_due = dir->setup.first - 1,
                                .high = dir->setup.first - 1,
                                .recorded_acked = dir->setup.first - 1,
+                               .high_msn = dir->setup.msn,
                                .rnr = INT64_MIN,
                                .request = EVENT_NONE,
                                .duplicate = EVENT_NONE,
@@ -400,6 +430,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
     for (uint32_t i = 0; i < dir->setup.event_cnt && rc == 0; i++) {
         if (dir->setup.event[i].response) {
             rc = compare_response(&cmp, i);
+            note_msn(&cmp, i);
             cmp.prev_response_time = event_packet(&dir->setup, i)->time;
         } else {
             note_request(&cmp, i);
@@ -469,6 +500,29 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
 
 /* ---- All directions -------------------------------------------------------------------------- */
 
+/* Returns the number of ACKs of all directions whose MSN is lower than that of the ACK before. A
+ * responder never counts down, so the network reordered them. */
+static uint32_t count_reordered(const struct session *session)
+{
+    uint32_t cnt = 0;
+
+    for (size_t d = 0; d < session->dir_cnt; d++) {
+        const struct inferred_setup *s = &session->dir[d].setup;
+        uint32_t before = EVENT_NONE;
+
+        for (uint32_t i = 0; i < s->event_cnt && !s->skip; i++) {
+            if (!s->event[i].response || !s->event[i].usable ||
+                !event_is_syndrome(s, i, ROCE_SYN_ACK) || event_opcode(s, i)->kind != ROCE_KIND_ACK)
+                continue;
+            cnt += before != EVENT_NONE &&
+                   roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),
+                                 roce_psn_of(event_packet(s, before)->msn)) < 0;
+            before = i;
+        }
+    }
+    return cnt;
+}
+
 int rc_compare_responses(struct response_comparison *all, struct session *session,
                          const struct connections *connections, const char *quirks)
 {
@@ -479,6 +533,7 @@ int rc_compare_responses(struct response_comparison *all, struct session *sessio
     all->result = calloc(session->dir_cnt + 1, sizeof(*all->result));
     if (!all->result)
         return -1;
+    all->reordered = count_reordered(session);
     for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
         rc = compare_direction_twice(all, session, i);
     for (size_t i = 0; i < connections->unassigned_cnt && rc == 0; i++)

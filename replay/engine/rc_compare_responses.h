@@ -62,6 +62,7 @@ struct response_comparison {
     struct diff *diff;              /* differences, sorted by direction, then by frame */
     size_t diff_cnt;
     size_t diff_cap;
+    uint32_t reordered; /* ACKs of all directions that the network reordered */
 };
 
 /* Compares all directions. Returns 0, or -1 if out of memory. Call response_comparison_free() in

@@ -31,6 +31,7 @@ struct response_cmp {
                              * AckReq, or is a READ or an atomic */
     int64_t high;           /* highest relative PSN requested so far */
     int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
+    uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* event of the latest request, or EVENT_NONE */
     uint32_t duplicate;     /* event of the latest duplicate request, or EVENT_NONE */

@@ -300,11 +300,12 @@ static bool counts_what_arrived(const struct response_case *c)
         const struct pkt_event *event = &s->event[i];
 
         copies += !event->response && event->rel >= e->rel && event->rel < e->rel + e->cnt;
-        if (event->response && event->usable && !event->before_first && counts_messages(s, i) &&
-            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
+        if (!c->reorders && event->response && event->usable && !event->before_first &&
+            counts_messages(s, i) && roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
             return false;
     }
-    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+    for (uint32_t i = c->event + 1; !c->reorders && i < s->event_cnt && i - c->event <= LOOK_BACK;
+         i++)
         if (s->event[i].response && s->event[i].usable && counts_messages(s, i) &&
             roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) > 0)
             return false;

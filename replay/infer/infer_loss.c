@@ -30,6 +30,18 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
+/* Returns whether a response before event `nak` contains data of READ or atomic `e`. A responder
+ * may refuse a retransmission of `e` if the program deregistered the memory in between. */
+static bool is_answered_before(const struct inferred_setup *s, uint32_t nak,
+                               const struct request_pkt *e)
+{
+    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;)
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel >= e->rel &&
+            s->event[i].rel < e->rel + e->cnt && event_opcode(s, i)->kind != ROCE_KIND_ACK)
+            return true;
+    return false;
+}
+
 /* Finds the NAK that ended the connection. No later response shows that the NAKed request was
  * executed. */
 static void find_refusal(struct inferred_setup *s)
@@ -46,6 +58,7 @@ static void find_refusal(struct inferred_setup *s)
         /* The responder checks an R_Key in the packet that carries it: the one that begins the
          * message (R084), or the one with an IETH. */
         if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
+            !is_answered_before(s, i, e) &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
              e->msg_first == (uint32_t)(e - s->req) ||
              roce_opcode_has(event_opcode(s, e->event), ROCE_HDR_IETH)))

@@ -14,7 +14,8 @@
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
                                            const struct trace_packet *p)
 {
-    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .xrcd = dev->xrcd, .cq = dev->cq};
+    /* A receive WQE is posted only when the SRQ has none, so a few entries are enough. */
+    struct rnic_srq_init init = {.max_wr = 16, .max_sge = 1, .xrcd = dev->xrcd, .cq = dev->cq};
     struct responder_srq *srq;
     struct roce_pkt pkt;
 

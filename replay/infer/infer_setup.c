@@ -100,7 +100,16 @@ static void number_steps(struct inferred_setup *s)
  * responder's sequence NAK then requests it, and `first` is negative. */
 static void find_first(struct inferred_setup *s)
 {
+    uint32_t begins[LOST_FIRST_MAX] = {0}; /* last event that begins a message, by negative PSN */
+
     s->first = 0;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+
+        if (!event->response && event->usable && event->rel < 0 && event->rel >= -LOST_FIRST_MAX &&
+            roce_opcode_starts(event_opcode(s, i)))
+            begins[-event->rel - 1] = i;
+    }
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
 
@@ -111,12 +120,10 @@ static void find_first(struct inferred_setup *s)
         if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || event->rel >= 0 ||
             event->rel < -LOST_FIRST_MAX)
             continue;
-        for (uint32_t k = i + 1; k < s->event_cnt; k++)
-            if (!s->event[k].response && s->event[k].usable && s->event[k].rel == event->rel &&
-                roce_opcode_starts(event_opcode(s, k))) {
-                s->first = event->rel;
-                return;
-            }
+        if (begins[-event->rel - 1] > i) {
+            s->first = event->rel;
+            return;
+        }
     }
 }
 

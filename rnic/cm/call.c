@@ -239,13 +239,17 @@ static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
     size_t kept = 0;
     size_t had = cm->event_cnt;
 
+    if (id->queued == 0)
+        return NULL;
     for (size_t i = 0; i < had; i++) {
         struct rnic_cm_event *event = &cm->event[(cm->event_first + i) & (cm->event_cap - 1)];
 
-        if (event->id == id)
-            continue;
-        if (event->listener == id && !untaken) {
-            untaken = event->id;
+        if (event->id == id || (event->listener == id && !untaken)) {
+            event->id->queued--;
+            if (event->listener)
+                event->listener->queued--;
+            if (event->id != id)
+                untaken = event->id;
             continue;
         }
         cm->event[(cm->event_first + kept++) & (cm->event_cap - 1)] = *event;

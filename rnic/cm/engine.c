@@ -23,7 +23,10 @@ struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
     for (unsigned i = 0; i < CM_BUCKETS; i++) {
         rnic_list_init(&cm->by_remote[i]);
         rnic_list_init(&cm->by_qpn[i]);
+        rnic_list_init(&cm->by_source[i].ids);
     }
+    rnic_list_init(&cm->half_open.ids);
+    rnic_list_init(&cm->rejected.ids);
     rnic_entropy_init(&entropy, 0, true);
     cm->factor = rnic_entropy_u32(&entropy) | 1;
     cm->id_next = attr->seed[0];
@@ -86,6 +89,8 @@ struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user)
     rnic_list_init(&id->listener);
     rnic_list_init(&id->by_remote);
     rnic_list_init(&id->by_qpn);
+    rnic_list_init(&id->half_open);
+    rnic_list_init(&id->by_source);
     if (!rnic_map_add(&cm->by_local, id->local, id)) {
         free(id);
         return NULL;
@@ -192,10 +197,44 @@ struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t 
     for (struct rnic_list *at = head->next; at != head; at = at->next) {
         struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_remote);
 
-        if (id->remote == remote && same_remote(id, guid, addr))
+        if (id->remote == remote && !id->request_id && same_remote(id, guid, addr))
             return id;
     }
     return NULL;
+}
+
+void cm_set_request(struct rnic_cm_id *id, uint32_t request_id)
+{
+    id->request_id = request_id;
+    rnic_list_add(peer_bucket(id->cm, id->cm->by_remote, request_id), &id->by_remote);
+}
+
+struct rnic_cm_id *cm_find_request(struct rnic_cm *cm, uint32_t request_id,
+                                   const struct rnic_cm_addr *addr)
+{
+    struct rnic_list *head = peer_bucket(cm, cm->by_remote, request_id);
+
+    for (struct rnic_list *at = head->next; at != head; at = at->next) {
+        struct rnic_cm_id *id = RNIC_LIST_OF(at, struct rnic_cm_id, by_remote);
+
+        if ((id->state == RNIC_CM_SIDR_RCVD || id->state == RNIC_CM_SIDR_DONE) && !id->active &&
+            id->request_id == request_id && memcmp(&id->addr, addr, sizeof(*addr)) == 0)
+            return id;
+    }
+    return NULL;
+}
+
+struct cm_source *cm_source_of(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
+{
+    uint32_t hash = 0;
+
+    for (unsigned i = 0; i < 16; i += 4) {
+        uint32_t word;
+
+        memcpy(&word, addr->remote + i, sizeof(word));
+        hash = (hash ^ word) * cm->factor;
+    }
+    return &cm->by_source[hash >> (32 - CM_BUCKET_BITS)];
 }
 
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
@@ -231,8 +270,51 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
+/* Returns the list in which the exchange is in this state, or NULL. */
+static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
+{
+    if (id->active)
+        return NULL;
+    switch (state) {
+    case RNIC_CM_REQ_RCVD:
+    case RNIC_CM_REP_SENT:
+    case RNIC_CM_MRA_REP_RCVD:
+    case RNIC_CM_SIDR_RCVD: return &id->cm->half_open;
+    case RNIC_CM_TIMEWAIT: return id->sent_kind == ROCE_CM_REJ ? &id->cm->rejected : NULL;
+    default: return NULL;
+    }
+}
+
+/* Moves the id to the list of half-open exchanges in which it is in the new state. */
+static void list_half_open(struct rnic_cm_id *id, enum rnic_cm_state state)
+{
+    struct cm_source *to = half_open_list(id, state);
+    struct cm_source *source = cm_source_of(id->cm, &id->addr);
+
+    if (to == id->in)
+        return;
+    if (id->in) {
+        id->in->cnt--;
+        rnic_list_del(&id->half_open);
+    }
+    if (id->in == &id->cm->half_open) {
+        source->cnt--;
+        rnic_list_del(&id->by_source);
+    }
+    id->in = to;
+    if (to) {
+        to->cnt++;
+        rnic_list_add(&to->ids, &id->half_open);
+    }
+    if (to == &id->cm->half_open) {
+        source->cnt++;
+        rnic_list_add(&source->ids, &id->by_source);
+    }
+}
+
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
+    list_half_open(id, state);
     id->cm->disconnecting += (state == RNIC_CM_DREQ_SENT) - (id->state == RNIC_CM_DREQ_SENT);
     id->state = state;
     if (state == RNIC_CM_IDLE) {
@@ -368,6 +450,9 @@ void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct r
     event->type = type;
     event->id = id;
     event->listener = listener;
+    id->queued++;
+    if (listener)
+        listener->queued++;
     if (msg)
         event->msg = *msg;
     else
@@ -381,6 +466,9 @@ bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out)
     if (cm->event_cnt == 0)
         return false;
     *out = cm->event[cm->event_first];
+    out->id->queued--;
+    if (out->listener)
+        out->listener->queued--;
     cm->event_first = (cm->event_first + 1) & (cm->event_cap - 1);
     cm->event_cnt--;
     return true;

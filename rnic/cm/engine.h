@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Engine: state of a CM and the functions that its files share. Private to this folder. Calls go
- * one way: timers.c -> input.c -> call.c -> early_requests.c -> engine.c. */
+ * one way: timers.c -> input.c -> half_open.c -> call.c -> early_requests.c -> engine.c. */
 #ifndef RNIC_CM_ENGINE_H
 #define RNIC_CM_ENGINE_H
 
@@ -17,11 +17,21 @@
 /* service timeout in an MRA: code of 69 s, as Linux uses (cma.c, CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
+/* List of half-open or rejected exchanges, the oldest one first. */
+struct cm_source {
+    struct rnic_list ids;
+    unsigned cnt;
+};
+
 struct rnic_cm_id {
     struct rnic_cm *cm;
     struct rnic_list all;      /* link in cm->ids */
     struct rnic_list listener; /* link in cm->listeners */
     struct rnic_list by_remote, by_qpn;
+    struct rnic_list half_open; /* link in cm->half_open or cm->rejected */
+    struct rnic_list by_source; /* link in cm->by_source, if half-open */
+    struct cm_source *in;       /* list that has `half_open`, or NULL */
+    unsigned queued;            /* number of events in cm->event that name the id */
     void *user;
     bool deleted; /* the user deleted the id; only its exchange still has to end */
     bool active;  /* the id sent the REQ or SIDR_REQ */
@@ -68,6 +78,8 @@ struct rnic_cm {
     struct rnic_list listeners;
     uint32_t factor; /* random factor of the hash for by_remote and by_qpn, odd */
     struct rnic_list by_remote[CM_BUCKETS], by_qpn[CM_BUCKETS];
+    struct cm_source by_source[CM_BUCKETS]; /* half-open exchanges by hash of the peer's GID */
+    struct cm_source half_open, rejected;
     uint32_t id_cnt;
     uint32_t id_next;
     struct rnic_heap timers;
@@ -94,6 +106,13 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 /* Changes the state, and removes the id from tables that the new state does not need. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
+/* Returns the list of the half-open exchanges of a peer. A few peers may share a list. */
+struct cm_source *cm_source_of(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
+
+/* Ends the oldest half-open exchanges if there are too many for another one of this peer
+ * (half_open.c). */
+void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
+
 /* Sets the timer of the id; RNIC_NEVER stops it. */
 void cm_timer(struct rnic_cm_id *id, rnic_time at);
 
@@ -119,6 +138,10 @@ void cm_free_id(struct rnic_cm_id *id);
 void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn);
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr);
+/* Sets the request id of a passive SIDR exchange, and finds the exchange of a repeated request. */
+void cm_set_request(struct rnic_cm_id *id, uint32_t request_id);
+struct rnic_cm_id *cm_find_request(struct rnic_cm *cm, uint32_t request_id,
+                                   const struct rnic_cm_addr *addr);
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr);
 

@@ -132,6 +132,7 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         if (stale->state == RNIC_CM_CONNECTED)
             cm_send_dreq(stale, NULL, 0, now);
     }
+    cm_half_open_limit(cm, addr);
     id = reason ? NULL : rnic_cm_id_new(cm, NULL);
     if (!id) {
         send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ,
@@ -330,14 +331,11 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     enum { UNSUPPORTED = 1, REJECTED = 2 };
     uint8_t status = 0;
 
-    for (struct rnic_list *at = cm->ids.next; at != &cm->ids; at = at->next) {
-        id = RNIC_LIST_OF(at, struct rnic_cm_id, all);
-        if ((id->state == RNIC_CM_SIDR_RCVD || id->state == RNIC_CM_SIDR_DONE) && !id->active &&
-            id->request_id == req->request_id && memcmp(&id->addr, addr, sizeof(*addr)) == 0) {
-            if (id->state == RNIC_CM_SIDR_DONE)
-                cm_send_again(id);
-            return true;
-        }
+    id = cm_find_request(cm, req->request_id, addr);
+    if (id) {
+        if (id->state == RNIC_CM_SIDR_DONE)
+            cm_send_again(id);
+        return true;
     }
     if (!listener && ((!no_wait && cm_keep_early_request(cm, msg, addr, now)) ||
                       !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id)))
@@ -346,6 +344,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         status = UNSUPPORTED;
     else if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
         status = REJECTED;
+    cm_half_open_limit(cm, addr);
     id = status ? NULL : rnic_cm_id_new(cm, NULL);
     if (!id) {
         struct roce_cm_msg rep;
@@ -359,7 +358,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     id->addr = *addr;
     id->tid = msg->mad.tid;
-    id->request_id = req->request_id;
+    cm_set_request(id, req->request_id);
     cm_enter(id, RNIC_CM_SIDR_RCVD);
     cm_post_event(id, RNIC_CM_SIDR_REQUEST, listener, msg);
     return true;

@@ -22,6 +22,7 @@ struct end {
     bool speaks;
     bool elsewhere; /* another engine has a listener for every service */
     bool xrc;       /* accepts with an XRC target QP */
+    bool tidy;      /* deletes ids that it rejected or whose peer is unreachable */
 };
 
 struct world {
@@ -142,6 +143,12 @@ static void answer(struct world *w, struct end *end, const struct rnic_cm_event 
             EXPECT_EQ(rnic_cm_accept(event->id, &rep, w->now), RNIC_OK);
         else if (end->rejects)
             EXPECT_EQ(rnic_cm_reject(event->id, ROCE_CM_REJ_CONSUMER, "no", 3, w->now), RNIC_OK);
+        if (end->rejects && end->tidy)
+            rnic_cm_id_del(event->id, w->now);
+        break;
+    case RNIC_CM_UNREACHABLE:
+        if (end->tidy)
+            rnic_cm_id_del(event->id, w->now);
         break;
     case RNIC_CM_RESPONSE: EXPECT_EQ(rnic_cm_establish(event->id, NULL, 0, w->now), RNIC_OK); break;
     case RNIC_CM_DISCONNECTED:
@@ -192,8 +199,10 @@ static void carry(struct world *w)
             take_events(w, e);
             while (rnic_cm_output(w->end[e].cm, mad, &addr)) {
                 moved = true;
-                CU_ASSERT_EQUAL(memcmp(addr.remote, addr_of[e].remote, 16), 0);
-                if (lost(w, mad, e))
+                bool other = memcmp(addr.remote, addr_of[e].remote, 16) != 0;
+
+                CU_ASSERT(!other || w->end[e].tidy); /* only a flood has other addresses */
+                if (other || lost(w, mad, e))
                     continue;
                 w->now += DELAY;
                 rnic_cm_input(w->end[1 - e].cm, mad, ROCE_MAD_SIZE, &addr_of[1 - e], w->now);
@@ -707,6 +716,107 @@ static void gid_listener_precedes_wildcard(void)
     stop(&w);
 }
 
+/* ---- floods -----------------------------------------------------------------------------------
+ */
+
+/* Number of requests of a flood: more than an engine has ids. */
+#define FLOOD (RNIC_CM_IDS_MAX + 5000u)
+
+static void flood_req(struct world *w, uint32_t number, const struct rnic_cm_addr *addr)
+{
+    uint8_t mad[ROCE_MAD_SIZE];
+    struct roce_cm_msg msg;
+
+    roce_cm_msg_init(&msg, ROCE_CM_REQ, number);
+    msg.req = request(number & 0xFFFFFF);
+    msg.req.local_comm_id = number;
+    msg.req.local_ca_guid = 666;
+    msg.req.primary_ack_timeout = 31; /* a TIMEWAIT of 2.4 hours */
+    msg.req.local_cm_timeout = 31;
+    roce_cm_msg_build(&msg, mad, sizeof(mad));
+    rnic_cm_input(w->end[B].cm, mad, sizeof(mad), addr, w->now);
+}
+
+/* Fetches events and messages of B, and discards the messages. */
+static void take_output(struct world *w)
+{
+    struct rnic_cm_addr addr;
+    uint8_t mad[ROCE_MAD_SIZE];
+
+    take_events(w, B);
+    while (rnic_cm_output(w->end[B].cm, mad, &addr))
+        w->now++;
+}
+
+/* Floods B with requests that are never finished, from one address or from ever new ones. */
+static void flood_reqs(struct world *w, bool spoofed)
+{
+    struct rnic_cm_addr addr = addr_of[B];
+
+    w->end[B].tidy = true;
+    addr.remote[15] = 99;
+    for (uint32_t i = 1; i <= FLOOD; i++) {
+        if (spoofed)
+            memcpy(addr.remote + 12, &i, 4);
+        flood_req(w, i, &addr);
+        if (i % 100 == 0)
+            take_output(w);
+    }
+    take_output(w);
+}
+
+static void expect_connects_after_flood(struct world *w)
+{
+    unsigned before = w->end[B].seen[RNIC_CM_REQUEST];
+
+    w->end[B].accepts = true;
+    w->end[B].rejects = false;
+    ask(w, 0x111);
+    carry(w);
+    EXPECT_EQ(rnic_cm_id_state(w->end[A].id), RNIC_CM_CONNECTED);
+    EXPECT_EQ(w->end[B].seen[RNIC_CM_REQUEST], before + 1);
+    stop(w);
+}
+
+static void a_flood_of_reqs_does_not_keep_others_from_connecting(void)
+{
+    struct world w;
+
+    for (unsigned spoofed = 0; spoofed < 2; spoofed++) {
+        start(&w); /* the program answers nothing */
+        w.end[B].accepts = false;
+        flood_reqs(&w, spoofed);
+        CU_ASSERT(w.end[B].seen[RNIC_CM_UNREACHABLE] >= FLOOD - 8192);
+        expect_connects_after_flood(&w);
+
+        start(&w); /* the program rejects all */
+        w.end[B].accepts = false;
+        w.end[B].rejects = true;
+        flood_reqs(&w, spoofed);
+        expect_connects_after_flood(&w);
+
+        start(&w); /* the program accepts all, and no RTU arrives */
+        flood_reqs(&w, spoofed);
+        expect_connects_after_flood(&w);
+    }
+}
+
+/* The flood of one peer does not end the half-open exchange of another. */
+static void a_flood_of_one_peer_spares_others(void)
+{
+    struct world w;
+
+    start(&w);
+    w.end[B].accepts = false;
+    ask(&w, 0x111);
+    carry(&w);
+    w.end[A].id = NULL;
+    struct rnic_cm_id *early = w.end[B].id;
+    flood_reqs(&w, false);
+    EXPECT_EQ(rnic_cm_id_state(early), RNIC_CM_REQ_RCVD);
+    stop(&w);
+}
+
 SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_target),
       TEST(deleted_xrc_target_sends_no_dreq), TEST(each_lost_message_is_retransmitted),
       TEST(loss_and_duplicates_are_survived), TEST(rejection_reaches_the_requester),
@@ -715,4 +825,6 @@ SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_
       TEST(reused_qpn_is_rejected_as_stale), TEST(dreq_with_wrong_qpn_is_ignored),
       TEST(lap_is_answered_unsupported), TEST(takes_more_than_offered),
       TEST(crossing_dreqs_end_both_sides), TEST(sidr_resolves_ud_service),
-      TEST(missing_reply_reports_unreachable), TEST(gid_listener_precedes_wildcard))
+      TEST(missing_reply_reports_unreachable), TEST(gid_listener_precedes_wildcard),
+      TEST(a_flood_of_reqs_does_not_keep_others_from_connecting),
+      TEST(a_flood_of_one_peer_spares_others))

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Half-open exchanges: exchanges that peers began and did not finish, and those that were rejected.
+ * A peer may begin any number of them, under its own address or another. The engine ends the oldest
+ * ones, so that they use up neither its ids nor its time. */
+#include "cm/engine.h"
+
+/* Limits of half-open exchanges: of one peer, and of all peers. */
+#define HALF_OPEN_SOURCE 2048u
+#define HALF_OPEN_MAX    8192u
+
+/* Number of rejected exchanges that are kept to repeat the REJ. After that, a repeated REQ is a new
+ * one and gets a new REJ. */
+#define REJECTED_MAX 1024u
+
+/* Ends an exchange without its last messages. The program gets the same event as after a timeout.
+ */
+static void abandon_exchange(struct rnic_cm_id *id)
+{
+    bool rejected = id->state == RNIC_CM_TIMEWAIT;
+
+    if (!rejected && id->state != RNIC_CM_SIDR_RCVD)
+        cm_send_rej(id, ROCE_CM_REJ_TIMEOUT, NULL, 0);
+    cm_timer(id, RNIC_NEVER);
+    cm_enter(id, RNIC_CM_IDLE);
+    if (id->deleted)
+        cm_free_id(id);
+    else if (!rejected)
+        cm_post_event(id, RNIC_CM_UNREACHABLE, NULL, NULL);
+}
+
+void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr)
+{
+    struct cm_source *source = cm_source_of(cm, addr);
+
+    while (cm->rejected.cnt >= REJECTED_MAX)
+        abandon_exchange(RNIC_LIST_OF(cm->rejected.ids.next, struct rnic_cm_id, half_open));
+    while (source->cnt >= HALF_OPEN_SOURCE)
+        abandon_exchange(RNIC_LIST_OF(source->ids.next, struct rnic_cm_id, by_source));
+    while (cm->half_open.cnt >= HALF_OPEN_MAX)
+        abandon_exchange(RNIC_LIST_OF(cm->half_open.ids.next, struct rnic_cm_id, half_open));
+}

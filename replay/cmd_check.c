@@ -53,7 +53,9 @@ static const struct cli_option rows[] = {
     {"perfetto", OPT_PERFETTO, "FILE", "write a trace for ui.perfetto.dev; - is stdout"},
     {"gnuplot", OPT_GNUPLOT, "FOLDER", "write the PSN graph of each requester for gnuplot"},
     {"xplot", OPT_XPLOT, "FOLDER", "write the PSN graph of each requester for xplot"},
-    {"quirks", 'p', "NAME", "do not fail on known deviations of this implementation"},
+    {"quirks", 'p', "NAME",
+     "do not fail on known deviations of this implementation; auto (the default) recognises it, "
+     "none fails on all"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
@@ -62,7 +64,8 @@ static const struct cli_option rows[] = {
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
-    {"explain", OPT_EXPLAIN, "RULE", "explain a rule (RC-REQ-127, or 127) and exit"},
+    {"explain", OPT_EXPLAIN, "RULE",
+     "explain a rule (RC-REQ-127, or 127) or a known deviation (D4) and exit"},
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
@@ -94,7 +97,7 @@ static void print_usage(FILE *out)
                  "the rules of RoCEv2.\nOf a folder all captures are checked, with --quirks of "
                  "its manifest.tsv.\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "names for --quirks:");
+    fprintf(out, "names for --quirks: auto none");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
     fprintf(out, "\nexit status: 0 = no violation (a QP that failed without violating a rule also "
@@ -129,9 +132,9 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
 /* Returns the peer that the user named, else the one of the folder's manifest. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
-    enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_NONE;
+    enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;
 
-    return args->profile != ROCE_PROFILE_NONE || named == ROCE_PROFILE_CNT ? args->profile : named;
+    return args->profile != ROCE_PROFILE_AUTO || named == ROCE_PROFILE_CNT ? args->profile : named;
 }
 
 static int check_one(const struct capture_item *item, struct check_args *args, bool *stop)
@@ -205,6 +208,7 @@ static int unknown_peer(const char *name)
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
+    strbuf_addf(&t, " auto none");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         strbuf_addf(&t, " %s", roce_profile_name((enum roce_profile)i));
     return cli_error("--quirks: unknown name '%s'; known are:%s", name, buf);
@@ -223,8 +227,9 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_HTML: args->html_path = optarg; break;
         case OPT_ANNOTATE: args->annotate_path = optarg; break;
         case 'p':
-            args->profile = roce_profile_find(optarg);
-            if (args->profile == ROCE_PROFILE_CNT || args->profile == ROCE_PROFILE_NONE)
+            args->profile =
+                strcmp(optarg, "auto") == 0 ? ROCE_PROFILE_AUTO : roce_profile_find(optarg);
+            if (args->profile == ROCE_PROFILE_CNT)
                 return unknown_peer(optarg);
             break;
         case OPT_FAIL_ON:
@@ -389,7 +394,7 @@ static int run_check(struct check_args *args)
 
 int cmd_check(int argc, char **argv)
 {
-    struct check_args args = {.profile = ROCE_PROFILE_NONE, .narrow = NARROW_NONE};
+    struct check_args args = {.profile = ROCE_PROFILE_AUTO, .narrow = NARROW_NONE};
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)

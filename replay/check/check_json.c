@@ -486,9 +486,8 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "known", sum->known);
     put_number(o, "errors_unknown", sum->errors_unknown);
     json_object_set_new(o, "rules", rules);
-    json_object_set_new(
-        o, "quirks",
-        r->profile == ROCE_PROFILE_NONE ? json_null() : json_string(roce_profile_name(r->profile)));
+    json_object_set_new(o, "quirks",
+                        check_report_peer(r) ? json_string(check_report_peer(r)) : json_null());
     json_object_set_new(o, "fault", r->error ? json_lossy_string(r->error) : json_null());
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_report_verdict(r))));
     json_object_set_new(o, "exit_status", json_integer(status));

@@ -66,6 +66,21 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
         trim_conns(report);
 }
 
+const char *check_report_peer(const struct check_report *report)
+{
+    const struct roce_flow_totals *sum = &report->totals;
+
+    if (report->profile == ROCE_PROFILE_NONE)
+        return NULL;
+    if (report->profile != ROCE_PROFILE_AUTO)
+        return roce_profile_name(report->profile);
+    if (sum->rxe_sides == 0)
+        return NULL;
+    return sum->rxe_6_1 == sum->rxe_6_12 ? "linux-rxe"
+           : sum->rxe_6_1                ? roce_profile_name(ROCE_PROFILE_LINUX_RXE_6_1)
+                                         : roce_profile_name(ROCE_PROFILE_LINUX_RXE_6_12);
+}
+
 enum check_verdict check_report_verdict(const struct check_report *report)
 {
     if (report->totals.errors_unknown)

@@ -79,6 +79,10 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
  */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
+/* Returns the name of the implementation whose known deviations were excused: the one that the user
+ * named, or the recognised one. Returns NULL if there is none. */
+const char *check_report_peer(const struct check_report *report);
+
 /* Prints the report: a summary, or with `verbose` everything. */
 void check_text(FILE *out, const struct check_report *report, bool verbose);
 

@@ -424,8 +424,10 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
     const struct finding_group *g = finding_groups_of(&page->r->groups, stream, &cnt);
 
     for (uint32_t i = 0; i < cnt && page->findings_left > 0; i++) {
+        if (g[i].first.known && !page->verbose)
+            continue; /* print_known() counts it */
         page->findings_left--;
-        if (shown++ == 0 || g[i].conns || g[i - 1].conns)
+        if (shown++ == 0 || g[i].conns || (i > 0 && g[i - 1].conns))
             print_whose(page->out, &g[i]);
         if (page->verbose)
             print_each(page->out, &page->r->groups, &g[i]);
@@ -435,22 +437,65 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
     return shown;
 }
 
+/* Prints one line about the known deviations, which the summary does not list: their peer, how it
+ * was recognised, and the count of each deviation. */
+static void print_known(const struct page *page)
+{
+    const struct check_report *r = page->r;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    const char *sep = "";
+
+    if (r->totals.known == 0)
+        return;
+    for (unsigned k = 0; k < ROCE_DEVIATION_CNT; k++) {
+        uint64_t cnt = 0;
+
+        for (uint32_t i = 0; i < r->groups.group_cnt; i++)
+            if (r->groups.group[i].first.known &&
+                strcmp(r->groups.group[i].first.known, roce_deviations[k].id) == 0)
+                cnt += r->groups.group[i].cnt;
+        if (cnt == 0)
+            continue;
+        strbuf_addf(&t, "%s%s %" PRIu64 "× (%s)", sep, roce_deviations[k].id, cnt,
+                    roce_deviations[k].text);
+        sep = ", ";
+    }
+    fprintf(page->out, "known deviations of %s: %s%s\n", check_report_peer(r), buf,
+            r->profile == ROCE_PROFILE_AUTO
+                ? "; recognised by MigReq 0 and UDP source ports derived from QP numbers (--quirks "
+                  "none judges them)"
+                : "");
+}
+
+/* Returns the number of groups that the summary lists. */
+static uint32_t listed_cnt(const struct page *page)
+{
+    const struct finding_groups *groups = &page->r->groups;
+    uint32_t cnt = 0;
+
+    for (uint32_t i = 0; i < groups->group_cnt; i++)
+        cnt += page->verbose || !groups->group[i].first.known;
+    return cnt;
+}
+
 static void print_findings(struct page *page)
 {
     const struct check_report *r = page->r;
+    const uint32_t cnt = listed_cnt(page);
     uint32_t shown = 0;
 
-    if (r->groups.group_cnt == 0)
+    if (cnt == 0 && r->groups.not_kept == 0)
         return;
     fprintf(page->out, "findings:\n");
     page->findings_left = limit_of(page, SUMMARY_FINDINGS);
     for (uint32_t i = 0; i < r->conn_cnt; i++)
         shown += print_findings_of(page, r->conn[i].sum.facts.conn_index);
     shown += print_findings_of(page, ROCE_NO_CONN);
-    if (r->groups.group_cnt > shown)
-        fprintf(page->out, "  ... and %u more groups%s\n", r->groups.group_cnt - shown,
-                page->verbose ? " of findings of connections not shown (--json lists all)"
-                              : " (-v)");
+    if (cnt > shown)
+        fprintf(
+            page->out, "  ... and %u more group%s%s\n", cnt - shown, cnt - shown == 1 ? "" : "s",
+            page->verbose ? " of findings of connections not shown (--json lists all)" : " (-v)");
     if (r->groups.not_kept)
         fprintf(page->out,
                 "  ... and %" PRIu64 " findings that are only counted (--json lists all)\n",
@@ -485,7 +530,7 @@ static void print_verdict(FILE *out, const struct check_report *r)
     check_text_severities(&t, cnt);
     if (r->totals.known)
         strbuf_addf(&t, ", %" PRIu64 " of them known deviations of %s", r->totals.known,
-                    roce_profile_name(r->profile));
+                    check_report_peer(r) ? check_report_peer(r) : "Linux rxe");
     strbuf_addf(&t, ")");
     add_trouble(&t, &sep, r->failed, "failed", "failed");
     add_trouble(&t, &sep, r->stuck, "got stuck", "got stuck");
@@ -504,5 +549,7 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
     print_failures(&page);
     print_conns(&page);
     print_findings(&page);
+    if (!verbose)
+        print_known(&page);
     print_verdict(out, r);
 }

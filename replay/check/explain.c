@@ -72,6 +72,41 @@ static enum roce_rule find_by_number(const char *id)
     return ROCE_RULE_CNT;
 }
 
+/* Prints a known deviation, the implementations that have it, and its rules. Returns -1 if `id` is
+ * not the id of a deviation. */
+static int explain_deviation(FILE *out, const char *id)
+{
+    static const struct {
+        enum roce_profile peer;
+        unsigned deviation;
+    } rows[] = {
+#define QUIRK_FINDING(PEER, ID, RULE, condition) {ROCE_PROFILE_##PEER, ROCE_DEVIATION_##ID},
+#define QUIRK_RESPONSE(PEER, ID, predicate)      {ROCE_PROFILE_##PEER, ROCE_DEVIATION_##ID},
+#define QUIRK_REQUEST(PEER, ID, predicate)       {ROCE_PROFILE_##PEER, ROCE_DEVIATION_##ID},
+#define QUIRK_DELIVERY(PEER, ID, predicate)      {ROCE_PROFILE_##PEER, ROCE_DEVIATION_##ID},
+#include "flow/base/known_deviations.def"
+    };
+    unsigned found = 0;
+
+    while (found < ROCE_DEVIATION_CNT && strcmp(roce_deviations[found].id, id) != 0)
+        found++;
+    if (found == ROCE_DEVIATION_CNT)
+        return -1;
+    fprintf(out, "%s  known deviation\n\n", id);
+    print_wrapped(out, roce_deviations[found].text);
+    fprintf(out, "\nimplementations:\n");
+    for (int peer = ROCE_PROFILE_NONE + 1; peer < ROCE_PROFILE_CNT; peer++)
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+            if (rows[i].deviation == found && (int)rows[i].peer == peer) {
+                fprintf(out, "  %s (%s)\n", roce_profile_name(rows[i].peer),
+                        roce_profile_text(rows[i].peer));
+                break;
+            }
+    fprintf(out, "\nviolated rules (--explain RULE): %s\nsource:\n  traces/linux-rxe.md\n",
+            roce_deviations[found].rules);
+    return 0;
+}
+
 int explain_rule(FILE *out, const char *id)
 {
     char upper[ID_MAX];
@@ -84,6 +119,8 @@ int explain_rule(FILE *out, const char *id)
         return -1;
     for (size_t i = 0; i <= len; i++)
         upper[i] = (char)toupper((unsigned char)id[i]);
+    if (explain_deviation(out, upper) == 0)
+        return 0;
     rule = roce_rule_find(upper);
     if (rule == ROCE_RULE_CNT) {
         rule = find_by_number(upper);

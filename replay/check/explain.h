@@ -11,8 +11,8 @@
 void explain_list_rules(FILE *out);
 
 /* Prints a rule, its source and an example. The case of `id` does not matter. A number without a
- * prefix is enough; after a wrong prefix, the right id is printed first. Returns 0, or -1 if no
- * rule has this id or number. */
+ * prefix is enough; after a wrong prefix, the right id is printed first. `id` may also be the id of
+ * a known deviation. Returns 0, or -1 if no rule or deviation has this id or number. */
 int explain_rule(FILE *out, const char *id);
 
 /* Returns the example of a rule as lines: packets, and the findings about them. Returns NULL for a

@@ -360,6 +360,7 @@ void roce_flow_finish(struct roce_flow *flow)
     roce_check_icrc_end(flow);
     roce_pair_finish(flow);
     roce_cm_end(flow);
+    roce_peer_learn_all(flow);
     while (flow->first_all)
         roce_conn_end(flow, flow->first_all);
     flow->totals.mem_now = flow->mem.now;

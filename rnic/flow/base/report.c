@@ -13,16 +13,41 @@ static const struct {
 #include "flow/base/known_deviations.def"
 };
 
-static const char *known_id(enum roce_profile profile, enum roce_rule rule, const char *condition)
+static const char *known_of(enum roce_profile profile, enum roce_rule rule, const char *condition)
 {
-    if (profile == ROCE_PROFILE_NONE)
-        return NULL;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (known[i].profile == profile && known[i].rule == rule &&
             (known[i].condition[0] == 0 ||
              (condition && strcmp(known[i].condition, condition) == 0)))
             return known[i].id;
     return NULL;
+}
+
+/* Returns the known deviation of a recognised Linux rxe, and records which kernels have it. */
+static const char *known_of_rxe(const struct roce_ctx *ctx, enum roce_rule rule,
+                                const char *condition)
+{
+    struct roce_flow *flow = ctx->flow;
+    const char *old, *new;
+
+    if (ctx->sender ? !roce_peer_is_rxe(flow, ctx->sender)
+                    : !ctx->src || !roce_peer_host_is_rxe(flow, ctx->src))
+        return NULL;
+    old = known_of(ROCE_PROFILE_LINUX_RXE_6_1, rule, condition);
+    new = known_of(ROCE_PROFILE_LINUX_RXE_6_12, rule, condition);
+    flow->totals.rxe_6_1 |= old && !new;
+    flow->totals.rxe_6_12 |= new && !old;
+    return old ? old : new;
+}
+
+static const char *known_id(const struct roce_ctx *ctx, enum roce_rule rule, const char *condition)
+{
+    enum roce_profile profile = ctx->flow->opts.profile;
+
+    if (profile == ROCE_PROFILE_NONE)
+        return NULL;
+    return profile == ROCE_PROFILE_AUTO ? known_of_rxe(ctx, rule, condition)
+                                        : known_of(profile, rule, condition);
 }
 
 /* Returns whether a rule judges the packet at hand alone. */
@@ -128,7 +153,6 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
 void roce_report(struct roce_ctx *ctx, struct roce_report report)
 {
     enum roce_rule rule = report.rule;
-    struct roce_flow *flow = ctx->flow;
     struct roce_finding f = {.rule = rule,
                              .severity = roce_rule_info(rule)->severity,
                              .frame = ctx->frame,
@@ -141,7 +165,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
                              .expected = report.expected,
                              .actual = report.actual,
                              .other_frame = report.other == ctx->frame ? 0 : report.other,
-                             .known = known_id(flow->opts.profile, rule, report.condition)};
+                             .known = known_id(ctx, rule, report.condition)};
 
     if (f.severity == ROCE_SEV_ERROR && (report.weak || is_doubtful(ctx, rule)))
         f.severity = ROCE_SEV_WARN;

@@ -65,13 +65,15 @@ enum roce_profile {
     ROCE_PROFILE_NONE,
 #define QUIRK_PEER(NAME, name, text) ROCE_PROFILE_##NAME,
 #include "flow/base/known_deviations.def"
-    ROCE_PROFILE_CNT
+    ROCE_PROFILE_CNT,
+    ROCE_PROFILE_AUTO /* recognise the implementation from its packets (flow/base/peer.h) */
 };
 
 /* Indexes of roce_deviations. */
 enum {
 #define QUIRK(ID, rules, text) ROCE_DEVIATION_##ID,
 #include "flow/base/known_deviations.def"
+    ROCE_DEVIATION_CNT
 };
 
 struct roce_deviation {

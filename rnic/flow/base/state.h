@@ -22,6 +22,7 @@
 
 #include "flow/base/icrc_trust.h"
 #include "flow/base/packet_digest.h"
+#include "flow/base/peer.h"
 #include "flow/base/rate.h"
 #include "flow/base/times.h"
 #include "flow/base/window.h"
@@ -262,6 +263,7 @@ struct roce_endpoint {
     uint8_t dscp;
     bool saw_id; /* the sender uses the IPv4 identification: the value changes from packet to packet
                   */
+    bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
     uint16_t last_id;
     uint64_t fired[(ROCE_RULE_CNT + 63) /
                    64]; /* bit set of the rules already reported for this endpoint */
@@ -331,6 +333,8 @@ struct roce_flow {
     struct roce_cold_counters lost_cold; /* dummy counters, used when the allocation of real ones
                                           * fails */
     struct roce_oper_count lost_oper;
+    uint8_t rxe_host[ROCE_PEER_HOSTS][16]; /* addresses of the hosts recognised as rxe */
+    uint32_t rxe_host_cnt;
     uint64_t last_time; /* latest time in the capture, ns */
     uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
     bool finished;

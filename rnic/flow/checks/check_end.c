@@ -5,6 +5,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
+#include "flow/checks/check_format.h"
 #include "flow/retransmit/implied_nak.h"
 
 #define UNANSWERED_NS                                                                              \
@@ -123,6 +124,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     const struct roce_sent_packet *e;
 
     ctx->sender = side;
+    roce_check_migreq_end(ctx);
     roce_rate_end(ctx, side);
     if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
         REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,

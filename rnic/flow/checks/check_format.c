@@ -99,6 +99,29 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
+/* Returns whether the sender is to be recognised by its packets. */
+static bool is_peer_sought(const struct roce_ctx *ctx)
+{
+    return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
+}
+
+/* Reports MigReq 0. A sender that is to be recognised is reported when its connection is paired,
+ * because the evidence needs both QP numbers; if it is never paired, when the connection ends. */
+static void check_migreq(struct roce_ctx *ctx)
+{
+    if (is_peer_sought(ctx) && !ctx->conn->paired && !roce_peer_is_rxe(ctx->flow, ctx->sender))
+        return;
+    REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+}
+
+void roce_check_migreq_end(struct roce_ctx *ctx)
+{
+    if (!ctx->sender->migreq_0)
+        return;
+    ctx->flow->totals.rxe_sides += roce_peer_is_rxe(ctx->flow, ctx->sender);
+    REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+}
+
 static void check_bth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -108,6 +131,7 @@ static void check_bth(struct roce_ctx *ctx)
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
     bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* on native InfiniBand, QP 0 is the subnet
                                                     * management QP */
+    bool no_migreq = !bth->migreq && !(native && op->svc == ROCE_SVC_UD);
 
     if (bth->resv6) /* The ICRC does not cover these reserved bits: a switch may have set them. Some
                      * NICs use them to mark packets for adaptive routing. */
@@ -132,14 +156,16 @@ static void check_bth(struct roce_ctx *ctx)
     if (op->kind == ROCE_KIND_CNP || op->kind == ROCE_KIND_RESERVED ||
         op->kind == ROCE_KIND_MANUFACTURER)
         return;
+    if (no_migreq && is_peer_sought(ctx))
+        roce_peer_note_migreq(ctx);
     if (bth->se && !ends_message)
         REPORT(ctx, SOLICITED, "bth.se", 0, 1);
     if (bth->ackreq && (op->svc == ROCE_SVC_UC || op->svc == ROCE_SVC_UD))
         REPORT_ONCE(ctx, ACKREQ_UNRELIABLE, "bth.ackreq", 0, 1, .condition = gsi ? "gsi" : NULL);
     if (bth->ackreq && roce_opcode_is_response(op))
         REPORT(ctx, ACKREQ_RESPONSE, "bth.ackreq", 0, 1);
-    if (!bth->migreq && !(native && op->svc == ROCE_SVC_UD))
-        REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+    if (no_migreq)
+        check_migreq(ctx);
 }
 
 static void report_bad_icrc(struct roce_ctx *ctx, const struct roce_deferred_icrc *held)

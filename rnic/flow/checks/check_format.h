@@ -28,4 +28,8 @@ void roce_check_size(struct roce_ctx *ctx);
 /* Infers the path MTU from a First or Middle packet. */
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
+/* Counts the sender in `ctx` if it was recognised, and reports its MigReq 0 if that was not
+ * reported yet. Called at the end of its connection. */
+void roce_check_migreq_end(struct roce_ctx *ctx);
+
 #endif

@@ -2,6 +2,7 @@
 #include "flow/table/pair.h"
 
 #include <string.h>
+#include "flow/base/peer.h"
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"
@@ -13,17 +14,6 @@
 #define CONFIRM 3
 #define APART   5  /* confirmations needed if the source ports differ, as with few devices */
 #define NEAR    64 /* maximum hole before or after the captured packets, PSNs */
-
-static uint16_t sport_of(uint32_t qpn, uint32_t other)
-{
-    uint64_t v = (uint64_t)qpn * other;
-    uint32_t label;
-
-    v ^= v >> 20;
-    v ^= v >> 40;
-    label = v & 0xFFFFF;
-    return (uint16_t)(0xC000 | ((label & 0x3FFF) ^ label >> 14));
-}
 
 /* Returns whether `cand` and `side` send to each other's address. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
@@ -37,7 +27,7 @@ static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpo
 static bool ports_prove(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->sport == cand->sport && side->sport != 0 &&
-           side->sport == sport_of(roce_peer(side)->qpn, roce_peer(cand)->qpn);
+           side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
 /* Returns the pairing evidence of source ports that match the QPNs. If several candidates (`mates`)
@@ -274,8 +264,8 @@ static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
     struct roce_endpoint *peer = roce_peer(ctx->sender);
     uint32_t psn = ctx->pkt->bth.psn;
 
-    if (sport == sport_of(ctx->sender->qpn, peer->qpn) ||
-        ctx->sender->sport != sport_of(ctx->sender->qpn, peer->qpn))
+    if (sport == roce_linux_sport(ctx->sender->qpn, peer->qpn) ||
+        ctx->sender->sport != roce_linux_sport(ctx->sender->qpn, peer->qpn))
         return false;
     if (roce_opcode_is_response(ctx->pkt->op))
         return !may_answer(peer, ctx->pkt) ||
@@ -310,7 +300,8 @@ bool roce_pair_has_ended(struct roce_ctx *ctx)
             cand->conn->facts.first_time < last || (response && !may_answer(cand, ctx->pkt)))
             continue;
         note_candidate(&fit, cand);
-        if (sport && cand->sport == sport && sport == sport_of(peer->qpn, roce_peer(cand)->qpn))
+        if (sport && cand->sport == sport &&
+            sport == roce_linux_sport(peer->qpn, roce_peer(cand)->qpn))
             note_candidate(&proven, cand);
     }
     return proven.cnt == 1 || (other && is_foreign(ctx, sport)) ||

@@ -64,7 +64,7 @@ static void says_what_is_wrong_in_one_line(void)
     expect_complaint("check $T/none.pcap", "none.pcap: No such file");
     expect_complaint("check $T", "the folder contains no capture");
     expect_complaint("check --quirks nobody " HOLDS, "linux-rxe-6.1");
-    expect_complaint("check --quirks none " HOLDS, "linux-rxe-6.1");
+    expect_complaint("check --quirks nothing " HOLDS, "linux-rxe-6.1");
     expect_complaint("check --explain RC-NO-999", "RC-NO-999");
     expect_complaint("check - - <" HOLDS, "only once");
     expect_complaint("check --annotate $T/x " HOLDS " " HOLDS, "--annotate");
@@ -99,7 +99,7 @@ static void a_name_cannot_steer_the_terminal(void)
     struct checkrun r =
         checkrun_shell("n=$(printf 'two\\nlines\\033[31m\\302\\233\\377\\303\\251'); "
                        "cp " VIOLATES " \"$T/$n\"; cd \"$T\"; "
-                       "$R check --immediate \"$n\"; rm \"$n\"");
+                       "$R check --quirks none --immediate \"$n\"; rm \"$n\"");
     static const char name[] = "two\\nlines\\x1b[31m\\xc2\\x9b\\xff\303\251: ";
 
     CU_ASSERT_EQUAL(strncmp(r.out, name, strlen(name)), 0);
@@ -110,10 +110,12 @@ static void a_name_cannot_steer_the_terminal(void)
 static void gives_three_kinds_of_status(void)
 {
     expect_status(0, "check " HOLDS);
-    expect_status(1, "check " VIOLATES);
+    expect_status(1, "check --quirks none " VIOLATES);
+    expect_status(0, "check " VIOLATES); /* recognises the peer */
+    expect_status(1, "check --quirks linux-rxe-6.1 " VIOLATES);
     expect_status(0, "check --quirks linux-rxe-6.12 " VIOLATES);
     expect_status(0, "check " FAILS);
-    expect_status(1, "check -q " HOLDS " " VIOLATES " " HOLDS);
+    expect_status(1, "check --quirks none -q " HOLDS " " VIOLATES " " HOLDS);
     expect_status(0, "check --help");
     expect_status(0, "check --rules");
     expect_status(2, "check -q " VIOLATES " $T/none.pcap " HOLDS);
@@ -162,7 +164,7 @@ static void two_outputs_in_one_file_are_refused(void)
 
 static void is_silent_when_asked(void)
 {
-    struct checkrun r = checkrun("check -q " VIOLATES);
+    struct checkrun r = checkrun("check --quirks none -q " VIOLATES);
 
     EXPECT_EQ(r.status, 1);
     CU_ASSERT_STRING_EQUAL(r.out, "");
@@ -222,6 +224,13 @@ static void explains_by_number(void)
     CU_ASSERT_STRING_EQUAL(alone.out, right.out);
     checkrun_free(&alone);
     checkrun_free(&right);
+    CHECKRUN_EXPECT("$R check --explain d4", 0,
+                    "D4  known deviation\n\n  the response to a restarted READ begins", "");
+    CHECKRUN_EXPECT("$R check --explain D17", 0,
+                    "implementations:\n  linux-rxe-6.12 (Linux Soft-RoCE, kernel 6.12)\n\n"
+                    "violated rules (--explain RULE): RC-REQ-153\n",
+                    "");
+    expect_complaint("check --explain D2", "unknown rule 'D2'");
     expect_complaint("check --explain 999", "unknown rule '999'");
     expect_complaint("check --explain RC-REQ-12x", "unknown rule 'RC-REQ-12x'");
     expect_complaint("check --explain RC-REQ-", "unknown rule 'RC-REQ-'");
@@ -241,7 +250,7 @@ static void explains_by_number(void)
  * caller compares them with those of VIOLATES. */
 static char *findings_of(const char *input)
 {
-    struct checkrun r = checkrun("check --json - %s", input);
+    struct checkrun r = checkrun("check --quirks none --json - %s", input);
     json_t *lines = checkrun_json(r.out);
     char *text;
 
@@ -269,7 +278,7 @@ static char *counts_of(const char *input)
     static const char *const kept[] = {
         "psn_naks",     "rnr_naks",     "acks",          "responses",       "duplicates",
         "missing_psns", "payload_sent", "goodput_bytes", "retransmissions", "operations"};
-    struct checkrun r = checkrun("check --json - %s", input);
+    struct checkrun r = checkrun("check --quirks none --json - %s", input);
     json_t *lines = checkrun_json(r.out), *all = json_array();
     char *text;
 
@@ -665,7 +674,7 @@ static void looks_into_tunnels(void)
 /* With several captures, each is reported, even an unusable one. The last line counts them all. */
 static void several_captures_have_a_total(void)
 {
-    struct checkrun r = checkrun("check " HOLDS " $T/none.pcap " VIOLATES);
+    struct checkrun r = checkrun("check --quirks none " HOLDS " $T/none.pcap " VIOLATES);
     json_t *lines;
 
     EXPECT_EQ(r.status, 2);

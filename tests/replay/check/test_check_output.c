@@ -496,7 +496,8 @@ static bool well_formed(const char *xml)
 static void junit_is_well_formed(void)
 {
     struct checkrun r = checkrun_shell(
-        "cp " LOSS " \"$T/a<b>&'\\\"c.pcap\"; $R check --junit - \"$T/a<b>&'\\\"c.pcap\" "
+        "cp " LOSS
+        " \"$T/a<b>&'\\\"c.pcap\"; $R check --quirks none --junit - \"$T/a<b>&'\\\"c.pcap\" "
         "$T/none.pcap $C/multi-qp.pcap");
 
     EXPECT_EQ(r.status, 2);
@@ -669,7 +670,10 @@ static void headlines_name_the_loss(void)
          "check for drops from the capture point to 192.0.2.1\n"},
         {"rc-loss-read-responses", "1 of 11 packets (9 %) was retransmitted\n"},
         {"rc-loss-read-responses",
-         "verdict: holds (no rule violated; 3 warnings, 1 note), but 1 connection was slowed\n"},
+         "verdict: holds (no rule violated; 3 warnings, 1 note, 3 of them known deviations of "
+         "linux-rxe), but 1 connection was slowed\n"},
+        {"rc-loss-read-responses", "known deviations of linux-rxe: D4 1× ("},
+        {"rc-loss-atomic-write", "known deviations of linux-rxe-6.12: D17 1× ("},
         {"uc-loss", ", 40.4 kbit/s\n"},
     };
 
@@ -704,13 +708,49 @@ static void a_checksum_of_0_is_counted_once(void)
     checkrun_free(&r);
 }
 
-SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
-      TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
-      TEST(json_totals_equal_the_findings), TEST(json_says_how_a_connection_ended),
-      TEST(json_marks_what_is_known), TEST(unanswered_request_is_reported_as_stuck),
-      TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
-      TEST(unanswered_cm_request_is_reported), TEST(cause_of_a_slow_flow_is_reported),
-      TEST(rates_around_cnps_are_reported), TEST(junit_is_well_formed),
-      TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
-      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
-      TEST(headlines_name_the_loss))
+/* A device that sends MigReq 0 is not Linux rxe if it chooses its source ports in another way. */
+static void peer_is_recognised_by_migreq_and_port(void)
+{
+    static const struct {
+        uint16_t sport;
+        bool known;
+    } rows[] = {{0, true}, {0xC123, false}};
+
+    for (unsigned k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct flowgen g;
+        struct checkrun r;
+        uint64_t v;
+
+        flowgen_begin(&g);
+        g.conn.qpn[0] = 17;
+        g.conn.qpn[1] = 19;
+        v = (uint64_t)g.conn.qpn[0] * g.conn.qpn[1]; /* below 2^20 */
+        g.conn.sport = rows[k].sport;
+        if (rows[k].known)
+            g.conn.sport = (uint16_t)(0xC000 | (((v >> 14) ^ v) & 0x3FFF));
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        for (size_t i = 0; i < g.frame_cnt; i++)
+            g.bytes[g.frame[i].off + 14 + 20 + 8 + 1] &= (uint8_t)~0x40; /* MigReq */
+        keep(&g, "migreq.pcap");
+        flowgen_free(&g);
+        r = checkrun("check --no-icrc --fail-on note $T/migreq.pcap");
+        EXPECT_EQ(strstr(r.out, "known deviations of linux-rxe: S9 ") != NULL, rows[k].known);
+        EXPECT_EQ(strstr(r.out, "ALL-FMT-044") != NULL, !rows[k].known);
+        checkrun_free(&r);
+        r = checkrun("check --no-icrc --quirks none $T/migreq.pcap");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ALL-FMT-044"));
+        checkrun_free(&r);
+    }
+}
+
+SUITE("replay.check_output", TEST(peer_is_recognised_by_migreq_and_port),
+      TEST(text_answers_why_it_failed_first), TEST(control_bytes_are_escaped),
+      TEST(text_is_a_summary_unless_verbose), TEST(json_totals_equal_the_findings),
+      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
+      TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
+      TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
+      TEST(cause_of_a_slow_flow_is_reported), TEST(rates_around_cnps_are_reported),
+      TEST(junit_is_well_formed), TEST(missing_rtu_is_reported),
+      TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
+      TEST(a_checksum_of_0_is_counted_once), TEST(headlines_name_the_loss))

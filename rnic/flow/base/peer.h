@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks call
+ * it, and rocedrill replay calls the functions of ports. Nothing fails: an endpoint whose packets
+ * prove nothing is not recognised.
+ *
+ * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. Both together are the
+ * evidence: other devices send MigReq 1, or choose their source ports in another way. A connection
+ * set up with a flow label has another source port. It is recognised by its host: the CM messages
+ * of the host, or another connection, have the evidence.
+ */
+#ifndef FLOW_BASE_PEER_H
+#define FLOW_BASE_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct roce_flow;
+struct roce_ctx;
+struct roce_endpoint;
+
+#define ROCE_PEER_HOSTS 64u /* maximum number of recognised hosts that are remembered */
+
+/* Returns the UDP source port that Linux derives from the QP numbers of a connection, in any order.
+ */
+uint16_t roce_linux_sport(uint32_t qpn, uint32_t other);
+
+/* Returns the UDP source port that rxe derives from the QP number of a UD QP. */
+uint16_t roce_rxe_ud_sport(uint32_t qpn);
+
+/* Records a packet with MigReq 0 of `ctx->sender`. */
+void roce_peer_note_migreq(struct roce_ctx *ctx);
+
+/* Returns whether `side` is rxe. Remembers its host. */
+bool roce_peer_is_rxe(struct roce_flow *flow, const struct roce_endpoint *side);
+
+/* Returns whether the host with this address was recognised as rxe. */
+bool roce_peer_host_is_rxe(const struct roce_flow *flow, const uint8_t addr[16]);
+
+/* Remembers the hosts of all connections that have the evidence. Called at the end of the capture,
+ * before the connections end. */
+void roce_peer_learn_all(struct roce_flow *flow);
+
+#endif

@@ -22,6 +22,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "impair/impair_rule.h"
+#include "tools/doctor.h"
 #include "tools/netns.h"
 #include "tools/recording.h"
 #include "tools/run_folder.h"
@@ -52,6 +53,8 @@ static const char usage[] =
     "                       acknowledgement, CQE and poll, and percentiles of the intervals\n"
     "      --selfcheck      run `rocedrill check` on the packets while the program runs;\n"
     "                       print each violation immediately; exit with 1 after a violation\n"
+    "      --doctor         examine whether this machine or container lets programs run, and\n"
+    "                       print what is missing and the remedy; exit with 1 if they cannot\n"
     "  -h, --help           print this help\n"
     "  -V, --version        print the version\n"
     "exit status: that of the program; 126 or 127 if the program cannot be started; 2 for wrong\n"
@@ -60,7 +63,7 @@ static const char usage[] =
 
 struct options {
     const char *ifaces, *record, *impair, *seed, *timeline_rows, *wire;
-    bool own_net, selfcheck, timeline;
+    bool own_net, selfcheck, timeline, doctor;
     char **program;
 };
 
@@ -81,7 +84,7 @@ static bool same_file(const struct options *options)
 /* Parses the command line. Returns 0, or the exit status. */
 static int parse(int argc, char **argv, struct options *options, bool *done)
 {
-    enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE, WIRE };
+    enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE, WIRE, DOCTOR };
     static const struct option longs[] = {
         {"iface", required_argument, NULL, 'i'},
         {"net", no_argument, NULL, 'n'},
@@ -91,6 +94,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {"selfcheck", no_argument, NULL, SELFCHECK},
         {"timeline", optional_argument, NULL, TIMELINE},
         {"wire", required_argument, NULL, WIRE},
+        {"doctor", no_argument, NULL, DOCTOR},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -117,6 +121,10 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             options->timeline_rows = optarg;
             break;
         case WIRE: options->wire = optarg; break;
+        case DOCTOR:
+            options->doctor = true;
+            *done = true;
+            return 0;
         case 'h':
             fputs(usage, stdout);
             *done = true;
@@ -438,6 +446,8 @@ int main(int argc, char **argv)
     FILE *rows = NULL;
     bool done = false;
     int status = parse(argc, argv, &options, &done);
+    if (options.doctor)
+        status = doctor(find_library(library) ? library : NULL);
     if (done && fflush(stdout) != 0) {
         complain("standard output", strerror(errno));
         return 2;

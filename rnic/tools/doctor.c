@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "tools/doctor.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tools/netns.h"
+
+static void print_row(const char *state, const char *what, const char *text)
+{
+    printf("%-5s %-17s %s\n", state, what, text);
+}
+
+static void print_remedy(const char *text)
+{
+    printf("%-23s %s\n", "", text);
+}
+
+/* Returns the first number of a file after `word`, or -1 if the file or the word is missing. */
+static long number_in(const char *path, const char *word)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    long number = -1;
+
+    while (file && number < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, word, strlen(word)) == 0)
+            number = strtol(line + strlen(word), NULL, 10);
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/* ---- a separate network ---------------------------------------------------------------------- */
+
+/* Enters a separate network in a child process. Returns whether that works, else `why`. */
+static bool try_net(char *why, size_t len)
+{
+    int end[2], status = -1;
+    ssize_t got;
+    pid_t pid;
+
+    snprintf(why, len, "no process can be started");
+    if (pipe(end) != 0)
+        return false;
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        char text[256] = "";
+        bool entered = netns_enter(text, sizeof text) == 0;
+        ssize_t sent = write(end[1], text, strlen(text));
+
+        _exit(entered && sent == 0 ? 0 : 1);
+    }
+    close(end[1]);
+    if (pid > 0) {
+        got = read(end[0], why, len - 1);
+        why[got > 0 ? got : 0] = '\0';
+        waitpid(pid, &status, 0);
+    }
+    close(end[0]);
+    return status == 0;
+}
+
+/* Prints what forbids a user namespace, as far as the kernel shows it. */
+static void print_net_remedies(void)
+{
+    static const struct {
+        const char *path;
+        long forbids;
+        const char *remedy;
+    } sysctls[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", 0,
+         "as root: sysctl kernel.unprivileged_userns_clone=1"},
+        {"/proc/sys/user/max_user_namespaces", 0, "as root: sysctl user.max_user_namespaces=10000"},
+        {"/proc/sys/user/max_net_namespaces", 0, "as root: sysctl user.max_net_namespaces=10000"},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1,
+         "as root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+    };
+
+    for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++)
+        if (number_in(sysctls[i].path, "") == sysctls[i].forbids)
+            print_remedy(sysctls[i].remedy);
+    if (number_in("/proc/self/status", "Seccomp:") == 2)
+        print_remedy("a seccomp filter is active, as in a container: use a profile that allows "
+                     "unshare()");
+    print_remedy("in a container: run as root with --cap-add NET_RAW, or also with --cap-add "
+                 "SYS_ADMIN for --net");
+}
+
+/* ---- report ---------------------------------------------------------------------------------- */
+
+static void print_memlock(void)
+{
+    struct rlimit limit;
+    char text[96];
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        snprintf(text, sizeof text, "unlimited");
+    else
+        snprintf(text, sizeof text, "%llu KiB; the software RNIC pins no memory",
+                 (unsigned long long)limit.rlim_cur / 1024);
+    print_row("ok", "locked memory", text);
+}
+
+int doctor(const char *library)
+{
+    char why[256];
+    bool sockets = netns_may_capture(), net = try_net(why, sizeof why);
+
+    print_row(library ? "ok" : "fails", "library",
+              library ? library : "libibverbs.so.1 is not in ../lib/rnic beside rnic-run");
+    print_row(sockets ? "ok" : "no", "raw sockets",
+              sockets ? "programs may use the interfaces of this machine"
+                      : "CAP_NET_RAW is missing: programs get a separate network");
+    print_row(net       ? "ok"
+              : sockets ? "no"
+                        : "fails",
+              "separate network", net ? "rnic-run --net works" : why);
+    if (!net)
+        print_net_remedies();
+    print_memlock();
+    if (!library || (!sockets && !net)) {
+        printf("verdict: rnic-run cannot run programs here%s\n",
+               library ? ", except with --wire shm" : "");
+        return 1;
+    }
+    printf("verdict: programs run %s\n", sockets ? "on the interfaces of this machine"
+                                                 : "in a separate network for each command");
+    return 0;
+}

@@ -11,6 +11,7 @@
 #include "check/connection_frames.h"
 #include "check/explain.h"
 #include "export/export.h"
+#include "monitor/session.h"
 #include "page/page.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
@@ -23,6 +24,8 @@
  * and JUnit. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
+
+#define WATCHES_MAX (EXPORT_WATCHES + 2) /* those of the exports, the monitor and the page */
 
 enum {
     OPT_RULES = CLI_LONG,
@@ -37,7 +40,10 @@ enum {
     OPT_CSV,
     OPT_PERFETTO,
     OPT_XPLOT,
-    OPT_GNUPLOT
+    OPT_GNUPLOT,
+    OPT_LIVE,
+    OPT_EVERY,
+    OPT_PROMETHEUS
 };
 
 static const struct cli_option rows[] = {
@@ -53,6 +59,11 @@ static const struct cli_option rows[] = {
     {"perfetto", OPT_PERFETTO, "FILE", "write a trace for ui.perfetto.dev; - is stdout"},
     {"gnuplot", OPT_GNUPLOT, "FOLDER", "write the PSN graph of each requester for gnuplot"},
     {"xplot", OPT_XPLOT, "FOLDER", "write the PSN graph of each requester for xplot"},
+    {"live", OPT_LIVE, "IFACE",
+     "check the packets of an interface until Ctrl-C; implies --every 1s"},
+    {"every", OPT_EVERY, "TIME", "print a table of the QP pairs at this interval, e.g. 1s, 500ms"},
+    {"prometheus", OPT_PROMETHEUS, "ADDR:PORT",
+     "serve the counters of the table to Prometheus while reading"},
     {"quirks", 'p', "NAME",
      "do not fail on known deviations of this implementation; auto (the default) recognises it, "
      "none fails on all"},
@@ -88,11 +99,14 @@ struct check_args {
     struct export *export; /* NULL without a path in `paths` */
     struct capture_set captures;
     struct narrow narrow;
+    struct session_options monitor;
+    struct session *session; /* NULL without an option of the monitor */
 };
 
 static void print_usage(FILE *out)
 {
     fprintf(out, "usage: rocedrill check [options] CAPTURE|FOLDER...   (- reads standard input)\n"
+                 "       rocedrill check [options] --live IFACE\n"
                  "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
                  "the rules of RoCEv2.\nOf a folder all captures are checked, with --quirks of "
                  "its manifest.tsv.\noptions:\n");
@@ -116,6 +130,23 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
     return (fail_on >= FAIL_ON_FAILED && report->failed > 0) ||
            (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
+}
+
+/* Returns the name of a capture in messages. */
+static const char *name_capture(const char *path, const struct check_args *args)
+{
+    if (args->monitor.interface)
+        return args->monitor.interface;
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static unsigned add_watches(const struct check_args *args, struct check_watch watch[WATCHES_MAX])
+{
+    unsigned cnt = args->export ? export_watches(args->export, watch) : 0;
+
+    if (args->session)
+        watch[cnt++] = session_watch(args->session);
+    return cnt;
 }
 
 /* Adds a capture to the page. Returns 0, or -1 and an error. */
@@ -142,10 +173,10 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
     enum roce_profile profile = profile_of(item, args);
     const char *path = item->path;
     bool text = args->text;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *name = name_capture(path, args);
     struct page_capture *capture = args->html ? page_capture_new(name) : NULL;
-    struct check_watch watch[EXPORT_WATCHES + 1];
-    unsigned watch_cnt = args->export ? export_watches(args->export, watch) : 0;
+    struct check_watch watch[WATCHES_MAX];
+    unsigned watch_cnt = add_watches(args, watch);
     const struct check_options options = {
         .keep_findings = text && args->verbose,
         .keep_history = text || capture,
@@ -153,7 +184,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
                     : text || capture                      ? CONNS_SHORT
                                                            : 0,
         .no_icrc = args->no_icrc,
-        .progress = !args->quiet && !args->immediate,
+        .progress = !args->quiet && !args->immediate && !args->session,
         .immediate = args->immediate,
         .profile = profile,
         .narrow = &args->narrow,
@@ -161,6 +192,8 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
         .annotate_to = args->annotate_path,
         .watch = watch,
         .watch_cnt = watch_cnt + (capture ? 1 : 0),
+        .name = args->monitor.interface,
+        .mem_max = args->session ? SESSION_MEM_MAX : 0,
     };
     struct error error = {""};
     struct check_report report;
@@ -244,6 +277,12 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_PERFETTO: args->paths.perfetto = optarg; break;
         case OPT_XPLOT: args->paths.xplot = optarg; break;
         case OPT_GNUPLOT: args->paths.gnuplot = optarg; break;
+        case OPT_LIVE: args->monitor.interface = optarg; break;
+        case OPT_EVERY:
+            if (!session_interval(optarg, &args->monitor.interval))
+                return cli_error("check: --every %s: not a time such as 1s or 500ms", optarg);
+            break;
+        case OPT_PROMETHEUS: args->monitor.prometheus = optarg; break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
@@ -285,7 +324,12 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     unsigned stdins = 0;
     struct error error;
 
-    if (cnt == 0)
+    if (args->monitor.interface && (cnt > 0 || args->annotate_path || args->html_path))
+        return cli_error("check: --live and %s cannot be combined", cnt > 0 ? "a capture"
+                                                                    : args->annotate_path
+                                                                        ? "--annotate"
+                                                                        : "--html");
+    if (cnt == 0 && !args->monitor.interface)
         return cli_error("check: no capture given (see --help)");
     for (int i = 0; i < cnt; i++) {
         stdins += strcmp(files[i], "-") == 0;
@@ -299,9 +343,15 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     if ((args->paths.xplot || args->paths.gnuplot) && args->captures.cnt > 1)
         return cli_error("check: --%s requires one capture, not %zu",
                          args->paths.xplot ? "xplot" : "gnuplot", args->captures.cnt);
+    if ((args->monitor.interval || args->monitor.prometheus) && args->captures.cnt > 1)
+        return cli_error("check: --%s requires one capture, not %zu",
+                         args->monitor.interval ? "every" : "prometheus", args->captures.cnt);
+    if (args->narrow.has_connection && args->monitor.interface)
+        return cli_error("check: --live and --connection cannot be combined");
     if (args->narrow.has_connection && args->captures.cnt > 1)
         return cli_error("check: --connection requires one capture, not %zu", args->captures.cnt);
-    if (connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
+    if (!args->monitor.interface &&
+        connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
         return cli_error("%s", error.text);
     return check_outputs(args);
 }
@@ -356,6 +406,31 @@ static int close_check_outputs(struct check_args *args)
     return outfile_close(args->junit, args->junit_path) != 0 ? EXIT_UNUSABLE : rc;
 }
 
+/* Starts the monitor if an option asks for it. Returns 0, or the exit status after an error. */
+static int start_session(struct check_args *args)
+{
+    struct session_options *options = &args->monitor;
+    struct error error;
+
+    if (!options->interface && !options->interval && !options->prometheus)
+        return 0;
+    if (options->interface && !options->interval)
+        (void)session_interval("1s", &options->interval);
+    options->table = args->text ? stdout : NULL;
+    args->session = session_start(options, &error);
+    return args->session ? 0 : cli_error("%s", error.text);
+}
+
+/* Checks the packets of an interface. Returns the exit status. */
+static int check_live(struct check_args *args)
+{
+    bool stop;
+
+    struct capture_item item = {.path = session_source(args->session)};
+
+    return check_one(&item, args, &stop);
+}
+
 static int run_check(struct check_args *args)
 {
     size_t cnt = args->captures.cnt;
@@ -370,10 +445,14 @@ static int run_check(struct check_args *args)
                  args->html != stdout && !outfile_is_stdout(args->annotate_path) &&
                  !outfile_is_stdout(args->paths.events) && !outfile_is_stdout(args->paths.perfetto);
     args->summed_up = args->text && cnt > 1;
+    if (rc == 0 && (rc = start_session(args)) != 0)
+        status = rc;
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     if (args->html && status == EXIT_HOLDS)
         page_begin(&args->page, args->html, args->captures.item[0].path);
+    if (rc == 0 && args->monitor.interface)
+        status = check_live(args);
     for (size_t i = 0; i < cnt && rc == 0 && !stop; i++) {
         int one = check_one(&args->captures.item[i], args, &stop);
 
@@ -389,6 +468,7 @@ static int run_check(struct check_args *args)
         check_junit_end(args->junit);
     if (args->html && rc == 0)
         page_end(&args->page);
+    session_stop(args->session);
     return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;
 }
 

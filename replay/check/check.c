@@ -229,12 +229,20 @@ static void write_aliases(struct check *check)
     }
 }
 
+/* Returns the name of the capture in messages. */
+static const char *name_of(const struct check_options *options, const char *path)
+{
+    if (options->name)
+        return options->name;
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 /* Opens the capture once, or twice if an annotated copy needs a second pass. Returns 0, or -1 and
  * an error. */
 static int open_sources(struct check *check, const char *path, struct error *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    const char *name = is_stdin ? "standard input" : path;
+    const char *name = name_of(check->options, path);
     char *copy = NULL;
 
     if (is_stdin && check->options->annotate_to) {
@@ -265,6 +273,14 @@ static int write_annotated(struct check *check, struct error *error)
     return rc;
 }
 
+static bool has_link_watch(const struct check_options *options)
+{
+    for (unsigned i = 0; i < options->watch_cnt; i++)
+        if (options->watch[i].on_link)
+            return true;
+    return false;
+}
+
 static int begin_check(struct check *check, const char *path, struct error *error)
 {
     const struct check_options *o = check->options;
@@ -275,7 +291,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
                                         .on_cnp_episode = on_cnp_episode,
                                         .on_cm = on_cm,
                                         .on_done = o->watch_cnt ? on_done : NULL,
-                                        .on_link = o->watch_cnt ? on_link : NULL,
+                                        .on_link = has_link_watch(o) ? on_link : NULL,
                                         .on_conn = on_conn};
 
     if (open_sources(check, path, error) != 0)
@@ -288,7 +304,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
     check->flow = roce_flow_new(&opts);
     if (o->keep_history)
         check->report->history = event_history_new();
-    check->report->name = strcmp(path, "-") == 0 ? "standard input" : path;
+    check->report->name = name_of(o, path);
     check->report->profile = o->profile;
     check->report->no_icrc = o->no_icrc;
     if (!check->flow || (o->keep_history && !check->report->history))
@@ -308,6 +324,7 @@ int check_capture(const char *path, const struct check_options *options,
     sigint_begin();
     rc = begin_check(&check, path, error);
     if (rc == 0) {
+        WATCHES(&check, on_begin, check.flow);
         rc = read_all(&check, error);
         report->broke_off = rc != 0;
         roce_flow_finish(check.flow);

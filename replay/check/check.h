@@ -20,6 +20,7 @@
  * Each callback may be NULL. They are called during check_capture() and own nothing. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
+    void (*on_begin)(void *user, const struct roce_flow *flow); /* before the first packet */
     void (*on_packet)(void *user, const struct roce_flow_in *in,
                       const struct roce_flow_result *result);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
@@ -29,8 +30,8 @@ struct check_watch {
     void (*on_conn)(void *user, const struct roce_conn_summary *sum);
     void (*on_batch)(void *user, const struct roce_flow *flow); /* the frames that had arrived were
                                                                  * passed */
-    void (*on_end)(void *user, const struct roce_flow *flow); /* after the last packet, when
-                                                               * roce_flow_owner() is final */
+    void (*on_end)(void *user, const struct roce_flow *flow);   /* after the last packet, when
+                                                                 * roce_flow_owner() is final */
 };
 
 struct narrow;
@@ -48,7 +49,8 @@ struct check_options {
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
-    size_t mem_max; /* memory limit of the flow, bytes; 0: its default */
+    const char *name; /* name of the capture in messages; NULL: its path */
+    size_t mem_max;   /* memory limit of the flow, bytes; 0: its default */
 };
 
 /*

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Monitor: the state of each QP pair while a capture is read, as a table that is printed at
+ * intervals, and as counters for Prometheus. This is the main header of the room; cmd_check calls
+ * it:
+ *
+ *   1. monitor_new(),
+ *   2. monitor_watch(), then check_capture() with the watch; metrics_serve() (metrics.h) meanwhile,
+ *   3. monitor_del().
+ *
+ * Intervals are intervals of capture time: a tick happens when the first packet after it arrives.
+ * With `wall_clock`, a thread ticks also while no packet arrives; the capture must then be live.
+ *
+ * Memory is fixed: the monitor has at most MONITOR_ROWS rows. A new connection replaces the one
+ * that was idle longest. Counters of a replaced row are lost.
+ */
+#ifndef REPLAY_MONITOR_MONITOR_H
+#define REPLAY_MONITOR_MONITOR_H
+
+#include <stdio.h>
+#include "base/error.h"
+#include "check/check.h"
+#include "monitor/row.h"
+
+#define MONITOR_ROWS 4096u
+
+struct monitor_options {
+    FILE *out;         /* file for the table, or NULL */
+    bool terminal;     /* `out` is a terminal: the table replaces the one before */
+    uint64_t interval; /* ns */
+    bool wall_clock;
+};
+
+struct monitor;
+
+/* Returns a new monitor, or NULL and an error. Copies `options`. */
+struct monitor *monitor_new(const struct monitor_options *options, struct error *error);
+void monitor_del(struct monitor *monitor); /* `monitor` may be NULL */
+struct check_watch monitor_watch(struct monitor *monitor);
+
+/* Calls `fn` for each row, in no order, while no packet is added. Any thread may call it. */
+void monitor_each(struct monitor *monitor, void (*fn)(void *user, const struct monitor_row *row),
+                  void *user);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Session: a monitor with its outputs and its source, as the options of `rocedrill check` describe
+ * them.
+ *
+ *   1. session_start(),
+ *   2. check_capture() with session_watch(), and with session_source() if an interface was given,
+ *   3. session_stop().
+ */
+#ifndef REPLAY_MONITOR_SESSION_H
+#define REPLAY_MONITOR_SESSION_H
+
+#include <stdio.h>
+#include "base/error.h"
+#include "check/check.h"
+
+struct session_options {
+    const char *interface;  /* interface to capture from, or NULL */
+    uint64_t interval;      /* ns between two tables; 0: none */
+    const char *prometheus; /* ADDR:PORT, or NULL */
+    FILE *table;            /* file for the table, or NULL */
+};
+
+/* Limit of the memory of the analysis in a session, which may last for weeks. */
+#define SESSION_MEM_MAX ((size_t)256 << 20)
+
+struct session;
+
+/* Parses an interval such as "1s", "500ms" or "2min". Returns false if it is not one, or not
+ * between 10 ms and 1 day. */
+bool session_interval(const char *text, uint64_t *ns);
+
+/* Starts the session. Writes the address of the metrics to standard error. Returns NULL and an
+ * error. */
+struct session *session_start(const struct session_options *options, struct error *error);
+struct check_watch session_watch(struct session *session);
+
+/* Returns the path of the pipe with the packets of the interface, or NULL. */
+char *session_source(struct session *session);
+
+/* Ends the session, which may be NULL. Writes the number of packets that the kernel dropped to
+ * standard error, if there are any. */
+void session_stop(struct session *session);
+
+#endif

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""The table and the metrics of rocedrill check --every and --prometheus have the figures of --json.
+
+    monitor.py --rocedrill PROGRAM --gen-capture PROGRAM CAPTURE...
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+DEADLINE = 120  # seconds for a wait
+ROW = re.compile(r"^#(\d+) \S+ .* (ok|idle|trouble|closed|failed) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ")
+COLUMNS = ("retransmitted", "missing", "rnr", "nak", "cnp")
+METRIC = re.compile(r'^rocedrill_(\w+)\{connection="(\d+)",[^}]*\} ([\d.]+)$', re.M)
+
+
+class Failures:
+    def __init__(self):
+        self.cnt, self.where = 0, ""
+
+    def expect(self, what, found, wanted):
+        if found != wanted:
+            self.cnt += 1
+            if self.cnt <= 20:
+                print(f"{self.where}: {what}: found {found}, expected {wanted}")
+
+
+def figures(path):
+    """The totals of a capture, from its JSON lines."""
+    total = collections.Counter()
+    for line in map(json.loads, pathlib.Path(path).read_text().splitlines()):
+        if line["type"] != "connection":
+            continue
+        total["rows"] += 1
+        for side in (line["a"], line["b"]):
+            again = sum(cause["packets"] for cause in side["retransmissions"].values())
+            total["retransmitted"] += again + side["repeated_responses"]
+            total["timeouts"] += side["retransmissions"].get("timeout", {"packets": 0})["packets"]
+            total["missing"] += side["missing_psns"] + side["missing_responses"]
+            total["rnr"] += side["rnr_naks"]
+            total["nak"] += side["psn_naks"] + side["fatal_naks"]
+            total["cnp"] += side["cnps"]
+            total["rtt"] += (side["ack_rtt_ns"] or {"count": 0})["count"]
+            total["latency"] += sum((operation["latency_ns"] or {"count": 0})["count"]
+                                    for operation in side["operations"].values())
+    return total
+
+
+def check_table(fail, program, capture, folder):
+    done = subprocess.run([program, "check", "--every", "10ms", "--json", folder / "json", capture],
+                          capture_output=True, text=True)
+    fail.expect("standard error", done.stderr, "")
+    total, found, numbers = figures(folder / "json"), collections.Counter(), set()
+    for line in done.stdout.splitlines():
+        row = ROW.match(line)
+        if row:
+            numbers.add(row[1])
+            for column, value in zip(COLUMNS, row.groups()[3:]):
+                found[column] += int(value)
+    if "more" in re.findall(r"^and \d+ (more)$", done.stdout, re.M):
+        return
+    fail.expect("sums of the table", {column: found[column] for column in COLUMNS},
+                {column: total[column] for column in COLUMNS})
+    fail.expect("rows", bool(numbers), bool(total["rows"]))
+
+
+def get(where, path="/metrics"):
+    with urllib.request.urlopen(f"http://{where}{path}", timeout=DEADLINE) as answer:
+        return answer.headers.get_content_type(), answer.read().decode()
+
+
+def wait_for(fail, where, metric, wanted):
+    """Polls the metrics until the sum of one has the wanted value. Returns the sums of all."""
+    until = time.monotonic() + DEADLINE
+    while True:
+        sums = collections.Counter()
+        for name, _, value in METRIC.findall(get(where)[1]):
+            sums[name] += float(value)
+        if sums[metric] == wanted or time.monotonic() > until:
+            fail.expect(metric, sums[metric], wanted)
+            return sums
+        time.sleep(0.05)
+
+
+def check_metrics(fail, program, capture, folder):
+    """Feeds a capture through a pipe that stays open, and reads the metrics meanwhile."""
+    subprocess.run([program, "check", "-q", "--json", folder / "json", capture], check=False)
+    total = figures(folder / "json")
+    packets = json.loads((folder / "json").read_text().splitlines()[-1])["packets"]
+    child = subprocess.Popen([program, "check", "--prometheus", ":0", "-"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False)
+    where = re.search(rb"http://(127\.0\.0\.1:\d+)/metrics", child.stderr.readline())[1].decode()
+    child.stdin.write(pathlib.Path(capture).read_bytes())
+    child.stdin.flush()
+    sums = wait_for(fail, where, "packets_total", packets)
+    for metric, name in (("retransmitted_packets_total", "retransmitted"), ("missing_psns_total", "missing"),
+                         ("rnr_naks_total", "rnr"), ("naks_total", "nak"), ("cnps_total", "cnp"),
+                         ("timeout_packets_total", "timeouts"), ("ack_rtt_seconds_count", "rtt")):
+        fail.expect(metric, sums[metric], total[name])
+    kind, text = get(where)
+    fail.expect("content type", kind, "text/plain")
+    names = re.findall(r"^# TYPE rocedrill_(\w+) (?:counter|gauge)$", text, re.M)
+    fail.expect("metrics without a type", {name for name, _, _ in METRIC.findall(text)} - set(names), set())
+    try:
+        get(where, "/other")
+        fail.expect("another path", "found", "not found")
+    except urllib.error.HTTPError as error:
+        fail.expect("another path", error.code, 404)
+    host, port = where.split(":")
+    with socket.create_connection((host, int(port))):  # a silent client delays the others, and no more
+        fail.expect("with a silent client", "rocedrill_connections" in get(where)[1], True)
+    busy = subprocess.run([program, "check", "--prometheus", where, capture], capture_output=True, text=True)
+    fail.expect("used port", (busy.returncode, f"{where}: Address already in use" in busy.stderr), (2, True))
+    child.stdin.close()
+    fail.expect("report at the end", b"verdict: " in child.stdout.read(), True)
+    fail.expect("standard error", child.stderr.read(), b"")
+    child.wait()
+
+
+def check_many(fail, program, gen_capture, folder):
+    """More connections than rows: the table keeps the latest ones."""
+    capture = folder / "many.pcap"
+    with open(capture, "wb") as out:
+        subprocess.run([gen_capture, "-n", "60000", "-c", "6000"], check=True, stdout=out)
+    done = subprocess.run([program, "check", "--every", "10ms", capture], capture_output=True, text=True)
+    rows = [int(cnt) for cnt in re.findall(r"UTC, (\d+) connections?$", done.stdout, re.M)]
+    fail.expect("tables", len(rows) > 0, True)
+    fail.expect("at most 4096 rows", max(rows, default=0) <= 4096, True)
+    fail.expect("all but 10 rows omitted", f"and {rows[-1] - 10} more" in done.stdout, True)
+
+
+def check_errors(fail, program, capture):
+    for options, message in ((["--every", "0s"], "--every 0s: not a time such as 1s or 500ms"),
+                             (["--every", "1h"], "--every 1h: not a time such as 1s or 500ms"),
+                             (["--every", "1s", capture], "--every requires one capture, not 2"),
+                             (["--prometheus", "nowhere:1"], "--prometheus nowhere:1: not an ADDR:PORT"),
+                             (["--prometheus", "1.2.3.4"], "--prometheus 1.2.3.4: not an ADDR:PORT"),
+                             (["--live", "lo"], "--live and a capture cannot be combined")):
+        done = subprocess.run([program, "check", *options, capture], capture_output=True, text=True)
+        fail.where = " ".join(options[:2])
+        fail.expect("status", done.returncode, 2)
+        fail.expect("message", (message in done.stderr, done.stderr.count("\n")), (True, 1))
+    done = subprocess.run([program, "check", "--live", "no-such-if"], capture_output=True, text=True)
+    fail.where = "--live no-such-if"
+    fail.expect("message", (done.returncode, "--live no-such-if: " in done.stderr, done.stderr.count("\n")), (2, True, 1))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rocedrill", required=True)
+    parser.add_argument("--gen-capture", required=True)
+    parser.add_argument("captures", nargs="+")
+    args = parser.parse_args()
+    fail = Failures()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for capture in args.captures:
+            fail.where = os.path.basename(capture)
+            check_table(fail, args.rocedrill, capture, folder)
+        for noun in ("rc-loss-read-responses", "rc-rnr-exhausted"):
+            capture = next(path for path in args.captures if path.endswith(f"/{noun}.pcap"))
+            fail.where = f"metrics of {noun}"
+            check_metrics(fail, args.rocedrill, capture, folder)
+        fail.where = "many connections"
+        check_many(fail, args.rocedrill, args.gen_capture, folder)
+        check_errors(fail, args.rocedrill, capture)
+    print(f"{len(args.captures)} captures, {fail.cnt} differences")
+    return fail.cnt > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,7 @@
 #endif
 #include "drill/device/device_pipe.h"
 #include "drill/device/device_rnic.h"
+#include "drill/device/rnic_api.h"
 #include "drill/drill_report.h"
 #include "drill/matrix.h"
 #include "drill/parser.h"
@@ -30,6 +31,7 @@ enum {
     KEY_STRICT,
     KEY_MATRIX,
     KEY_PIPE,
+    KEY_SO,
     KEY_LIVE,
     KEY_TARGET,
     KEY_ADDRESS,
@@ -45,6 +47,8 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
+    {"so", KEY_SO, "LIBRARY",
+     "the device is a shared library with the functions of rnic/device/rnic.h"},
     {"live", KEY_LIVE, "IFACE", "the device is reachable through this interface; time is real"},
     {"target", KEY_TARGET, "ADDRESS",
      "live: address of the device; repeat the option for the other IP version"},
@@ -84,6 +88,8 @@ struct drill_live_args {
 struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
+    const char *library; /* path of --so, or NULL */
+    struct rnic_api api; /* functions of the library */
     struct drill_suite_options options;
     struct drill_live_args live;
 };
@@ -155,8 +161,6 @@ static int check_live(struct drill_args *args)
         return cli_error("drill: --live requires --target ADDRESS");
     if (!config->agent)
         return cli_error("drill: --live requires --agent HOST:PORT");
-    if (args->options.config)
-        return cli_error("drill: use only one of --live and --pipe");
     args->options.ops = &device_live_ops;
     args->options.config = config;
     if (!args->options.check_only && device_live_check(config, &error) != 0)
@@ -183,6 +187,7 @@ static int check_live(struct drill_args *args)
 /* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
+    struct error error = {""};
     unsigned long jobs;
     int c;
 
@@ -204,6 +209,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             signal(SIGPIPE, SIG_IGN); /* a program that ends early is a failed drill */
             break;
         case KEY_MATRIX: args->matrix_path = optarg; break;
+        case KEY_SO: args->library = optarg; break;
         case KEY_LIVE:
         case KEY_TARGET:
         case KEY_ADDRESS:
@@ -228,6 +234,13 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     }
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
+    if ((args->library != NULL) + (args->options.config != NULL) + args->live.any > 1)
+        return cli_error("drill: use only one of --live, --pipe and --so");
+    if (args->library) {
+        if (rnic_api_load(&args->api, args->library, &error) != 0)
+            return cli_error("drill: --so: %s", error.text);
+        args->options.config = &args->api;
+    }
     return check_live(args);
 }
 

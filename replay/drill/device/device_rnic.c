@@ -5,6 +5,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "drill/device/device_cm.h"
+#include "drill/device/rnic_api.h"
 
 #define GUARD_LEN   64u
 #define GUARD_BYTE  0xA5
@@ -25,6 +26,7 @@ struct recv_buffer {
 };
 
 struct drill_device {
+    const struct rnic_api *api;
     const struct script *script;
     const struct drill_net *net;
     struct rnic *rnic;
@@ -135,9 +137,9 @@ static int make_mr(struct drill_device *dev, int i)
     fill_memory(attr.addr, attr.len, &o->fill);
     if (script_given(o, SCRIPT_OPT_ZERO_BASED))
         attr.access |= RNIC_ACCESS_ZERO_BASED;
-    rc = rnic_mr_reg(pd_of(dev, o), &attr, &dev->at[i].mr);
+    rc = dev->api->rnic_mr_reg(pd_of(dev, o), &attr, &dev->at[i].mr);
     if (rc == 0)
-        dev->at[i].key = rnic_mr_key(dev->at[i].mr);
+        dev->at[i].key = dev->api->rnic_mr_key(dev->at[i].mr);
     return rc;
 }
 
@@ -160,9 +162,9 @@ static int make_srq(struct drill_device *dev, int i)
         init.xrcd = xrcd_of(dev, o);
         init.cq = cq_of(dev, o, SCRIPT_OPT_CQ);
     }
-    rc = rnic_srq_new(pd_of(dev, o), &init, &dev->at[i].srq);
+    rc = dev->api->rnic_srq_new(pd_of(dev, o), &init, &dev->at[i].srq);
     if (rc == 0)
-        dev->at[i].number = rnic_srq_num(dev->at[i].srq);
+        dev->at[i].number = dev->api->rnic_srq_num(dev->at[i].srq);
     return rc;
 }
 
@@ -236,19 +238,19 @@ static int make_qp(struct drill_device *dev, int i)
     if (object->service == SCRIPT_XRC_SEND)
         init.max_recv_wr = 0;
     set_qp_attr(dev, i, &attr);
-    rc = rnic_qp_new(pd_of(dev, o), &init, &dev->at[i].qp);
+    rc = dev->api->rnic_qp_new(pd_of(dev, o), &init, &dev->at[i].qp);
     if (rc != 0)
         return rc;
-    dev->at[i].number = rnic_qp_qpn(dev->at[i].qp);
+    dev->at[i].number = dev->api->rnic_qp_qpn(dev->at[i].qp);
     if (last == RNIC_QPS_SQE)
         return RNIC_ERR_INVALID;
     for (int state = RNIC_QPS_INIT; rc == 0 && state <= (int)last && state <= RNIC_QPS_SQD;
          state++) {
         attr.state = (enum rnic_qp_state)state;
-        rc = rnic_qp_modify(dev->at[i].qp, &attr, 0);
+        rc = dev->api->rnic_qp_modify(dev->at[i].qp, &attr, 0);
     }
     if (rc == 0 && (object->service == SCRIPT_UD || object->service == SCRIPT_GSI))
-        rc = rnic_ah_new(pd_of(dev, o), &attr.av, &dev->at[i].ah);
+        rc = dev->api->rnic_ah_new(pd_of(dev, o), &attr.av, &dev->at[i].ah);
     return rc;
 }
 
@@ -258,19 +260,19 @@ static int make_object(struct drill_device *dev, int i)
     const struct script_options *o = &object->options;
 
     switch (object->kind) {
-    case SCRIPT_PD: return rnic_pd_new(dev->rnic, &dev->at[i].pd);
+    case SCRIPT_PD: return dev->api->rnic_pd_new(dev->rnic, &dev->at[i].pd);
     case SCRIPT_CQ:
-        return rnic_cq_new(dev->rnic, (uint32_t)script_number(o, SCRIPT_OPT_DEPTH, CQ_DEPTH),
-                           &dev->at[i].cq);
-    case SCRIPT_XRCD: return rnic_xrcd_new(dev->rnic, &dev->at[i].xrcd);
+        return dev->api->rnic_cq_new(
+            dev->rnic, (uint32_t)script_number(o, SCRIPT_OPT_DEPTH, CQ_DEPTH), &dev->at[i].cq);
+    case SCRIPT_XRCD: return dev->api->rnic_xrcd_new(dev->rnic, &dev->at[i].xrcd);
     case SCRIPT_SRQ: return make_srq(dev, i);
     case SCRIPT_QP: return make_qp(dev, i);
     case SCRIPT_MR: return make_mr(dev, i);
     case SCRIPT_MW:
-        return rnic_mw_new(pd_of(dev, o),
-                           script_number(o, SCRIPT_OPT_TYPE, 1) == 1 ? RNIC_MW_TYPE_1
-                                                                     : RNIC_MW_TYPE_2,
-                           &dev->at[i].mw);
+        return dev->api->rnic_mw_new(pd_of(dev, o),
+                                     script_number(o, SCRIPT_OPT_TYPE, 1) == 1 ? RNIC_MW_TYPE_1
+                                                                               : RNIC_MW_TYPE_2,
+                                     &dev->at[i].mw);
     case SCRIPT_PEER: return 0;
     }
     return RNIC_ERR_INVALID;
@@ -287,11 +289,11 @@ static uint32_t recv_key(struct drill_device *dev, struct rnic_pd *pd)
 
     for (unsigned i = 0; i < dev->recv_mr_cnt; i++)
         if (dev->recv_pd[i] == pd)
-            return rnic_mr_key(dev->recv_mr[i]);
-    if (rnic_mr_reg(pd, &attr, &dev->recv_mr[dev->recv_mr_cnt]) != 0)
+            return dev->api->rnic_mr_key(dev->recv_mr[i]);
+    if (dev->api->rnic_mr_reg(pd, &attr, &dev->recv_mr[dev->recv_mr_cnt]) != 0)
         return 0;
     dev->recv_pd[dev->recv_mr_cnt] = pd;
-    return rnic_mr_key(dev->recv_mr[dev->recv_mr_cnt++]);
+    return dev->api->rnic_mr_key(dev->recv_mr[dev->recv_mr_cnt++]);
 }
 
 /* Sets the P_Key table: the default P_Key, and the P_Keys of the script's QPs. */
@@ -313,7 +315,7 @@ static void set_pkeys(const struct script *script, struct rnic_attr *attr)
 static void device_close(struct drill_device *dev)
 {
     device_cm_close(&dev->cm);
-    rnic_del(dev->rnic);
+    dev->api->rnic_del(dev->rnic);
     for (unsigned i = 0; i < SCRIPT_OBJECTS_MAX; i++)
         free(dev->at[i].block);
     free(dev->recv_block);
@@ -330,13 +332,18 @@ static struct drill_device *device_open(const void *config, const struct script 
     struct rnic_attr attr = {.gid_cnt = 1, .seed = 1};
     int rc;
 
-    (void)config;
     if (!dev) {
         error_set(error, "%s: no memory", script->path);
         return NULL;
     }
+    dev->api = config ? config : &rnic_api_own;
     dev->script = script;
     dev->net = net;
+    if (dev->api != &rnic_api_own && script_needs(script, "cm")) {
+        error_set(error, DRILL_UNSUPPORTED_TEXT "cm (a library has none)");
+        free(dev);
+        return NULL;
+    }
     memcpy(attr.mac, net->dut_mac, 6);
     memcpy(attr.gid[0].gid, net->dut_addr, 16);
     attr.gid[0].type = RNIC_GID_ROCE_V2;
@@ -349,14 +356,14 @@ static struct drill_device *device_open(const void *config, const struct script 
             dev->recv_len += script_number(&script->event[i].options, SCRIPT_OPT_LEN, 0);
     if (dev->recv_len <= MEMORY_MAX)
         dev->recv_block = calloc(1, dev->recv_len + 1);
-    dev->rnic = rnic_new(&attr);
+    dev->rnic = dev->api->rnic_new(&attr);
     rc = dev->rnic && dev->recv_block ? 0 : RNIC_ERR_NOMEM;
     if (rc == 0)
-        rc = rnic_pd_new(dev->rnic, &dev->pd);
+        rc = dev->api->rnic_pd_new(dev->rnic, &dev->pd);
     if (rc == 0)
-        rc = rnic_cq_new(dev->rnic, CQ_DEPTH, &dev->cq);
+        rc = dev->api->rnic_cq_new(dev->rnic, CQ_DEPTH, &dev->cq);
     if (rc == 0)
-        rc = rnic_xrcd_new(dev->rnic, &dev->xrcd);
+        rc = dev->api->rnic_xrcd_new(dev->rnic, &dev->xrcd);
     if (rc != 0)
         error_set(error, "%s: %s", script->path, rnic_error_text(rc));
     for (unsigned k = 0; rc == 0 && k < sizeof(order) / sizeof(order[0]); k++)
@@ -396,7 +403,7 @@ static uint32_t device_key(const struct drill_device *dev, int object)
 {
     switch (dev->script->object[object].kind) {
     case SCRIPT_PEER: return drill_own_key(object);
-    case SCRIPT_MW: return dev->at[object].mw ? rnic_mw_rkey(dev->at[object].mw) : 0;
+    case SCRIPT_MW: return dev->at[object].mw ? dev->api->rnic_mw_rkey(dev->at[object].mw) : 0;
     default: return dev->at[object].key;
     }
 }
@@ -411,7 +418,7 @@ static unsigned device_state(const struct drill_device *dev, int object)
     struct rnic_qp_view view = {.state = RNIC_QPS_RESET};
 
     if (dev->at[object].qp)
-        rnic_qp_view(dev->at[object].qp, &view);
+        dev->api->rnic_qp_view(dev->at[object].qp, &view);
     return view.state;
 }
 
@@ -446,8 +453,8 @@ static int post_recv(struct drill_device *dev, const struct script_event *event)
         sge.lkey = recv_key(dev, pd_of(dev, &object->options));
         dev->recv_used += sge.len;
     }
-    rc = object->kind == SCRIPT_SRQ ? rnic_post_srq_recv(dev->at[event->object].srq, &wr)
-                                    : rnic_post_recv(dev->at[event->object].qp, &wr);
+    rc = object->kind == SCRIPT_SRQ ? dev->api->rnic_post_srq_recv(dev->at[event->object].srq, &wr)
+                                    : dev->api->rnic_post_recv(dev->at[event->object].qp, &wr);
     if (rc == 0)
         dev->recv_cnt++;
     return rc;
@@ -500,9 +507,9 @@ static int set_bind(struct drill_device *dev, const struct script_event *event,
     if (script_given(o, SCRIPT_OPT_ZERO_BASED))
         wr->mw.access |= RNIC_ACCESS_ZERO_BASED;
     wr->mw.rkey = script_given(o, SCRIPT_OPT_KEY) ? (uint32_t)o->value[SCRIPT_OPT_KEY].num
-                                                  : rnic_mw_rkey(dev->at[window].mw) + 1;
+                                                  : dev->api->rnic_mw_rkey(dev->at[window].mw) + 1;
     if (!script_given(o, SCRIPT_OPT_KEY)) /* only the low 8 bits of the key may change */
-        wr->mw.rkey = (rnic_mw_rkey(dev->at[window].mw) & ~0xFFu) | (wr->mw.rkey & 0xFF);
+        wr->mw.rkey = (dev->api->rnic_mw_rkey(dev->at[window].mw) & ~0xFFu) | (wr->mw.rkey & 0xFF);
     return 0;
 }
 
@@ -551,12 +558,12 @@ static int post_to_group(struct drill_device *dev, const struct script_event *ev
     int rc;
 
     drill_net_group(dev->net, script_number(&event->options, SCRIPT_OPT_GROUP, 0), av.dgid);
-    rc = rnic_ah_new(pd_of(dev, o), &av, &ah);
+    rc = dev->api->rnic_ah_new(pd_of(dev, o), &av, &ah);
     if (rc != 0)
         return rc;
     wr->ah = ah;
-    rc = rnic_post_send(dev->at[event->object].qp, wr);
-    rnic_ah_del(ah);
+    rc = dev->api->rnic_post_send(dev->at[event->object].qp, wr);
+    dev->api->rnic_ah_del(ah);
     return rc;
 }
 
@@ -615,8 +622,9 @@ static int post_send(struct drill_device *dev, const struct script_event *event)
     }
     if (event->verb == SCRIPT_VERB_LOCAL_INV)
         wr.invalidate_key = key_value(dev, &o->value[SCRIPT_OPT_KEY]);
-    return script_given(o, SCRIPT_OPT_GROUP) ? post_to_group(dev, event, &wr)
-                                             : rnic_post_send(dev->at[event->object].qp, &wr);
+    return script_given(o, SCRIPT_OPT_GROUP)
+               ? post_to_group(dev, event, &wr)
+               : dev->api->rnic_post_send(dev->at[event->object].qp, &wr);
 }
 
 /* ---- other verbs ----------------------------------------------------------------------------- */
@@ -674,7 +682,7 @@ static int modify_qp(struct drill_device *dev, const struct script_event *event,
     attr.state = (enum rnic_qp_state)script_number(o, SCRIPT_OPT_STATE, 0);
     if (mask == RNIC_QP_STATE) {
         attr.en_sqd_async_notify = true;
-        return rnic_qp_modify(dev->at[event->object].qp, &attr, now);
+        return dev->api->rnic_qp_modify(dev->at[event->object].qp, &attr, now);
     }
     attr.access = (unsigned)script_number(o, SCRIPT_OPT_ACCESS, attr.access);
     attr.pkey = (uint16_t)script_number(o, SCRIPT_OPT_PKEY, attr.pkey);
@@ -694,7 +702,7 @@ static int modify_qp(struct drill_device *dev, const struct script_event *event,
     attr.av.udp_sport = 0;
     attr.av.tclass = (uint8_t)script_number(o, SCRIPT_OPT_TCLASS, attr.av.tclass);
     attr.av.hop_limit = (uint8_t)script_number(o, SCRIPT_OPT_HOP_LIMIT, attr.av.hop_limit);
-    return rnic_qp_modify_mask(dev->at[event->object].qp, &attr, mask, now);
+    return dev->api->rnic_qp_modify_mask(dev->at[event->object].qp, &attr, mask, now);
 }
 
 static int modify_object(struct drill_device *dev, const struct script_event *event, uint64_t now)
@@ -706,10 +714,10 @@ static int modify_object(struct drill_device *dev, const struct script_event *ev
     switch (dev->script->object[event->object].kind) {
     case SCRIPT_QP: return modify_qp(dev, event, now);
     case SCRIPT_SRQ:
-        return rnic_srq_modify(dev->at[event->object].srq,
-                               script_given(o, SCRIPT_OPT_DEPTH) ? &depth : NULL,
-                               script_given(o, SCRIPT_OPT_LIMIT) ? &limit : NULL);
-    default: return rnic_cq_resize(dev->at[event->object].cq, depth);
+        return dev->api->rnic_srq_modify(dev->at[event->object].srq,
+                                         script_given(o, SCRIPT_OPT_DEPTH) ? &depth : NULL,
+                                         script_given(o, SCRIPT_OPT_LIMIT) ? &limit : NULL);
+    default: return dev->api->rnic_cq_resize(dev->at[event->object].cq, depth);
     }
 }
 
@@ -719,31 +727,31 @@ static int destroy_object(struct drill_device *dev, int i)
 
     switch (dev->script->object[i].kind) {
     case SCRIPT_PD:
-        rc = rnic_pd_del(dev->at[i].pd);
+        rc = dev->api->rnic_pd_del(dev->at[i].pd);
         dev->at[i].pd = rc == 0 ? NULL : dev->at[i].pd;
         return rc;
     case SCRIPT_CQ:
-        rc = rnic_cq_del(dev->at[i].cq);
+        rc = dev->api->rnic_cq_del(dev->at[i].cq);
         dev->at[i].cq = rc == 0 ? NULL : dev->at[i].cq;
         return rc;
     case SCRIPT_SRQ:
-        rc = rnic_srq_del(dev->at[i].srq);
+        rc = dev->api->rnic_srq_del(dev->at[i].srq);
         dev->at[i].srq = rc == 0 ? NULL : dev->at[i].srq;
         return rc;
     case SCRIPT_XRCD:
-        rc = rnic_xrcd_del(dev->at[i].xrcd);
+        rc = dev->api->rnic_xrcd_del(dev->at[i].xrcd);
         dev->at[i].xrcd = rc == 0 ? NULL : dev->at[i].xrcd;
         return rc;
     case SCRIPT_QP:
-        rc = rnic_qp_del(dev->at[i].qp);
+        rc = dev->api->rnic_qp_del(dev->at[i].qp);
         dev->at[i].qp = rc == 0 ? NULL : dev->at[i].qp;
         return rc;
     case SCRIPT_MR:
-        rc = rnic_mr_dereg(dev->at[i].mr);
+        rc = dev->api->rnic_mr_dereg(dev->at[i].mr);
         dev->at[i].mr = rc == 0 ? NULL : dev->at[i].mr;
         return rc;
     case SCRIPT_MW:
-        rc = rnic_mw_del(dev->at[i].mw);
+        rc = dev->api->rnic_mw_del(dev->at[i].mw);
         dev->at[i].mw = rc == 0 ? NULL : dev->at[i].mw;
         return rc;
     case SCRIPT_PEER: break;
@@ -776,14 +784,15 @@ static int device_verb(struct drill_device *dev, const struct script_event *even
     case SCRIPT_VERB_MODIFY: return modify_object(dev, event, now);
     case SCRIPT_VERB_DESTROY: return destroy_object(dev, event->object);
     case SCRIPT_VERB_ARM:
-        rnic_cq_arm(dev->at[event->object].cq, script_given(&event->options, SCRIPT_OPT_SOLICITED));
+        dev->api->rnic_cq_arm(dev->at[event->object].cq,
+                              script_given(&event->options, SCRIPT_OPT_SOLICITED));
         return 0;
     case SCRIPT_VERB_ATTACH:
     case SCRIPT_VERB_DETACH:
         drill_net_group(dev->net, script_number(&event->options, SCRIPT_OPT_GROUP, 0), group);
         return event->verb == SCRIPT_VERB_ATTACH
-                   ? rnic_mcast_attach(dev->at[event->object].qp, group)
-                   : rnic_mcast_detach(dev->at[event->object].qp, group);
+                   ? dev->api->rnic_mcast_attach(dev->at[event->object].qp, group)
+                   : dev->api->rnic_mcast_detach(dev->at[event->object].qp, group);
     case SCRIPT_VERB_LISTEN:
     case SCRIPT_VERB_CONNECT:
     case SCRIPT_VERB_ACCEPT:
@@ -804,26 +813,26 @@ static int device_verb(struct drill_device *dev, const struct script_event *even
 
 static void device_input(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now)
 {
-    rnic_input(dev->rnic, frame, len, now);
+    dev->api->rnic_input(dev->rnic, frame, len, now);
     device_cm_run(&dev->cm, now);
 }
 
 static size_t device_output(struct drill_device *dev, uint8_t *buf, size_t cap, uint64_t now)
 {
-    return rnic_output(dev->rnic, buf, cap, now);
+    return dev->api->rnic_output(dev->rnic, buf, cap, now);
 }
 
 static uint64_t device_deadline(const struct drill_device *dev)
 {
-    uint64_t cm = device_cm_deadline(&dev->cm), own = rnic_deadline(dev->rnic);
+    uint64_t cm = device_cm_deadline(&dev->cm), own = dev->api->rnic_deadline(dev->rnic);
 
     return cm < own ? cm : own;
 }
 
 static void device_expire(struct drill_device *dev, uint64_t now)
 {
-    if (rnic_deadline(dev->rnic) <= now)
-        rnic_expire(dev->rnic, now);
+    if (dev->api->rnic_deadline(dev->rnic) <= now)
+        dev->api->rnic_expire(dev->rnic, now);
     device_cm_run(&dev->cm, now);
 }
 
@@ -850,7 +859,7 @@ static bool poll_cq(struct drill_device *dev, struct rnic_cq *cq, struct drill_c
 {
     struct rnic_wc wc;
 
-    if (!cq || rnic_cq_poll(cq, &wc, 1) != 1)
+    if (!cq || dev->api->rnic_cq_poll(cq, &wc, 1) != 1)
         return false;
     *out = (struct drill_comp){.object = object_of_qpn(dev, wc.qpn),
                                .id = wc.wr_id,
@@ -880,7 +889,7 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
 {
     struct rnic_event event;
 
-    if (!rnic_event_get(dev->rnic, &event))
+    if (!dev->api->rnic_event_get(dev->rnic, &event))
         return false;
     *out = (struct drill_async){.type = event.type, .object = SCRIPT_NO_OBJECT};
     for (int i = 0; i < dev->script->object_cnt; i++)
@@ -892,7 +901,7 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
 
 static bool device_notified(struct drill_device *dev, int *cq)
 {
-    struct rnic_cq *found = rnic_cq_notified(dev->rnic);
+    struct rnic_cq *found = dev->api->rnic_cq_notified(dev->rnic);
 
     *cq = SCRIPT_NO_OBJECT;
     for (int i = 0; found && i < dev->script->object_cnt; i++)
@@ -941,7 +950,7 @@ static bool device_counter(const struct drill_device *dev, const char *name, uin
 {
     struct rnic_counters counters;
 
-    rnic_counters_get(dev->rnic, &counters);
+    dev->api->rnic_counters_get(dev->rnic, &counters);
 #define X(member, text)                                                                            \
     if (strcmp(name, #member) == 0) {                                                              \
         *out = counters.member;                                                                    \

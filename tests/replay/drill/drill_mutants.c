@@ -36,6 +36,15 @@ static const struct {
 #undef FAULT
 };
 
+static const char usage[] =
+    "usage: rocedrill_drill_mutants FOLDER [--list | FAULT...]\n"
+    "Plays the drills of FOLDER against the software RNIC with one fault at a time, and prints\n"
+    "which drills notice the fault. FAULT is a name of faults.def or drill_faults.def in\n"
+    "rnic/transport; without FAULT all faults are tried.\n"
+    "  --list  print one line \"FAULT DRILL\" for each fault that a drill notices\n"
+    "exit status: 0 = each fault is noticed, 1 = a fault is not noticed or a drill fails without\n"
+    "  a fault, 2 = wrong use\n";
+
 enum how_named { NAME_SOME, NAME_ALL, NAME_LIST };
 
 static void print_name(const struct drill_case *c, enum how_named how)
@@ -100,8 +109,12 @@ int main(int argc, char **argv)
     unsigned cnt = 0, noticed = 0;
     bool healthy, list = argc == 3 && strcmp(argv[2], "--list") == 0;
 
-    if (argc < 2) {
-        fprintf(stderr, "usage: rocedrill_drill_mutants FOLDER [--list | FAULT...]\n");
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc < 2 || argv[1][0] == '-') {
+        fputs(usage, stderr);
         return 2;
     }
     if (list)
@@ -111,6 +124,8 @@ int main(int argc, char **argv)
     healthy = !is_noticed(argv[1], list ? NAME_LIST : NAME_ALL);
     if (!list)
         printf(" %s\n", healthy ? "all drills pass" : "- DO NOT PASS");
+    if (!healthy)
+        return 1; /* without a healthy device every fault would count as noticed */
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
         bool found;
 

@@ -19,6 +19,8 @@
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 
+#define PIPE_TIMEOUT 10 /* default of --timeout, s */
+
 enum {
     KEY_GRAMMAR = CLI_LONG,
     KEY_CHECK,
@@ -31,6 +33,7 @@ enum {
     KEY_STRICT,
     KEY_MATRIX,
     KEY_PIPE,
+    KEY_TIMEOUT,
     KEY_SO,
     KEY_LIVE,
     KEY_TARGET,
@@ -47,6 +50,7 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
+    {"timeout", KEY_TIMEOUT, "S", "pipe: maximum time for a reply of the program (default: 10)"},
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
     {"live", KEY_LIVE, "IFACE", "the device is reachable through this interface; time is real"},
@@ -89,6 +93,7 @@ struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
     const char *library; /* path of --so, or NULL */
+    struct device_pipe_config pipe;
     struct rnic_api api; /* functions of the library */
     struct drill_suite_options options;
     struct drill_live_args live;
@@ -184,17 +189,43 @@ static int check_live(struct drill_args *args)
 }
 #endif
 
+/* Sets the device that the options name. Returns -1 to continue, else the exit status. */
+static int choose_device(struct drill_args *args)
+{
+    struct error error = {""};
+
+    if ((args->library != NULL) + (args->pipe.command != NULL) + args->live.any > 1)
+        return cli_error("drill: use only one of --live, --pipe and --so");
+    if (!args->pipe.command && args->pipe.timeout)
+        return cli_error("drill: --timeout requires --pipe");
+    if (args->pipe.command) {
+        if (!args->pipe.timeout)
+            args->pipe.timeout = PIPE_TIMEOUT;
+        args->options.ops = &device_pipe_ops;
+        args->options.config = &args->pipe;
+        signal(SIGPIPE, SIG_IGN); /* a program that ends early is a failed drill */
+    }
+    if (args->library) {
+        if (rnic_api_load(&args->api, args->library, &error) != 0)
+            return cli_error("drill: --so: %s", error.text);
+        args->options.config = &args->api;
+    }
+    return check_live(args);
+}
+
 /* Reads the options. Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
-    struct error error = {""};
-    unsigned long jobs;
+    unsigned long number;
     int c;
 
     cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
         switch (c) {
-        case KEY_GRAMMAR: fputs(script_grammar, stdout); return EXIT_HOLDS;
+        case KEY_GRAMMAR:
+            printf("%s\n", script_grammar);
+            script_print_options(stdout);
+            return EXIT_HOLDS;
         case KEY_CHECK: args->options.check_only = true; break;
         case KEY_TAP: args->tap_path = optarg; break;
         case KEY_JUNIT: args->junit_path = optarg; break;
@@ -203,10 +234,12 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_ONLY: args->options.only = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
         case KEY_STRICT: args->strict = true; break;
-        case KEY_PIPE:
-            args->options.ops = &device_pipe_ops;
-            args->options.config = optarg;
-            signal(SIGPIPE, SIG_IGN); /* a program that ends early is a failed drill */
+        case KEY_PIPE: args->pipe.command = optarg; break;
+        case KEY_TIMEOUT:
+            if (!parse_whole(optarg, 1, 86400, &number))
+                return cli_error("drill: --timeout %s: not a number of seconds from 1 to 86400",
+                                 optarg);
+            args->pipe.timeout = (unsigned)number;
             break;
         case KEY_MATRIX: args->matrix_path = optarg; break;
         case KEY_SO: args->library = optarg; break;
@@ -223,9 +256,9 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             break;
         case 'j': args->json_path = optarg; break;
         case 'J':
-            if (!parse_whole(optarg, 1, 64, &jobs))
+            if (!parse_whole(optarg, 1, 64, &number))
                 return cli_error("drill: --jobs '%s': not a number from 1 to 64", optarg);
-            args->options.threads = (unsigned)jobs;
+            args->options.threads = (unsigned)number;
             break;
         case 'q': args->quiet = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
@@ -234,24 +267,26 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     }
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
-    if ((args->library != NULL) + (args->options.config != NULL) + args->live.any > 1)
-        return cli_error("drill: use only one of --live, --pipe and --so");
-    if (args->library) {
-        if (rnic_api_load(&args->api, args->library, &error) != 0)
-            return cli_error("drill: --so: %s", error.text);
-        args->options.config = &args->api;
-    }
-    return check_live(args);
+    return choose_device(args);
 }
 
-/* Prints an error for each drill that cannot be parsed. Returns the exit status. */
+/* Prints an error for each drill that cannot be parsed, and the number of the others. Returns the
+ * exit status. */
 static int report_check(const struct drill_suite *suite)
 {
+    size_t drills = 0, variants = 0;
     int status = EXIT_HOLDS;
 
-    for (size_t i = 0; i < suite->cnt; i++)
-        if (suite->at[i].unusable)
+    for (size_t i = 0; i < suite->cnt; i++) {
+        bool first = i == 0 || suite->at[i].path != suite->at[i - 1].path;
+
+        if (suite->at[i].unusable && first)
             status = cli_error("drill: %s", suite->at[i].error.text);
+        drills += first && !suite->at[i].unusable;
+        variants += !suite->at[i].unusable;
+    }
+    printf("%zu drill%s with %zu variant%s: fine\n", drills, drills == 1 ? "" : "s", variants,
+           variants == 1 ? "" : "s");
     return status;
 }
 
@@ -320,11 +355,16 @@ int cmd_drill(int argc, char **argv)
         return status;
     if (args.matrix_path)
         return write_matrix(args.matrix_path, argv + optind, (unsigned)(argc - optind));
-    for (int i = optind; i < argc; i++)
-        if (drill_suite_add(&suite, argv[i], &error) != 0) {
+    for (int i = optind; i < argc; i++) {
+        char found[4096];
+
+        if (drill_suite_add(&suite,
+                            drill_suite_find(argv[i], found, sizeof(found)) ? found : argv[i],
+                            &error) != 0) {
             drill_suite_free(&suite);
             return cli_error("drill: %s", error.text);
         }
+    }
     if (drill_suite_run(&suite, &args.options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args.options.check_only)

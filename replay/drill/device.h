@@ -105,12 +105,12 @@ struct drill_device_ops {
     /* Real time only; NULL in virtual time. wait() waits until time `until`, or until the device
      * has done something, and returns the time. The wait is at most some milliseconds. arrived()
      * returns the time of the frame that output() returned last. patience() returns how much later
-     * than the drill permits an event may be, ns. failure() returns the error that ended the run,
-     * or NULL. clock() returns the time. */
+     * than the drill permits an event may be, ns. clock() returns the time. */
     uint64_t (*wait)(struct drill_device *dev, uint64_t until);
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);
     uint64_t (*patience)(const struct drill_device *dev);
+    /* Returns the error that ended the connection to the device, or NULL. May be NULL. */
     const char *(*failure)(const struct drill_device *dev);
     /* Returns whether the guard bytes before and after each memory region are unchanged. */
     bool (*guards_intact)(const struct drill_device *dev);

@@ -184,6 +184,7 @@ static void drain_device(struct drill_engine *e)
     size_t len;
     int cq;
 
+    e->endless |= e->ops->failure && e->ops->failure(e->ctx.dev);
     while ((len = e->ops->output(e->ctx.dev, buf, sizeof(buf), e->now)) != 0) {
         if (e->result->log_cnt > FRAMES_MAX) {
             e->endless = true;
@@ -225,7 +226,6 @@ static void step_time(struct drill_engine *e, uint64_t to)
 
     if (e->ops->wait) {
         e->now = e->ops->wait(e->ctx.dev, to);
-        e->endless |= e->ops->failure(e->ctx.dev) != NULL;
         drain_device(e);
         return;
     }

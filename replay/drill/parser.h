@@ -3,6 +3,7 @@
 #ifndef REPLAY_DRILL_PARSER_H
 #define REPLAY_DRILL_PARSER_H
 
+#include <stdio.h>
 #include "base/error.h"
 #include "drill/script.h"
 
@@ -19,5 +20,8 @@ int script_read(struct script *out, const char *path, unsigned variant, struct e
 
 /* Grammar of the language, printed for users. */
 extern const char script_grammar[];
+
+/* Prints the options that each kind of object accepts. */
+void script_print_options(FILE *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "drill/parser.h"
 #include "drill/record.h"
+#include "flow/base/rules.h"
 #include "util/keymap.h"
 
 #define SUFFIX      ".drill"
@@ -95,6 +96,29 @@ int drill_suite_add(struct drill_suite *suite, const char *path, struct error *e
     return suite->path_cnt > before ? 0 : error_set(error, "%s: no file *%s", path, SUFFIX);
 }
 
+bool drill_suite_find(const char *name, char *path, size_t cap)
+{
+    static const char *const folders[] = {"../../tests/conformance",
+                                          "../share/rocedrill/conformance"};
+    char program[2048];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+    struct stat st;
+    char *slash;
+
+    if (stat(name, &st) == 0)
+        return false;
+    if (snprintf(path, cap, "tests/conformance/%s" SUFFIX, name) < (int)cap && stat(path, &st) == 0)
+        return true;
+    program[len > 0 ? len : 0] = '\0';
+    slash = strrchr(program, '/');
+    for (unsigned i = 0; slash && i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (snprintf(path, cap, "%.*s/%s/%s" SUFFIX, (int)(slash - program), program, folders[i],
+                     name) < (int)cap &&
+            stat(path, &st) == 0)
+            return true;
+    return false;
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 /* Sets the name of a case: the last folder and the file name, without suffix. */
@@ -168,6 +192,33 @@ static int make_cases(struct drill_suite *suite, const char *only, struct error 
     return 0;
 }
 
+/* Returns 0, or -1 and an error with the line that names an unknown rule. */
+static int check_rule(const struct script *script, const char *id, struct error *error)
+{
+    unsigned line = 0;
+
+    if (roce_rule_find(id) != ROCE_RULE_CNT)
+        return 0;
+    while (line < script->line_cnt && !strstr(script->line[line], id))
+        line++;
+    return error_set(error, "%s:%u: no rule has the id %s", script->path, line + 1, id);
+}
+
+static int check_rules(const struct script *script, struct error *error)
+{
+    for (unsigned i = 0; i < script->rule_cnt; i++)
+        if (check_rule(script, script->rule[i], error) != 0)
+            return -1;
+    for (unsigned i = 0; i < script->allow_cnt; i++)
+        if (check_rule(script, script->allow[i], error) != 0)
+            return -1;
+    for (size_t i = 0; i < script->step_cnt; i++)
+        for (unsigned k = 0; k < script->step[i].rule_cnt; k++)
+            if (check_rule(script, script->step[i].rule[k], error) != 0)
+                return -1;
+    return 0;
+}
+
 static void run_case(struct suite_runner *runner, struct drill_case *c)
 {
     const struct drill_suite_options *options = runner->options;
@@ -180,8 +231,10 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
         return;
     }
     script_variant_text(&c->script, c->variant, sizeof(c->variant));
-    if (options->check_only)
+    if (options->check_only) {
+        c->unusable = check_rules(&c->script, &c->error) != 0;
         return;
+    }
     drill_run(&c->script, options->ops, options->config, options->lacking, &c->result);
     if (options->record_dir && drill_record(c, options->record_dir, &error) != 0) {
         pthread_mutex_lock(&runner->lock);

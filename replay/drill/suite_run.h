@@ -43,8 +43,14 @@ struct drill_suite_options {
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
     const char *only; /* variants of the only combination to play; NULL: play all combinations */
     unsigned threads; /* number of threads; 0: number of processors */
-    bool check_only;  /* only parse the drills */
+    bool check_only;  /* only parse the drills, and check the ids of their rules */
 };
+
+/* Finds the file of a drill by the name that reports print, for example
+ * "rc-rsp/068-one-nak-a-gap". The folder tests/conformance or that of the installed drills has the
+ * file. Returns false if `name` is the path of an existing file or folder, or if there is no such
+ * drill. */
+bool drill_suite_find(const char *name, char *path, size_t cap);
 
 /* Adds a drill, or all files *.drill of a folder and its subfolders in the order of their names.
  * Returns 0, or -1 and an error. */

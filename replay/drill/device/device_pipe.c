@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "device/rnic.h"
 #include "drill/words.h"
@@ -21,9 +23,15 @@
 
 struct drill_device {
     const struct script *script;
+    const struct device_pipe_config *config;
     pid_t pid;
-    FILE *in, *out;
-    bool broken; /* the program ended or sent no JSON */
+    FILE *out;
+    int in;    /* descriptor of the program's output; -1: none */
+    char *buf; /* bytes that the program sent, REPLY_MAX */
+    size_t len;
+    bool broken;       /* the program ended, sent no JSON, or did not answer in time */
+    bool late;         /* it did not answer in time */
+    char failure[200]; /* the reason, or "" */
     struct {
         uint64_t address;
         uint32_t key, number;
@@ -57,22 +65,82 @@ static uint64_t get_number(const json_t *object, const char *name, uint64_t fall
     return json_is_integer(value) ? (uint64_t)json_integer_value(value) : fallback;
 }
 
+static void set_failure(struct drill_device *dev, const char *problem)
+{
+    dev->broken = true;
+    dev->deadline = RNIC_NEVER;
+    if (!*dev->failure)
+        snprintf(dev->failure, sizeof(dev->failure), "%.120s: %s", dev->config->command, problem);
+}
+
+static uint64_t monotonic_ms(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
+/* Waits for a line of the program. Returns its length without the line end, or -1 and a failure. */
+static ssize_t read_line(struct drill_device *dev)
+{
+    uint64_t end = monotonic_ms() + (uint64_t)dev->config->timeout * 1000u;
+    char problem[64];
+
+    for (;;) {
+        char *found = memchr(dev->buf, '\n', dev->len);
+        struct pollfd wait = {.fd = dev->in, .events = POLLIN};
+        uint64_t now = monotonic_ms();
+        ssize_t cnt;
+        int rc;
+
+        if (found)
+            return found - dev->buf;
+        if (dev->len == REPLY_MAX) {
+            set_failure(dev, "the reply is too long");
+            return -1;
+        }
+        rc = now < end ? poll(&wait, 1, (int)(end - now)) : 0;
+        if (rc < 0 && errno == EINTR)
+            continue;
+        if (rc <= 0) {
+            dev->late = true;
+            snprintf(problem, sizeof(problem), "no reply within %u s", dev->config->timeout);
+            set_failure(dev, problem);
+            return -1;
+        }
+        cnt = read(dev->in, dev->buf + dev->len, REPLY_MAX - dev->len);
+        if (cnt <= 0) {
+            set_failure(dev, "the program ended");
+            return -1;
+        }
+        dev->len += (size_t)cnt;
+    }
+}
+
 /* Sends a request, which is freed, and returns the reply, or NULL if the program does not answer.
  * Frames, completions, events and the deadline of the reply are kept. */
 static json_t *call(struct drill_device *dev, json_t *request)
 {
-    char *line = malloc(REPLY_MAX);
     json_t *reply = NULL;
+    ssize_t len = -1;
 
-    if (line && request && !dev->broken && json_dumpf(request, dev->out, JSON_COMPACT) == 0 &&
-        fputc('\n', dev->out) != EOF && fflush(dev->out) == 0 && fgets(line, REPLY_MAX, dev->in))
-        reply = json_loads(line, 0, NULL);
+    if (request && !dev->broken) {
+        if (json_dumpf(request, dev->out, JSON_COMPACT) != 0 || fputc('\n', dev->out) == EOF ||
+            fflush(dev->out) != 0)
+            set_failure(dev, "the program ended");
+        else
+            len = read_line(dev);
+    }
     json_decref(request);
-    free(line);
+    if (len < 0)
+        return NULL;
+    reply = json_loadb(dev->buf, (size_t)len, 0, NULL);
+    dev->len -= (size_t)len + 1;
+    memmove(dev->buf, dev->buf + len + 1, dev->len);
     if (!json_is_object(reply)) {
         json_decref(reply);
-        dev->broken = true;
-        dev->deadline = RNIC_NEVER;
+        set_failure(dev, "a reply that is not a JSON object");
         return NULL;
     }
     take_list(reply, "frames", dev->frames);
@@ -203,15 +271,17 @@ static bool start_program(struct drill_device *dev, const char *command)
         return false;
     dev->pid = fork();
     if (dev->pid == 0) {
+        setpgid(0, 0); /* the signal at the end reaches all processes of the command */
         dup2(fd[1], STDIN_FILENO);
         dup2(fd[1], STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
     close(fd[1]);
-    dev->in = fdopen(fd[0], "r");
+    dev->in = fd[0];
     dev->out = fdopen(fcntl(fd[0], F_DUPFD_CLOEXEC, 0), "w");
-    return dev->pid > 0 && dev->in && dev->out;
+    dev->buf = malloc(REPLY_MAX);
+    return dev->pid > 0 && dev->out && dev->buf;
 }
 
 static void device_close(struct drill_device *dev)
@@ -220,10 +290,12 @@ static void device_close(struct drill_device *dev)
 
     if (dev->out)
         fclose(dev->out);
-    if (dev->in)
-        fclose(dev->in);
+    if (dev->in >= 0)
+        close(dev->in);
+    free(dev->buf);
     if (dev->pid > 0) {
-        kill(dev->pid, SIGTERM);
+        setpgid(dev->pid, dev->pid); /* the child may not have called it */
+        kill(-dev->pid, dev->late ? SIGKILL : SIGTERM);
         waitpid(dev->pid, &status, 0);
     }
     json_decref(dev->frames);
@@ -262,18 +334,20 @@ static struct drill_device *device_open(const void *config, const struct script 
         return NULL;
     }
     dev->script = script;
+    dev->config = config;
+    dev->in = -1;
     dev->deadline = RNIC_NEVER;
     dev->frames = json_array();
     dev->comps = json_array();
     dev->events = json_array();
-    if (!start_program(dev, config))
-        error_set(error, "%s: %s", (const char *)config, strerror(errno));
+    if (!start_program(dev, dev->config->command))
+        error_set(error, "%s: %s", dev->config->command, strerror(errno));
     else if (!(reply = call(dev, open_request(script, net))))
-        error_set(error, "%s: no JSON line in reply to open", (const char *)config);
+        error_set(error, "%s", dev->failure);
     else if (*get_text(reply, "unsupported"))
         error_set(error, DRILL_UNSUPPORTED_TEXT "%s", get_text(reply, "unsupported"));
     else if (!json_is_true(json_object_get(reply, "ok")))
-        error_set(error, "%s: open: %s", (const char *)config, get_text(reply, "error"));
+        error_set(error, "%s: open: %s", dev->config->command, get_text(reply, "error"));
     else
         goto opened;
     json_decref(reply);
@@ -582,6 +656,11 @@ static bool device_guards_intact(const struct drill_device *dev)
     return !dev->broken;
 }
 
+static const char *device_failure(const struct drill_device *dev)
+{
+    return *dev->failure ? dev->failure : NULL;
+}
+
 const struct drill_device_ops device_pipe_ops = {
     .supports = device_supports,
     .open = device_open,
@@ -602,5 +681,6 @@ const struct drill_device_ops device_pipe_ops = {
     .read = device_read,
     .read_recv = device_read_recv,
     .counter = device_counter,
+    .failure = device_failure,
     .guards_intact = device_guards_intact,
 };

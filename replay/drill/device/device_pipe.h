@@ -9,7 +9,12 @@
 
 #include "drill/device.h"
 
-/* The config of open() is the shell command of the program. */
+/* The config of open(). */
+struct device_pipe_config {
+    const char *command; /* shell command of the program; NULL: no pipe */
+    unsigned timeout;    /* maximum time for a reply, s */
+};
+
 extern const struct drill_device_ops device_pipe_ops;
 
 #endif

@@ -42,10 +42,32 @@ static void wrong_use_is_one_line(void)
 static void grammar_and_check(void)
 {
     CHECKRUN_EXPECT("$R drill --grammar", 0, "event   = TIME", "");
-    CHECKRUN_EXPECT("$R drill --check $T/d", 0, "", "");
+    CHECKRUN_EXPECT("$R drill --grammar", 0, "srq   [depth] [limit] [pd] [cq] [xrcd]\n", "");
+    CHECKRUN_EXPECT("$R drill --grammar", 0, "peer  len [fill]\n", "");
+    CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
+    /* Unknown rules: of the drill, of a line, and of the judge. */
+    CHECKRUN_EXPECT("sed 's/^rules.*/rules RC-RSP-999/' $T/d/g/1-pass.drill >$T/rule.drill; "
+                    "$R drill --check $T/rule.drill",
+                    2, "", "rule.drill:3: no rule has the id RC-RSP-999");
+    CHECKRUN_EXPECT("sed 's/RC-RSP-102/RC-RSP-998/' $T/d/g/2-fail.drill >$T/rule.drill; "
+                    "$R drill --check $T/rule.drill $T/d/g",
+                    2, "2 drills with 3 variants: fine\n",
+                    "rule.drill:7: no rule has the id RC-RSP-998");
+    CHECKRUN_EXPECT("sed 's/^role/allow ALL-FMT-997\\nrole/' $T/d/g/2-fail.drill >$T/rule.drill; "
+                    "$R drill --check $T/rule.drill",
+                    2, "", "rule.drill:3: no rule has the id ALL-FMT-997");
     CHECKRUN_EXPECT("echo nonsense >$T/bad.drill; $R drill --check $T/bad.drill", 2, "",
                     "bad.drill:1:1: expected");
     CHECKRUN_EXPECT("$R drill $T/bad.drill", 2, "unusable     ", "");
+}
+
+/* A report prints the group and the name of a drill. */
+static void printed_name_finds_the_drill(void)
+{
+    CHECKRUN_EXPECT("cd $T; mkdir -p tests/conformance/g; cp d/g/1-pass.drill tests/conformance/g; "
+                    "$R drill g/1-pass",
+                    0, "pass         g/1-pass (2 variants)", "");
+    CHECKRUN_EXPECT("$R drill rc-rsp/none", 2, "", "rc-rsp/none: No such file");
 }
 
 static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
@@ -103,15 +125,27 @@ static void recording_has_the_line_at_each_frame(void)
 
 static void program_behind_a_pipe_that_does_not_answer_fails(void)
 {
-    CHECKRUN_EXPECT("$R drill --pipe false $T/d/g/1-pass.drill", 1,
-                    "false: no JSON line in reply to open", "");
-    CHECKRUN_EXPECT("$R drill --pipe 'echo nonsense' $T/d/g/1-pass.drill", 1,
-                    "echo nonsense: no JSON line in reply to open", "");
+    CHECKRUN_EXPECT("$R drill --pipe false $T/d/g/1-pass.drill", 1, "false: the program ended", "");
+    CHECKRUN_EXPECT("$R drill --pipe 'read x; echo nonsense' $T/d/g/1-pass.drill", 1,
+                    "read x; echo nonsense: a reply that is not a JSON object", "");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
                     "the device has no rc", "");
     /* It opens, and ends at the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
-                    "no packet within", "");
+                    "the program ended", "");
+    /* It opens, and then reads without a reply. It also ignores the signal to end. */
+    CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; read x; echo '{\\\"ok\\\":true}'; "
+                    "sleep 600\" $T/d/g/1-pass.drill",
+                    1, "no reply within 1 s", "");
+    CHECKRUN_EXPECT("$R drill --timeout 0 --pipe false $T/d", 2, "", "--timeout 0");
+    CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
+}
+
+static void device_of_an_option_is_the_only_one(void)
+{
+    CHECKRUN_EXPECT("$R drill --so $T/x --pipe false $T/d", 2, "", "use only one of");
+    CHECKRUN_EXPECT("$R drill --so $T/none.so $T/d", 2, "", "none.so: cannot open");
+    CHECKRUN_EXPECT("$R drill --so libc.so.6 $T/d", 2, "", "./libc.so.6: cannot open");
 }
 
 static void matrix_has_a_column_a_device(void)
@@ -127,6 +161,7 @@ static void matrix_has_a_column_a_device(void)
 }
 
 SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_check),
+      TEST(printed_name_finds_the_drill), TEST(device_of_an_option_is_the_only_one),
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),

@@ -4,34 +4,41 @@
  * It creates QPs, registers memory, posts work requests and reports QPNs, keys and completions. It
  * serves one session at a time over TCP; docs/agent.md describes the protocol.
  *
- * Everybody who can connect to the port can use the device and the agent's own memory, but no other
- * memory. So it listens on the loopback unless --listen says otherwise.
+ * Without --token, everybody who can connect to the port can use the device and the agent's own
+ * memory, but no other memory. So it listens on the loopback unless --listen says otherwise.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
-#include "agent/agent_rpc.h"
+#include "agent/agent_session.h"
 
 #define AGENT_TCP_PORT "18516"
-#define IDLE_MS        (10 * 60 * 1000) /* timeout of an idle session, ms */
+#define UNIX           "unix:" /* begins the name of a unix socket */
+#define SECONDS        60u     /* default of --timeout */
 
 static const char usage[] =
     "usage: rocedrill agent [OPTIONS]\n"
     "Lets rocedrill replay --live --agent HOST:PORT use an RDMA device of this host.\n"
     "\n"
     "  -l, --listen [HOST:]PORT  address to listen at (default: 127.0.0.1:" AGENT_TCP_PORT ");\n"
-    "                            there is no authentication\n"
+    "                            without --token there is no authentication\n"
+    "      --listen unix:PATH    a socket that only this user can connect to\n"
+    "  -t, --token FILE          require the first line of FILE as first request of a session;\n"
+    "                            the client reads it from the file $ROCEDRILL_TOKEN_FILE\n"
+    "      --timeout SECONDS     time for a request to arrive and its reply to be read (60)\n"
     "  -d, --device NAME         the RDMA device (default: the first one)\n"
     "  -1, --once                end after one session\n"
     "  -h, --help                print this help\n"
@@ -40,7 +47,8 @@ static const char usage[] =
 
 struct options {
     char *listen;
-    const char *device;
+    const char *token;
+    struct agent_session session;
     bool once;
 };
 
@@ -53,86 +61,30 @@ static int complain(const char *what, const char *why)
 /* ---- a session --------------------------------------------------------------------------------
  */
 
-static bool send_bytes(int fd, const char *p, size_t len)
+/* Serves a session in a child process. All its memory is free when it ends, and a crash ends only
+ * the session. Returns 0, or an exit status after an error. */
+static int run_session(const struct agent_session *session, int peer, int listener)
 {
-    while (len > 0) {
-        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+    pid_t self = getpid(), pid = fork();
+    int status;
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        len -= (size_t)n;
+    if (pid < 0)
+        return complain("fork", strerror(errno));
+    if (pid == 0) {
+        static struct agent_device dev;
+
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != self)
+            _exit(2);
+        close(listener);
+        agent_session_serve(session, peer, &dev);
+        exit(0);
     }
-    return true;
-}
-
-static bool send_reply(int fd, json_t *answer)
-{
-    char *text = json_dumps(answer, JSON_COMPACT);
-    size_t len = text ? strlen(text) : 0;
-    bool fine;
-
-    if (text)
-        text[len] = '\n'; /* replaces the terminating zero: one TCP segment */
-    fine = text && send_bytes(fd, text, len + 1);
-    free(text);
-    json_decref(answer);
-    return fine;
-}
-
-/* Executes the complete lines of the buffer, sends the replies and keeps the incomplete rest.
- * Returns false to end the session. */
-static bool serve_lines(struct agent_device *dev, int fd, char *buf, size_t *len)
-{
-    char *line = buf, *end;
-    bool fine = true;
-
-    while (fine && (end = memchr(line, '\n', *len - (size_t)(line - buf))) != NULL) {
-        fine = send_reply(fd, agent_rpc_answer(dev, line, (size_t)(end - line)));
-        line = end + 1;
-    }
-    *len -= (size_t)(line - buf);
-    memmove(buf, line, *len);
-    return fine;
-}
-
-static void serve_session(int fd, struct agent_device *dev, const char *device)
-{
-    char *buf = malloc(AGENT_LINE_MAX);
-    size_t len = 0;
-
-    if (!buf) {
-        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", "no memory"));
-        return;
-    }
-    if (agent_device_open(dev, device) != 0) {
-        fprintf(stderr, "rocedrill-agent: %s\n", dev->error.text);
-        send_reply(fd, json_pack("{s:b, s:s}", "ok", 0, "error", dev->error.text));
-        free(buf);
-        return;
-    }
-    for (;;) {
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
-        ssize_t n;
-
-        if (poll(&wait, 1, IDLE_MS) <= 0)
-            break;
-        n = recv(fd, buf + len, AGENT_LINE_MAX - len, 0);
-        if (n <= 0)
-            break;
-        len += (size_t)n;
-        if (!serve_lines(dev, fd, buf, &len))
-            break;
-        if (len == AGENT_LINE_MAX) {
-            send_reply(fd,
-                       json_pack("{s:b, s:s}", "ok", 0, "error", "the request line is too long"));
-            break;
-        }
-    }
-    agent_device_close(dev);
-    free(buf);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "rocedrill-agent: a session ended by signal %d\n", WTERMSIG(status));
+    return 0;
 }
 
 /* ---- listening --------------------------------------------------------------------------------
@@ -147,6 +99,38 @@ static bool port_is_wrong(const char *port)
     return *end == '\0' && (n < 1 || n > 65535);
 }
 
+/* Returns a socket that listens at `path`, and that only this user can connect to, or -1 after an
+ * error message. Replaces a socket whose owner has ended. */
+static int listen_at_path(const char *path)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct stat st;
+    mode_t mask;
+
+    if (!*path || strlen(path) >= sizeof(addr.sun_path)) {
+        complain(path, "not a path of at most 107 bytes");
+        return -1;
+    }
+    strcpy(addr.sun_path, path);
+    if (fd >= 0 && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid() &&
+        connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0 && errno == ECONNREFUSED)
+        unlink(path);
+    if (fd >= 0)
+        close(fd);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    mask = umask(0177);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0 ||
+        listen(fd, 4) != 0) {
+        complain(path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    umask(mask);
+    return fd;
+}
+
 /* Returns a listening socket, or -1 after an error message. `where` is [HOST:]PORT; the function
  * modifies this text. */
 static int listen_at(char *where)
@@ -158,6 +142,8 @@ static int listen_at(char *where)
     int on = 1, fd, rc;
     char whole[300];
 
+    if (strncmp(where, UNIX, strlen(UNIX)) == 0)
+        return listen_at_path(where + strlen(UNIX));
     snprintf(whole, sizeof(whole), "%s", where);
     if (port_is_wrong(port)) {
         complain(whole, "not [HOST:]PORT with a port of 1 to 65535 (see --help)");
@@ -187,10 +173,21 @@ static int listen_at(char *where)
     return fd;
 }
 
+static bool parse_seconds(const char *text, unsigned *out)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    *out = (unsigned)n;
+    return *text >= '0' && *text <= '9' && *end == '\0' && n >= 1 && n <= 86400;
+}
+
 static int parse_options(int argc, char **argv, struct options *options)
 {
+    enum { TIMEOUT = 256 };
     static const struct option longs[] = {
         {"listen", required_argument, NULL, 'l'}, {"device", required_argument, NULL, 'd'},
+        {"token", required_argument, NULL, 't'},  {"timeout", required_argument, NULL, TIMEOUT},
         {"once", no_argument, NULL, '1'},         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
     };
@@ -198,10 +195,15 @@ static int parse_options(int argc, char **argv, struct options *options)
     int c;
 
     argv[0] = name; /* getopt begins its messages with this name */
-    while ((c = getopt_long(argc, argv, "l:d:1hV", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "l:d:t:1hV", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
-        case 'd': options->device = optarg; break;
+        case 'd': options->session.device = optarg; break;
+        case 't': options->token = optarg; break;
+        case TIMEOUT:
+            if (!parse_seconds(optarg, &options->session.seconds))
+                return complain(optarg, "--timeout takes a number of seconds from 1 to 86400");
+            break;
         case '1': options->once = true; break;
         case 'V':
             puts("rocedrill-agent " ROCEDRILL_VERSION);
@@ -217,14 +219,18 @@ static int parse_options(int argc, char **argv, struct options *options)
 
 int main(int argc, char **argv)
 {
-    static struct agent_device dev;
     char here[] = "127.0.0.1:" AGENT_TCP_PORT;
-    struct options options = {.listen = here};
+    struct options options = {.listen = here, .session.seconds = SECONDS};
     int status = parse_options(argc, argv, &options);
+    struct error error;
     int fd;
 
     if (status >= 0)
         return status;
+    if (options.token && agent_session_token(&options.session, options.token, &error) != 0) {
+        fprintf(stderr, "rocedrill-agent: %s\n", error.text);
+        return 2;
+    }
     signal(SIGPIPE, SIG_IGN);
     fd = listen_at(options.listen);
     if (fd < 0)
@@ -233,8 +239,6 @@ int main(int argc, char **argv)
     puts("rocedrill-agent: ready");
     fflush(stdout);
     do {
-        struct timeval limit = {.tv_sec =
-                                    IDLE_MS / 1000}; /* also for a client that reads no reply */
         int peer = accept(fd, NULL, NULL), on = 1;
 
         if (peer < 0) {
@@ -245,9 +249,10 @@ int main(int argc, char **argv)
         /* The client waits for each reply. Nagle's algorithm would delay a reply until the ACK of
          * the previous one. */
         setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-        serve_session(peer, &dev, options.device);
+        status = run_session(&options.session, peer, fd);
         close(peer);
+        if (status > 0)
+            return status;
     } while (!options.once);
     close(fd);
     return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "wire/crc32.h"
 
 /* ---- opening and closing ----------------------------------------------------------------------
  */
@@ -177,14 +178,22 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
         .qp_type = type,
     };
     struct agent_qp *qp = &dev->qp[dev->qp_cnt];
+    uint64_t bytes = AGENT_QP_BYTES +
+                     (uint64_t)caps->max_send * (AGENT_WQE_BYTES + caps->max_inline) +
+                     (uint64_t)caps->max_recv * AGENT_WQE_BYTES;
 
     if (dev->qp_cnt == AGENT_QPS_MAX)
         return error_set(&dev->error, "more than %u queue pairs", AGENT_QPS_MAX);
     if (caps->max_send > AGENT_CQ_LEN || caps->max_recv > AGENT_CQ_LEN)
         return error_set(&dev->error, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
+    if (bytes > AGENT_BYTES_MAX - dev->bytes)
+        return error_set(&dev->error, "no more than %llu bytes in a session",
+                         (unsigned long long)AGENT_BYTES_MAX);
     qp->qp = ibv_create_qp(dev->pd, &init);
     if (!qp->qp)
         return agent_failed(dev, "create the QP", errno);
+    qp->bytes = bytes;
+    dev->bytes += bytes;
     *out = dev->qp_cnt++;
     return 0;
 }
@@ -277,6 +286,8 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
     if (rc != 0)
         return agent_failed(dev, "destroy the QP", rc);
     dev->qp[qp].qp = NULL;
+    dev->bytes -= dev->qp[qp].bytes;
+    dev->qp[qp].bytes = 0;
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes && dev->wr[i].qp == qp)
             agent_wr_free(dev, &dev->wr[i]);
@@ -512,12 +523,5 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
 
 uint32_t agent_crc32(const uint8_t *p, uint64_t len)
 {
-    uint32_t crc = 0xFFFFFFFF;
-
-    for (uint64_t i = 0; i < len; i++) {
-        crc ^= p[i];
-        for (unsigned k = 0; k < 8; k++)
-            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
-    }
-    return ~crc;
+    return roce_crc32(0, p, len);
 }

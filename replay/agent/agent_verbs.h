@@ -29,6 +29,10 @@
 #define AGENT_MWS_MAX   64u
 #define AGENT_CQ_LEN    8192u /* limit of outstanding sends and receives of a session */
 #define AGENT_PORT      1
+/* Memory that a QP, and each WQE of its queues, count for the limit of the session, bytes. A device
+ * needs about that much. */
+#define AGENT_QP_BYTES  16384u
+#define AGENT_WQE_BYTES 128u
 #define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
 
 struct agent_mr {
@@ -42,6 +46,7 @@ struct agent_mr {
 struct agent_qp {
     struct ibv_qp *qp;
     uint32_t depth_send, depth_recv;
+    uint64_t bytes; /* memory that the QP counts, bytes */
 };
 
 /* Local buffer of a work request that the client names. Otherwise the agent allocates one. */

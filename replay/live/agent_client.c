@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "util/hex.h"
 #include "util/strbuf.h"
@@ -18,6 +19,8 @@
 #define IDLE_MS   5
 #define REPLY_MAX (2u << 20)
 #define PROTOCOL  1
+#define UNIX      "unix:"
+#define TOKEN_MAX 4096
 
 /* ---- connecting -------------------------------------------------------------------------------
  */
@@ -40,6 +43,19 @@ static int connect_one(const struct addrinfo *to)
     return -1;
 }
 
+static int connect_to_path(struct agent_client *agent, const char *path, struct error *error)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof(addr.sun_path))
+        return error_set(error, "--agent %s: %s", agent->name, strerror(ENAMETOOLONG));
+    strcpy(addr.sun_path, path);
+    agent->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (agent->fd >= 0 && connect(agent->fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
+        return 0;
+    return error_set(error, "--agent %s: %s", agent->name, strerror(errno));
+}
+
 static int connect_to(struct agent_client *agent, struct error *error)
 {
     char host[sizeof(agent->name)];
@@ -48,10 +64,12 @@ static int connect_to(struct agent_client *agent, struct error *error)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     int rc;
 
+    if (strncmp(agent->name, UNIX, strlen(UNIX)) == 0)
+        return connect_to_path(agent, agent->name + strlen(UNIX), error);
     memcpy(host, agent->name, sizeof(host));
     colon = strrchr(host, ':');
     if (!colon || colon == host)
-        return error_set(error, "--agent %s: not HOST:PORT", agent->name);
+        return error_set(error, "--agent %s: not HOST:PORT or unix:PATH", agent->name);
     *colon = '\0';
     if (host[0] == '[' && colon[-1] == ']') {
         colon[-1] = '\0';
@@ -113,6 +131,29 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
                            agent->device);
 }
 
+/* Sends the token of the file that the environment names, if it names one. */
+static int send_token(struct agent_client *agent, struct error *error)
+{
+    const char *path = getenv("ROCEDRILL_TOKEN_FILE");
+    char token[TOKEN_MAX] = "";
+    FILE *file = path ? fopen(path, "re") : NULL;
+    json_t *reply;
+    bool refused;
+
+    if (!path)
+        return 0;
+    if (!file)
+        return error_set(error, "ROCEDRILL_TOKEN_FILE: %s: %s", path, strerror(errno));
+    if (!fgets(token, sizeof(token), file))
+        token[0] = '\0';
+    fclose(file);
+    token[strcspn(token, "\r\n")] = '\0';
+    reply = agent_client_call(agent, json_pack("{s:s, s:s}", "op", "token", "token", token),
+                              &refused, error);
+    json_decref(reply);
+    return reply ? 0 : -1;
+}
+
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error)
 {
@@ -122,7 +163,7 @@ int agent_client_open(struct agent_client *agent, const char *where, const uint8
 
     *agent = (struct agent_client){.fd = -1};
     snprintf(agent->name, sizeof(agent->name), "%s", where);
-    if (connect_to(agent, error) != 0)
+    if (connect_to(agent, error) != 0 || send_token(agent, error) != 0)
         return -1;
     hello = agent_client_call(agent, json_pack("{s:s}", "op", "hello"), &refused, error);
     if (!hello)

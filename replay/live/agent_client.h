@@ -35,8 +35,9 @@ struct agent_client {
     int gid_index; /* GID index of the target's address */
 };
 
-/* Connects to the agent at HOST:PORT. Its device must have a RoCEv2 GID for `target`. Returns 0,
- * or -1 and an error. Call agent_client_close() in both cases. */
+/* Connects to the agent at HOST:PORT or unix:PATH, and sends the token of the file that the
+ * environment variable ROCEDRILL_TOKEN_FILE names. Its device must have a RoCEv2 GID for `target`.
+ * Returns 0, or -1 and an error. Call agent_client_close() in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error);
 void agent_client_close(struct agent_client *agent);

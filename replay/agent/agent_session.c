@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "agent/agent_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINGER_MS                                                                                  \
+    UINT64_C(1000) /* time for the client to close the connection after the last reply */
+#define IDLE_MS (UINT64_C(10) * 60 * 1000) /* timeout of a session without a request, ms */
+
+/* Connection of a session, and what it received. */
+struct agent_client_conn {
+    const struct agent_session *session;
+    int fd;
+    struct agent_device *dev;
+    bool open; /* the device is open: no token is required, or the client named it */
+    char *buf; /* received bytes after the last complete line */
+    size_t len;
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- the token --------------------------------------------------------------------------------
+ */
+
+int agent_session_token(struct agent_session *session, const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    struct stat st;
+    int rc = 0;
+
+    if (!file)
+        return error_set(error, "%s: %s", path, strerror(errno));
+    if (fstat(fileno(file), &st) != 0 || (st.st_mode & (S_IRWXG | S_IRWXO)))
+        rc = error_set(error, "%s: other users may read the token (chmod 600)", path);
+    else if (!fgets(session->token, sizeof(session->token), file))
+        session->token[0] = '\0';
+    fclose(file);
+    session->token_len = rc == 0 ? strcspn(session->token, "\r\n") : 0;
+    if (rc == 0 && session->token_len < 16)
+        rc = error_set(error, "%s: the first line must have at least 16 characters", path);
+    return rc;
+}
+
+/* Compares the token in a time that depends only on the length of `text`. */
+static bool is_token(const struct agent_session *session, const char *text, size_t len)
+{
+    unsigned char differs = len != session->token_len;
+
+    for (size_t i = 0; i < len; i++)
+        differs |= (unsigned char)(text[i] ^ session->token[i % session->token_len]);
+    return differs == 0;
+}
+
+static json_t *last_reply(const char *error)
+{
+    return json_pack("{s:b, s:s, s:b}", "ok", 0, "error", error, "end", 1);
+}
+
+/* Opens the device. Returns NULL, or the last reply of the session. */
+static json_t *open_device(struct agent_client_conn *conn)
+{
+    conn->open = agent_device_open(conn->dev, conn->session->device) == 0;
+    if (conn->open)
+        return NULL;
+    fprintf(stderr, "rocedrill-agent: %s\n", conn->dev->error.text);
+    return last_reply(conn->dev->error.text);
+}
+
+/* Answers the first request of a session with a token. Returns the reply. */
+static json_t *admit(struct agent_client_conn *conn, const char *line, size_t len)
+{
+    json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL), *refusal;
+    const json_t *token = json_object_get(in, "token");
+    bool right = json_is_string(token) &&
+                 is_token(conn->session, json_string_value(token), json_string_length(token));
+
+    json_decref(in);
+    refusal = right ? open_device(conn) : last_reply("the first request must have the token");
+    return refusal ? refusal : json_pack("{s:b}", "ok", 1);
+}
+
+/* ---- requests and replies ---------------------------------------------------------------------
+ */
+
+/* Waits until the socket is ready. Returns false if `deadline` passes first. */
+static bool wait_for(int fd, short events, uint64_t deadline)
+{
+    for (;;) {
+        struct pollfd wait = {.fd = fd, .events = events};
+        uint64_t now = now_ms();
+        int cnt = now < deadline ? poll(&wait, 1, (int)(deadline - now)) : 0;
+
+        if (cnt > 0)
+            return true;
+        if (cnt == 0 || errno != EINTR)
+            return false;
+    }
+}
+
+static bool send_bytes(const struct agent_client_conn *conn, const char *p, size_t len)
+{
+    uint64_t deadline = now_ms() + conn->session->seconds * UINT64_C(1000);
+
+    while (len > 0) {
+        ssize_t n = send(conn->fd, p, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0) {
+            p += n;
+            len -= (size_t)n;
+        } else if (n == 0 || (errno != EINTR && errno != EAGAIN) ||
+                   !wait_for(conn->fd, POLLOUT, deadline)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sends a reply. Returns false if the session ends with it. */
+static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
+{
+    char *text = json_dumps(answer, JSON_COMPACT);
+    size_t len = text ? strlen(text) : 0;
+    bool fine = !json_is_true(json_object_get(answer, "end"));
+
+    if (text)
+        text[len] = '\n'; /* replaces the terminating zero: one TCP segment */
+    fine = text && send_bytes(conn, text, len + 1) && fine;
+    free(text);
+    json_decref(answer);
+    return fine;
+}
+
+/* Executes the complete lines of the buffer, sends the replies and keeps the incomplete rest.
+ * Returns false to end the session. */
+static bool serve_lines(struct agent_client_conn *conn)
+{
+    char *line = conn->buf, *end;
+    bool fine = true;
+
+    while (fine && (end = memchr(line, '\n', conn->len - (size_t)(line - conn->buf))) != NULL) {
+        size_t len = (size_t)(end - line);
+
+        fine = send_reply(conn, conn->open ? agent_rpc_answer(conn->dev, line, len)
+                                           : admit(conn, line, len));
+        line = end + 1;
+    }
+    conn->len -= (size_t)(line - conn->buf);
+    memmove(conn->buf, line, conn->len);
+    return fine;
+}
+
+/* Serves requests until the session ends. The deadline of a request begins with its first byte, so
+ * a client that sends a byte now and then does not keep the session. */
+static void serve_requests(struct agent_client_conn *conn)
+{
+    uint64_t patience = conn->session->seconds * UINT64_C(1000);
+    uint64_t deadline = now_ms() + (conn->open ? IDLE_MS : patience);
+    bool begun = false;
+
+    for (;;) {
+        ssize_t n;
+
+        if (!wait_for(conn->fd, POLLIN, deadline)) {
+            send_reply(conn, last_reply("no complete request in time"));
+            return;
+        }
+        n = recv(conn->fd, conn->buf + conn->len, AGENT_LINE_MAX - conn->len, 0);
+        if (n <= 0)
+            return;
+        conn->len += (size_t)n;
+        if (memchr(conn->buf + conn->len - n, '\n', (size_t)n)) {
+            if (!serve_lines(conn))
+                return;
+            begun = false;
+        }
+        if (conn->len == AGENT_LINE_MAX) {
+            send_reply(conn, last_reply("the request line is too long"));
+            return;
+        }
+        if (!begun)
+            deadline = now_ms() + (conn->len ? patience : IDLE_MS);
+        begun = conn->len > 0;
+    }
+}
+
+/* Ends the connection so that the client can read the last reply. If the agent closed the socket
+ * with unread bytes, the kernel would discard the reply. */
+static void end_connection(struct agent_client_conn *conn)
+{
+    uint64_t deadline = now_ms() + LINGER_MS;
+
+    shutdown(conn->fd, SHUT_WR);
+    while (conn->buf && wait_for(conn->fd, POLLIN, deadline) &&
+           recv(conn->fd, conn->buf, AGENT_LINE_MAX, 0) > 0)
+        ;
+}
+
+void agent_session_serve(const struct agent_session *session, int fd, struct agent_device *dev)
+{
+    struct agent_client_conn conn = {
+        .session = session, .fd = fd, .dev = dev, .buf = malloc(AGENT_LINE_MAX)};
+    json_t *refusal = NULL;
+
+    if (!conn.buf)
+        refusal = last_reply("no memory");
+    else if (session->token_len == 0)
+        refusal = open_device(&conn);
+    if (refusal)
+        send_reply(&conn, refusal);
+    else
+        serve_requests(&conn);
+    if (conn.open)
+        agent_device_close(dev);
+    end_connection(&conn);
+    free(conn.buf);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Agent session: serves one client of rocedrill-agent. agent_main.c runs each session in a process
+ * of its own, so the memory of a session is free when it ends. The client is not trusted.
+ *
+ * A session ends when the client closes the connection, after a line that is not a JSON object, a
+ * wrong token, or a line that is too long. It also ends when a request takes too long to arrive, or
+ * its reply too long to be read.
+ */
+#ifndef REPLAY_AGENT_AGENT_SESSION_H
+#define REPLAY_AGENT_AGENT_SESSION_H
+
+#include "agent/agent_rpc.h"
+
+#define AGENT_TOKEN_MAX 4096u
+
+struct agent_session {
+    const char *device; /* name of the RDMA device; NULL: the first one */
+    unsigned seconds;   /* time for a request to arrive, and time for its reply to be read, s */
+    char token[AGENT_TOKEN_MAX];
+    size_t token_len; /* 0: no token required */
+};
+
+/* Reads the token from the first line of a file, which other users must not be able to read.
+ * Returns 0, or -1 with `error` set. */
+int agent_session_token(struct agent_session *session, const char *path, struct error *error);
+
+/* Serves the client at socket `fd`. The caller closes `fd`. */
+void agent_session_serve(const struct agent_session *session, int fd, struct agent_device *dev);
+
+#endif

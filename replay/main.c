@@ -12,6 +12,7 @@
 #include "cmd_check.h"
 #include "cmd_decode.h"
 #include "cmd_drill.h"
+#include "cmd_edit.h"
 #include "util/cli_opts.h"
 #include "wire/crc32.h"
 #include "cmd_replay.h"
@@ -27,6 +28,7 @@ static const struct command {
      cmd_import},
     {"agent", "let replay --live on another host use an RDMA device of this host", agent_exec},
     {"drill", "play drills: scripts that test an RDMA device against the specification", cmd_drill},
+    {"edit", "write a copy of a capture with altered, lost, copied or delayed frames", cmd_edit},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

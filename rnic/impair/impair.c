@@ -150,6 +150,8 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
     unsigned sides = rule->sides ? rule->sides : IMPAIR_OUT;
     int64_t psn;
 
+    if (rule->frame_to && (in->number < rule->frame_from || in->number > rule->frame_to))
+        return false;
     if ((in->side && !(sides & in->side)) || (rule->conn && rule->conn != in->conn) ||
         (rule->stream && rule->stream != in->stream[0] && rule->stream != in->stream[1]))
         return false;

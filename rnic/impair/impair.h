@@ -44,6 +44,7 @@ struct impair_frame {
     const uint8_t *data; /* bytes from the Ethernet header on */
     size_t len;
     enum impair_side side; /* direction at a live port; 0 offline */
+    uint32_t number;       /* number of the frame in the capture; 0: none */
     uint32_t conn;         /* connection number from 1; 0: no connection */
     uint32_t stream[2];    /* numbers of the datagram stream at the sender and at the receiver */
     int64_t rel;           /* PSN relative to the first PSN of the connection */

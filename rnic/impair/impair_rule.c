@@ -28,15 +28,16 @@ const char impair_help[] =
     "            mean ACTION@p=CHANCE: loss is drop, reorder is by 1..4 frames, and corrupt\n"
     "            changes any part of the frame. A whole number from 1 on is COPIES or N.\n"
     "  WHERE   = p=CHANCE                probability for each frame: 0.03 or 3%\n"
+    "          | frame=N[..N]            rocedrill edit only: number of the frame\n"
     "          | dir=request | response | cm   kind of packet\n"
     "          | dir=out | in | both     live only: sent frames, received frames or both\n"
     "                                    (default: out); as a separate rule: for all rules\n"
     "          | psn=PSN[..PSN]          +5 counts from the first PSN of the connection\n"
-    "                                    (offline only), 5 is the PSN itself\n"
+    "                                    (closed loop only), 5 is the PSN itself\n"
     "          | op=TEXT                 the opcode's name contains TEXT, for example read\n"
     "          | nth=N[..N] | nth=all    number of the matching frame: the N-th, or all\n"
-    "          | conn=N, stream=N        offline only: number of the connection or of the\n"
-    "                                    datagram stream in the report\n"
+    "          | conn=N, stream=N        closed loop only: number of the connection or of\n"
+    "                                    the datagram stream in the report\n"
     "          | icrc=fix | keep         recompute the ICRC or not (default: fix after set;\n"
     "                                    corrupt keeps it, so that the receiver drops it)\n"
     "  TIME is a number with ns, us, ms or s, at most 1 hour.\n"
@@ -49,7 +50,7 @@ const char impair_help[] =
 #define ACTIONS                                                                                    \
     "drop, dup, delay=, reorder, corrupt, ce, ecn, set=, or loss=, dup=, reorder=, corrupt=, "     \
     "ecn= with a chance"
-#define PLACES "p=, dir=, psn=, op=, nth=, conn=, stream= or icrc="
+#define PLACES "p=, dir=, frame=, psn=, op=, nth=, conn=, stream= or icrc="
 #define CHANCE "a probability from 0 to 1 or 0% to 100%"
 
 /* One item of the rule text: a copy that the parser splits, and the syntax that the parser
@@ -399,7 +400,8 @@ static bool read_count(const char *arg, uint32_t *out)
     return end && *end == '\0' && n > 0;
 }
 
-static const char *const places[] = {"p", "dir", "psn", "op", "nth", "conn", "stream", "icrc"};
+static const char *const places[] = {"p",    "dir",    "psn",  "op",   "nth",
+                                     "conn", "stream", "icrc", "frame"};
 
 enum place {
     PLACE_P,
@@ -410,6 +412,7 @@ enum place {
     PLACE_CONN,
     PLACE_STREAM,
     PLACE_ICRC,
+    PLACE_FRAME,
     PLACE_CNT
 };
 
@@ -432,13 +435,15 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
     const char *arg = strchr(item->text, '=');
 
     arg = arg ? arg + 1 : "";
-    if (use == IMPAIR_LIVE && (place == PLACE_CONN || place == PLACE_STREAM))
-        return want(item, "a condition for a live device (conn= and stream= are valid only for a "
-                          "capture: rocedrill replay --closed-loop)");
-    if (use == IMPAIR_LIVE && place == PLACE_PSN && *arg == '+')
-        return want(
-            item,
-            "an absolute PSN (+N is valid only for a capture: rocedrill replay --closed-loop)");
+    if (use != IMPAIR_OFFLINE && (place == PLACE_CONN || place == PLACE_STREAM))
+        return want(item, use == IMPAIR_LIVE ? "a condition for a live device (conn= and stream= "
+                                               "are valid only for rocedrill replay --closed-loop)"
+                                             : "another condition (conn= and stream= are valid "
+                                               "only for rocedrill replay --closed-loop)");
+    if (use != IMPAIR_OFFLINE && place == PLACE_PSN && *arg == '+')
+        return want(item, "an absolute PSN (+N is valid only for rocedrill replay --closed-loop)");
+    if (use != IMPAIR_CAPTURE && place == PLACE_FRAME)
+        return want(item, "another condition (frame= is valid only for rocedrill edit)");
     switch (place) {
     case PLACE_P: return read_chance(arg, &rule->chance) || want(item, CHANCE);
     case PLACE_DIR: return read_direction(arg, use, &rule->kinds, &rule->sides, item);
@@ -462,6 +467,10 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
         return read_count(arg, &rule->conn) || want(item, "the number of a connection");
     case PLACE_STREAM:
         return read_count(arg, &rule->stream) || want(item, "the number of a datagram stream");
+    case PLACE_FRAME:
+        return (read_range(arg, UINT32_MAX, &rule->frame_from, &rule->frame_to) &&
+                rule->frame_from > 0) ||
+               want(item, "the number of a frame or a range of them");
     case PLACE_ICRC:
         rule->keep_icrc = strcmp(arg, "keep") == 0;
         return rule->keep_icrc || strcmp(arg, "fix") == 0 || want(item, "fix or keep");

@@ -198,9 +198,10 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
 static void conditions_of_a_capture_are_refused_live(void)
 {
     static const struct wrong cases[] = {
-        {"drop@conn=2", "conn=2", "are valid only for a capture"},
-        {"loss=3%,drop@stream=1", "stream=1", "are valid only for a capture"},
+        {"drop@conn=2", "conn=2", "are valid only for rocedrill replay"},
+        {"loss=3%,drop@stream=1", "stream=1", "are valid only for rocedrill replay"},
         {"drop@psn=+5", "psn=+5", "an absolute PSN"},
+        {"drop@frame=5", "frame=5", "valid only for rocedrill edit"},
     };
     static const struct wrong numbers[] = {
         {"drop@conn=0", "conn=0", "a connection"},

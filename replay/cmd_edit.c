@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "cmd_edit.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "capture/capture_reader.h"
+#include "capture/pcapng_writer.h"
+#include "impair/delay_line.h"
+#include "impair/impair.h"
+#include "util/cli_opts.h"
+#include "util/outfile.h"
+
+enum { OPT_IMPAIR = CLI_LONG, OPT_SEED };
+
+static const struct cli_option rows[] = {
+    {"impair", OPT_IMPAIR, "RULES",
+     "alter, drop, copy, delay or reorder frames; \"--impair help\" describes the rules; may be "
+     "repeated"},
+    {"seed", OPT_SEED, "N", "seed of random rules (default 1)"},
+    {"quiet", 'q', NULL, "do not print text on standard output"},
+    {"help", 'h', NULL, "print this"},
+};
+static const struct cli_opts table = {"edit", rows, sizeof(rows) / sizeof(rows[0])};
+
+struct edit_args {
+    struct impair_rules rules;
+    uint64_t seed;
+    bool quiet;
+};
+
+/* One copy of a frame that waits for its time. */
+struct edited_frame {
+    struct delay_entry entry; /* first member: delay_line_take() returns its address */
+    uint64_t ahead;           /* time by which the line's clock was ahead of the frame, ns */
+    uint32_t cap_len, wire_len;
+    char note[IMPAIR_NOTE_MAX];
+    uint8_t data[];
+};
+
+struct edit {
+    struct impair impair;
+    struct impair_result result;
+    struct delay_line line;
+    struct pcapng_writer out;
+    uint64_t clock;       /* latest time of a frame so far, ns */
+    uint64_t frames, cut; /* number of frames read, and of those cut by the snaplen */
+    uint64_t written;
+};
+
+static void print_usage(FILE *out)
+{
+    fprintf(out, "usage: rocedrill edit --impair RULES [options] IN OUT   (- is standard input or "
+                 "output)\nWrites a copy of a capture with altered, lost, copied or delayed "
+                 "frames, as pcapng. A comment at each\naltered frame names the rule. The ICRC "
+                 "of an altered packet is made right unless a rule has icrc=keep.\noptions:\n");
+    cli_print_options(out, &table);
+    fprintf(out, "exit status: 0 = written, 2 = unusable input, wrong use, or a rule that changed "
+                 "no frame\n");
+}
+
+/* ---- frames ------------------------------------------------------------------------------------
+ */
+
+/* Writes the frames that are due at `now`. */
+static int write_due(struct edit *edit, uint64_t now)
+{
+    for (;;) {
+        const uint64_t at = delay_line_due(&edit->line);
+        struct edited_frame *copy = (struct edited_frame *)delay_line_take(&edit->line, now);
+        const char *note = copy ? copy->note : "";
+        struct pcapng_frame frame;
+        int rc;
+
+        if (!copy)
+            return 0;
+        frame = (struct pcapng_frame){.time = at - copy->ahead,
+                                      .data = copy->data,
+                                      .cap_len = copy->cap_len,
+                                      .wire_len = copy->wire_len,
+                                      .comment = &note,
+                                      .comment_cnt = note[0] != '\0'};
+        rc = pcapng_writer_frame(&edit->out, &frame);
+        free(copy);
+        edit->written++;
+        if (rc != 0)
+            return -1;
+    }
+}
+
+static bool put_copy(struct edit *edit, const struct captured_frame *frame, const uint8_t *data,
+                     uint32_t len, const struct impair_result *result)
+{
+    struct edited_frame *copy = malloc(sizeof(*copy) + len);
+
+    if (!copy)
+        return false;
+    copy->ahead = edit->clock - frame->time;
+    copy->cap_len = len;
+    copy->wire_len = frame->wire_len;
+    strcpy(copy->note, result ? result->note : "");
+    memcpy(copy->data, data, len);
+    if (!delay_line_put(&edit->line, &copy->entry, edit->clock + (result ? result->delay : 0),
+                        result ? result->hold : 0, 0)) {
+        free(copy);
+        return false;
+    }
+    return true;
+}
+
+/* Applies the rules to one frame. A frame that was cut, or is longer than any RoCE packet, is
+ * copied without change. */
+static int edit_frame(struct edit *edit, const struct captured_frame *frame)
+{
+    const bool whole = frame->cap_len == frame->wire_len && frame->cap_len <= ROCE_FRAME_MAX;
+    const struct impair_frame in = {
+        .data = frame->data, .len = frame->cap_len, .number = frame->number};
+
+    edit->frames++;
+    edit->cut += frame->cap_len < frame->wire_len;
+    if (frame->time > edit->clock)
+        edit->clock = frame->time;
+    if (edit->clock > 0 && write_due(edit, edit->clock - 1) != 0)
+        return -1;
+    if (!whole)
+        return put_copy(edit, frame, frame->data, frame->cap_len, NULL) ? 0 : -1;
+    if (impair_apply(&edit->impair, &in, &edit->result) != 0)
+        return -1;
+    for (unsigned i = 0; i < edit->result.copies; i++)
+        if (!put_copy(edit, frame, edit->result.data, (uint32_t)edit->result.len, &edit->result))
+            return -1;
+    return 0;
+}
+
+static int edit_frames(struct edit *edit, struct capture_reader *reader, const char *out_path,
+                       struct error *error)
+{
+    struct captured_frame frame;
+    int rc;
+
+    while ((rc = reader_next(reader, &frame, error)) > 0) {
+        if (frame.link != ROCE_LINK_ETHERNET)
+            return error_set(error, "%s: frame %u: not an Ethernet frame, which edit requires",
+                             reader_name(reader), frame.number);
+        if (edit_frame(edit, &frame) != 0)
+            return error_set(error, "%s: cannot be written, or no memory", out_path);
+    }
+    if (rc == 0 && write_due(edit, UINT64_MAX - 1) != 0)
+        return error_set(error, "%s: cannot be written", out_path);
+    return rc;
+}
+
+static void edit_free(struct edit *edit)
+{
+    struct delay_entry *entry;
+
+    while ((entry = delay_line_take(&edit->line, UINT64_MAX)) != NULL)
+        free(entry);
+    delay_line_free(&edit->line);
+    impair_free(&edit->impair);
+    pcapng_writer_free(&edit->out);
+}
+
+/* ---- the command -------------------------------------------------------------------------------
+ */
+
+/* Prints the effect of each rule. Returns the exit status: a rule that is not random and impaired
+ * no frame is an error. */
+static int report_rules(const struct edit *edit, const struct edit_args *args, FILE *out,
+                        const char *name)
+{
+    const struct impair_rules *rules = &args->rules;
+
+    if (out) {
+        fprintf(out, "%" PRIu64 " frames read, %" PRIu64 " written\n", edit->frames, edit->written);
+        for (size_t i = 0; i < rules->cnt; i++)
+            fprintf(out, "impairment %s: %" PRIu64 " frame%s\n", rules->rule[i].text,
+                    edit->impair.applied[i], edit->impair.applied[i] == 1 ? "" : "s");
+        if (edit->cut)
+            fprintf(out, "not altered: %" PRIu64 " frame%s cut by the snaplen\n", edit->cut,
+                    edit->cut == 1 ? "" : "s");
+    }
+    for (size_t i = 0; i < rules->cnt; i++)
+        if (edit->impair.applied[i] == 0 && rules->rule[i].chance == IMPAIR_ALWAYS)
+            return cli_error("edit: --impair %s: changes no frame of %s", rules->rule[i].text,
+                             name);
+    return EXIT_HOLDS;
+}
+
+static int run_edit(const char *in, const char *out, const struct edit_args *args)
+{
+    struct error error = {""};
+    struct edit *edit = calloc(1, sizeof(*edit));
+    struct capture_reader *reader = edit ? reader_open(in, &error) : NULL;
+    FILE *file = NULL;
+    int status;
+
+    if (!reader) {
+        free(edit);
+        return cli_error("%s", error.text[0] ? error.text : "edit: no memory");
+    }
+    status = outfile_open(out, &file);
+    if (status == 0) {
+        impair_init(&edit->impair, &args->rules, args->seed);
+        edit->out.file = file;
+        if (pcapng_writer_begin(&edit->out, file, PCAPNG_LINKTYPE_ETHERNET, reader_snaplen(reader),
+                                "RoCEdrill") != 0)
+            status = cli_error("%s: cannot be written", out);
+        else if (edit_frames(edit, reader, out, &error) != 0)
+            status = cli_error("%s", error.text);
+        else
+            status = report_rules(edit, args, args->quiet || file == stdout ? NULL : stdout,
+                                  reader_name(reader));
+        edit_free(edit);
+        if (outfile_close(file, out) != 0)
+            status = EXIT_UNUSABLE;
+    }
+    reader_close(reader);
+    free(edit);
+    return status;
+}
+
+static int add_rules(struct edit_args *args, const char *text)
+{
+    struct error error = {""};
+
+    if (strcmp(text, "help") == 0) {
+        fputs(impair_help, stdout);
+        return EXIT_HOLDS;
+    }
+    return impair_rules_add(&args->rules, text, IMPAIR_CAPTURE, &error) == 0
+               ? -1
+               : cli_error("edit: --impair %s", error.text);
+}
+
+/* Reads the options. Returns -1 to continue, else the exit status. */
+static int read_options(int argc, char **argv, struct edit_args *args)
+{
+    int c, status;
+    char *end;
+
+    cli_begin(&table, argv);
+    while ((c = cli_next(&table, argc, argv)) != -1) {
+        switch (c) {
+        case OPT_IMPAIR:
+            status = add_rules(args, optarg);
+            if (status >= 0)
+                return status;
+            break;
+        case OPT_SEED:
+            errno = 0;
+            args->seed = strtoull(optarg, &end, 10);
+            if (*optarg < '0' || *optarg > '9' || *end || errno)
+                return cli_error("edit: --seed %s: not a number below 2^64", optarg);
+            break;
+        case 'q': args->quiet = true; break;
+        case 'h': print_usage(stdout); return EXIT_HOLDS;
+        default: return EXIT_UNUSABLE;
+        }
+    }
+    return -1;
+}
+
+int cmd_edit(int argc, char **argv)
+{
+    struct edit_args args = {.seed = 1};
+    int status = read_options(argc, argv, &args);
+
+    if (status >= 0)
+        return status;
+    if (argc - optind != 2)
+        return cli_error("edit: give the capture and the file to write (see --help)");
+    if (args.rules.cnt == 0)
+        return cli_error("edit: no rule given (see --impair help)");
+    status = outfile_is_no_input(argv[optind + 1], argv[optind]);
+    return status != 0 ? status : run_edit(argv[optind], argv[optind + 1], &args);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* `rocedrill edit`: a copy of a capture with altered, lost, copied or delayed frames. */
+#include <string.h>
+#include "replay/checkrun.h"
+#include "support/suite.h"
+
+#define READS "$C/rc-loss-read-responses.pcap"
+
+/* An altered field has a right ICRC, so replay compares it. With icrc=keep the packet is damaged.
+ */
+static void altered_field_is_compared_if_the_icrc_is_right(void)
+{
+    CHECKRUN_EXPECT("$R edit --impair set=aeth.msn=7@frame=9 " READS " $T/e.pcapng", 0,
+                    "27 frames read, 27 written\nimpairment set=aeth.msn=7@frame=9: 1 frame\n", "");
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/e.pcapng", 1, "frame 9: aeth.msn: ", "");
+    CHECKRUN_EXPECT("$R edit -q --impair set=aeth.msn=7@frame=9,icrc=keep " READS " $T/e.pcapng", 0,
+                    "", "");
+    CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/e.pcapng", 0,
+                    "1 responses damaged by the network", "");
+    CHECKRUN_EXPECT("$R check $T/e.pcapng", 0, "frame 9      WARN  ALL-ICRC-017", "");
+}
+
+/* All frames but the altered one keep bytes, times and order. */
+static void other_frames_do_not_change(void)
+{
+    CHECKRUN_EXPECT(
+        "$R edit -q --impair set=bth.psn=5@frame=3 " READS " $T/e.pcapng; "
+        "$R decode " READS " | tail -n +2 >$T/a; $R decode $T/e.pcapng | tail -n +2 >$T/b; "
+        "diff $T/a $T/b | grep -c '^[<>]'; diff $T/a $T/b | grep '^>' | grep -c 'PSN 5 '",
+        0, "2\n1\n", "");
+    CHECKRUN_EXPECT(
+        "for c in demo-conversation vlan ipv6; do "
+        "$R edit -q --impair set=bth.migreq=1@p=0 $C/$c.pcap - | $R decode - | "
+        "tail -n +2 >$T/b; "
+        "$R decode $C/$c.pcap | tail -n +2 >$T/a; cmp $T/a $T/b || echo $c; done; echo done",
+        0, "done", "");
+}
+
+/* A lost frame is missing, a copy is a copy, and a delayed frame is later by exactly that time. */
+static void frames_are_lost_copied_and_delayed(void)
+{
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=13..14 " READS " $T/e.pcapng", 0,
+                    "27 frames read, 25 written\nimpairment drop@frame=13..14: 2 frames\n", "");
+    CHECKRUN_EXPECT(
+        "$R check $T/e.pcapng", 0,
+        "the READ response with PSN 266 did not arrive (restart in frame 17): the capture lacks it",
+        "");
+    CHECKRUN_EXPECT("$R edit --impair dup@psn=256 " READS " $T/e.pcapng", 0, "28 written", "");
+    CHECKRUN_EXPECT("$R check $T/e.pcapng", 0, "1 copy", "");
+    CHECKRUN_EXPECT("$R edit -q --impair delay=1ms@frame=2 " READS " $T/e.pcapng; "
+                    "$R decode $T/e.pcapng | grep 'PSN 257 '",
+                    0, " 9    0.001308 ", "");
+    CHECKRUN_EXPECT("$R edit -q --impair reorder=2@frame=2 " READS " $T/e.pcapng; "
+                    "$R decode $T/e.pcapng | grep 'PSN 257 '",
+                    0, " 4 ", "");
+}
+
+static void wrong_use_is_one_error(void)
+{
+    CHECKRUN_EXPECT("$R edit " READS " $T/e.pcapng", 2, "", "edit: no rule given");
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=1 " READS, 2, "", "give the capture and the file");
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=0 " READS " $T/e.pcapng", 2, "",
+                    "at \"frame=0\": expected the number of a frame");
+    CHECKRUN_EXPECT("$R edit --impair drop@conn=1 " READS " $T/e.pcapng", 2, "",
+                    "valid only for rocedrill replay --closed-loop");
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=99 " READS " $T/e.pcapng", 2, "27 frames read",
+                    "--impair drop@frame=99: changes no frame of ");
+    CHECKRUN_EXPECT("cp " READS " $T/in.pcap; $R edit --impair drop@frame=1 $T/in.pcap $T/in.pcap",
+                    2, "", "in.pcap");
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=1 $T/none.pcap $T/e.pcapng", 2, "", "none.pcap");
+    CHECKRUN_EXPECT("$R replay --impair drop@frame=1 " READS, 2, "",
+                    "frame= is valid only for rocedrill edit");
+    CHECKRUN_EXPECT("$R edit --impair help", 0, "rocedrill edit only: number of the frame", "");
+}
+
+SUITE("replay.edit", TEST(altered_field_is_compared_if_the_icrc_is_right),
+      TEST(other_frames_do_not_change), TEST(frames_are_lost_copied_and_delayed),
+      TEST(wrong_use_is_one_error))

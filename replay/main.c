@@ -13,6 +13,7 @@
 #include "cmd_decode.h"
 #include "cmd_drill.h"
 #include "cmd_edit.h"
+#include "cmd_plot.h"
 #include "util/cli_opts.h"
 #include "wire/crc32.h"
 #include "cmd_replay.h"
@@ -29,6 +30,7 @@ static const struct command {
     {"agent", "let replay --live on another host use an RDMA device of this host", agent_exec},
     {"drill", "play drills: scripts that test an RDMA device against the specification", cmd_drill},
     {"edit", "write a copy of a capture with altered, lost, copied or delayed frames", cmd_edit},
+    {"plot", "draw the packets of a capture", cmd_plot},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},
 };
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* `rocedrill plot`: arguments and exit status. */
+#ifndef REPLAY_CMD_PLOT_H
+#define REPLAY_CMD_PLOT_H
+
+/* Runs the command; argv[0] is the program. Returns the exit status. */
+int cmd_plot(int argc, char **argv);
+
+#endif

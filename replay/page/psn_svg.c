@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/psn_svg.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "page/page_data.h"
+#include "util/strbuf.h"
+#include "util/xml_escape.h"
+#include "wire/codes.h"
+
+/* Sizes in pixels. */
+#define WIDTH  960.0
+#define HEIGHT 360.0 /* of one graph, with title and legend */
+#define LEFT   70.0
+#define RIGHT  20.0
+#define TOP    64.0
+#define BOTTOM 34.0
+
+/* One direction of the connection: requests of a side, and the responses to them. */
+struct psn_graph {
+    FILE *out;
+    const struct packet_run *run;
+    uint32_t cnt;
+    unsigned direction;
+    double top; /* y of the graph in the drawing */
+    uint64_t first_time, last_time;
+    uint32_t base;     /* PSN that the graph counts from */
+    int64_t low, high; /* PSNs that the graph shows, relative to base */
+};
+
+static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
+{
+    bool response = run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK;
+
+    return run->class != RUN_CNP && run->class != RUN_OTHER &&
+           (response ? !run->side : run->side) == g->direction;
+}
+
+/* Returns the PSN relative to the base. It follows `*last`, so that the graph may be longer than
+ * the PSN space. */
+static int64_t relative_psn(const struct psn_graph *g, const struct packet_run *run, int64_t *last)
+{
+    *last += roce_psn_diff(roce_psn_of(run->psn), roce_psn_of((uint32_t)(g->base + *last)));
+    return *last;
+}
+
+static double x_of(const struct psn_graph *g, uint64_t time)
+{
+    double at = (double)(int64_t)(time - g->first_time),
+           all = (double)(g->last_time - g->first_time);
+
+    return LEFT + (WIDTH - LEFT - RIGHT) * (all > 0 ? at / all : 0.5);
+}
+
+static double y_of(const struct psn_graph *g, double psn)
+{
+    double share = (psn - (double)g->low) / (double)(g->high - g->low);
+
+    return g->top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
+}
+
+/* Finds times and PSNs that the graph shows. Returns whether there are any. */
+static bool find_ranges(struct psn_graph *g)
+{
+    bool any = false;
+    int64_t last = 0;
+
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        const struct packet_run *run = &g->run[i];
+        int64_t psn;
+
+        if (!run_is_in(g, run))
+            continue;
+        if (!any) {
+            *g = (struct psn_graph){.out = g->out,
+                                    .run = g->run,
+                                    .cnt = g->cnt,
+                                    .direction = g->direction,
+                                    .top = g->top,
+                                    .first_time = run->first_time,
+                                    .base = run->psn};
+            any = true;
+        }
+        psn = relative_psn(g, run, &last);
+        if (psn - run->gap < g->low)
+            g->low = psn - run->gap;
+        if (psn + run->span > g->high)
+            g->high = psn + run->span;
+        if (run->last_time > g->last_time)
+            g->last_time = run->last_time;
+    }
+    return any;
+}
+
+/* ---- axes and legend ---------------------------------------------------------------------------
+ */
+
+/* Returns a step of 1, 2 or 5 times a power of ten, so that `range` has at most `ticks` steps. */
+static double tick_step(double range, unsigned ticks)
+{
+    double power = pow(10, floor(log10(range / ticks))), step = power;
+
+    for (unsigned i = 0; step * ticks < range; i++)
+        step = power * (i == 0 ? 2 : i == 1 ? 5 : 10);
+    return step;
+}
+
+static void write_axes(const struct psn_graph *g)
+{
+    double right = WIDTH - RIGHT, bottom = g->top + HEIGHT - BOTTOM;
+    double ns = (double)(g->last_time - g->first_time), step;
+
+    step = tick_step((double)(g->high - g->low), 6);
+    step = step < 1 ? 1 : step;
+    for (double v = ceil((double)g->low / step) * step; v <= (double)g->high; v += step)
+        fprintf(g->out,
+                "<path class=\"grid\" d=\"M%.0f %.1fH%.0f\"/>"
+                "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%.0f</text>\n",
+                LEFT, y_of(g, v), right, LEFT - 8, y_of(g, v) + 4, v + 0.0);
+    step = ns > 0 ? tick_step(ns, 8) : 1;
+    for (double v = 0; v <= ns; v += step) {
+        double x = x_of(g, g->first_time + (uint64_t)v);
+        char buf[32];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        strbuf_add_duration(&t, (uint64_t)v);
+        fprintf(g->out,
+                "<path class=\"grid\" d=\"M%.1f %.0fV%.0f\"/>"
+                "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%s</text>\n",
+                x, g->top + TOP, bottom, x, bottom + 18, v > 0 ? buf : "0");
+    }
+}
+
+static const struct svg_class {
+    const char *name, *text;
+    uint8_t class; /* enum run_class */
+} classes[] = {
+    {"first", "request", RUN_REQUEST},
+    {"again", "request sent again", RUN_REPEATED_REQUEST},
+    {"response", "response", RUN_RESPONSE},
+    {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
+    {"ack", "acknowledged", RUN_ACK},
+    {"nak", "NAK", RUN_NAK},
+    {"rnr", "receiver not ready (RNR NAK)", RUN_RNR_NAK},
+    {"damaged", "damaged", RUN_DROPPED},
+};
+
+static void write_legend_entry(const struct psn_graph *g, double *x, const char *class,
+                               const char *text)
+{
+    fprintf(g->out,
+            "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\"/>"
+            "<text x=\"%.0f\" y=\"%.0f\">%s</text>\n",
+            class, *x, g->top + 38, *x + 19, g->top + 47, text);
+    *x += 40 + 6.6 * (double)strlen(text);
+}
+
+static void write_legend(const struct psn_graph *g, const struct check_report *report,
+                         uint32_t conn_index)
+{
+    double x = LEFT;
+    unsigned marks = 0;
+    bool missing = false, waited = false;
+    char title[256] = "";
+    struct strbuf t = strbuf_of(title, sizeof(title));
+
+    for (uint32_t i = 0; i < report->conn_cnt; i++) {
+        const struct roce_endpoint_summary *side = report->conn[i].sum.side;
+
+        if (report->conn[i].sum.facts.conn_index != conn_index)
+            continue;
+        strbuf_add_addr(&t, side[g->direction].addr);
+        strbuf_addf(&t, " → ");
+        strbuf_add_addr(&t, side[!g->direction].addr);
+    }
+    fprintf(g->out, "<text class=\"title\" x=\"%.0f\" y=\"%.0f\">", LEFT, g->top + 24);
+    xml_escape(g->out, title);
+    fprintf(g->out, ": packet sequence number (PSN) over time</text>\n");
+    for (unsigned c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
+        uint32_t used = 0;
+
+        for (uint32_t i = 0; i < g->cnt; i++)
+            used += run_is_in(g, &g->run[i]) && g->run[i].class == classes[c].class;
+        if (used)
+            write_legend_entry(g, &x, classes[c].name, classes[c].text);
+    }
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        marks |= run_is_in(g, &g->run[i]) ? g->run[i].marks : 0;
+        waited |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_TIMEOUT;
+        missing |= run_is_in(g, &g->run[i]) && g->run[i].gap;
+    }
+    if (marks & RUN_MARK_IMPLIED_NAK)
+        write_legend_entry(g, &x, "implied", "response skipped (implied NAK)");
+    if (waited)
+        write_legend_entry(g, &x, "timeout band", "waited for a timeout");
+    if (missing)
+        write_legend_entry(g, &x, "missing", "missing");
+}
+
+/* ---- packets -----------------------------------------------------------------------------------
+ */
+
+static const char *class_name(const struct packet_run *run)
+{
+    for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+        if (classes[i].class == run->class)
+            return classes[i].name;
+    return "ack";
+}
+
+static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, double y,
+                       const char *class)
+{
+    double x0 = fmax(x_of(g, from), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
+
+    if (x1 > x0)
+        fprintf(g->out,
+                "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
+                class, x0, y - 5, x1 - x0);
+}
+
+static void write_bar(const struct psn_graph *g, const struct packet_run *run, int64_t psn)
+{
+    double x0 = x_of(g, run->first_time), x1 = x_of(g, run->last_time);
+    double y0 = y_of(g, (double)psn), y1 = y_of(g, (double)(psn + run->span));
+
+    fprintf(g->out, "<path class=\"%s line\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", class_name(run), x0,
+            y0, x1, fmin(y1, y0 - 1));
+}
+
+static void write_mark(const struct psn_graph *g, const struct packet_run *run, int64_t psn)
+{
+    static const char *const shapes[RUN_CLASS_CNT] = {
+        [RUN_NAK] = "l-6-11h12z",
+        [RUN_RNR_NAK] = "m-5-5h10v10h-10z",
+        [RUN_DROPPED] = "m-5-7l2-2 3 3 3-3 2 2-3 3 3 3-2 2-3-3-3 3"
+                        "-2-2 3-3z"};
+
+    if (run->marks & RUN_MARK_IMPLIED_NAK)
+        fprintf(g->out, "<path class=\"implied\" d=\"M%.1f %.1fm0-5l5 5-5 5-5-5z\"/>\n",
+                x_of(g, run->first_time), y_of(g, (double)psn));
+    if (shapes[run->class])
+        fprintf(g->out, "<path class=\"%s\" d=\"M%.1f %.1f%s\"/>\n", class_name(run),
+                x_of(g, run->first_time), y_of(g, (double)psn), shapes[run->class]);
+}
+
+static void write_acks(const struct psn_graph *g)
+{
+    int64_t last = 0, acked = INT64_MIN;
+
+    fprintf(g->out, "<path class=\"ack step\" d=\"");
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        const struct packet_run *run = &g->run[i];
+        int64_t psn;
+
+        if (!run_is_in(g, run))
+            continue;
+        psn = relative_psn(g, run, &last);
+        psn += run->class == RUN_ACK || run->class == RUN_RESPONSE ? run->span : 0;
+        if (run->class < RUN_RESPONSE || run->class > RUN_RNR_NAK ||
+            run->class == RUN_REPEATED_RESPONSE || psn <= acked)
+            continue;
+        fprintf(g->out, acked == INT64_MIN ? "M%.1f %.1f" : "H%.1fV%.1f", x_of(g, run->first_time),
+                y_of(g, (double)psn));
+        acked = psn;
+    }
+    fprintf(g->out, "\"/>\n");
+}
+
+static void write_packets(const struct psn_graph *g)
+{
+    int64_t last = 0;
+    uint64_t waited_to = 0;
+
+    write_acks(g);
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        const struct packet_run *run = &g->run[i];
+        int64_t psn;
+
+        if (!run_is_in(g, run))
+            continue;
+        psn = relative_psn(g, run, &last);
+        if (run->cause == ROCE_CAUSE_TIMEOUT && run->first_time - run->wait > waited_to) {
+            write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
+                       "nak");
+            waited_to = run->first_time;
+        }
+        if (run->class == RUN_RNR_NAK)
+            write_band(g, run->first_time, run->first_time + run->wait, y_of(g, (double)psn),
+                       "rnr");
+        if (run->gap)
+            fprintf(g->out, "<path class=\"missing\" d=\"M%.1f %.1fV%.1f\"/>\n",
+                    x_of(g, run->first_time), y_of(g, (double)psn),
+                    y_of(g, (double)psn - run->gap));
+        if (run->class <= RUN_REPEATED_RESPONSE)
+            write_bar(g, run, psn);
+    }
+    last = 0;
+    for (uint32_t i = 0; i < g->cnt; i++)
+        if (run_is_in(g, &g->run[i]))
+            write_mark(g, &g->run[i], relative_psn(g, &g->run[i], &last));
+}
+
+static void write_style(FILE *out, double height)
+{
+    fprintf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+        "height=\"%.0f\">\n<style>\n"
+        "text{font:12px sans-serif;fill:#1b1f24}.title{font-size:15px;font-weight:bold}"
+        ".grid{stroke:#d5dae0}.line{stroke-width:2.5;fill:none}.step{fill:none;stroke-width:1.2}"
+        ".band{opacity:.3}\n"
+        ".first{fill:#1f5fbf;stroke:#1f5fbf}.again{fill:#d1480f;stroke:#d1480f}"
+        ".response{fill:#17805a;stroke:#17805a}.response-again{fill:#a86f00;stroke:#a86f00}"
+        ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
+        "fill:#00707a}"
+        ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
+        ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
+        "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+        WIDTH, height, WIDTH, height);
+}
+
+int psn_svg_write(FILE *out, const struct page_capture *capture, const struct check_report *report,
+                  uint32_t conn_index, struct error *error)
+{
+    struct psn_graph graph[2];
+    unsigned cnt = 0;
+    uint64_t merged;
+    uint32_t runs;
+    struct packet_run *run = page_data_runs(capture, conn_index, &runs, &merged);
+
+    for (unsigned side = 0; side < 2; side++) {
+        graph[cnt] = (struct psn_graph){
+            .out = out, .run = run, .cnt = runs, .direction = side, .top = HEIGHT * cnt};
+        cnt += find_ranges(&graph[cnt]);
+    }
+    if (cnt == 0) {
+        free(run);
+        return error_set(error, "%s: connection %u has no packets to draw", capture->name,
+                         conn_index);
+    }
+    write_style(out, HEIGHT * cnt);
+    for (unsigned i = 0; i < cnt; i++) {
+        write_legend(&graph[i], report, conn_index);
+        write_axes(&graph[i]);
+        write_packets(&graph[i]);
+    }
+    fprintf(out, "</svg>\n");
+    free(run);
+    return 0;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rocedrill plot: the drawing has the marks that check --json counts; wrong use gives one clear line.
+
+    plot.py ROCEDRILL CAPTURE..."""
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+failures = 0
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def fail(name, text):
+    global failures
+    failures += 1
+    print(f"{name}: {text}", file=sys.stderr)
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def marks(root, name):
+    """Number of marks of a class; the legend has rectangles, and bars and lines have two classes."""
+    return sum(e.get("class") == name for e in root.iter(SVG + "path"))
+
+
+def check_drawing(rocedrill, name, line):
+    number = str(line["connection"])
+    drawn = run(rocedrill, "plot", "--connection", number, "--svg", "-", name)
+    if drawn.returncode == 2 and "no packets to draw" in drawn.stderr:
+        return
+    if drawn.returncode != 0 or drawn.stderr:
+        return fail(name, f"status {drawn.returncode}: {drawn.stderr}")
+    root = xml.etree.ElementTree.fromstring(drawn.stdout)
+    sides = line["a"], line["b"]
+    for what, want in (("nak", sum(s["psn_naks"] + s["fatal_naks"] for s in sides)),
+                       ("rnr", sum(s["rnr_naks"] for s in sides)),
+                       ("damaged", sum(s["bad_icrc"] + s["malformed"] for s in sides)),
+                       ("again line", sum(r["packets"] for s in sides for r in s["retransmissions"].values()))):
+        if marks(root, what) != want:
+            fail(name, f"connection {number}: {marks(root, what)} marks '{what}', JSON {want}")
+    values = [float(v) for e in root.iter(SVG + "path") for v in re.findall(r"[MLHV](-?[\d.]+)", e.get("d"))]
+    if re.search(r"nan|inf", drawn.stdout) or min(values) < -1 or max(values) > 961:
+        fail(name, f"connection {number}: a point is outside of the drawing")
+
+
+def check_errors(rocedrill, folder, capture):
+    copy = os.path.join(folder, "copy.pcap")
+    with open(capture, "rb") as source, open(copy, "wb") as to:
+        to.write(source.read())
+    for arguments, words in (([capture], "no output given"), (["--svg", "-", capture], "requires one --connection"),
+                             (["--connection", "x", "--svg", "-", capture], "--connection x: not a number"),
+                             (["--connection", "99", "--svg", "-", capture], "no connection 99"),
+                             (["--connection", "0", "--svg", copy, copy], "would overwrite"),
+                             (["--svg", "-", "--connection", "0", folder + "/none"], "No such file"),
+                             (["--open", "--html", "-", capture], "cannot open standard output"),
+                             (["--html", folder + "/x", capture, capture], "one capture required, not 2")):
+        done = run(rocedrill, "plot", *arguments)
+        if done.returncode != 2 or words not in done.stderr or done.stderr.count("\n") != 1:
+            fail("plot " + " ".join(arguments), f"status {done.returncode}: {done.stderr}")
+
+
+def check_open(rocedrill, folder, capture):
+    """--open passes the page to xdg-open; --connection selects what it has."""
+    program, page, seen = (os.path.join(folder, n) for n in ("xdg-open", "page.html", "seen"))
+    with open(program, "w") as out:
+        out.write(f"#!/bin/sh\necho \"$1\" >{seen}\n")
+    os.chmod(program, stat.S_IRWXU)
+    done = run(rocedrill, "plot", "--connection", "0", "--html", page, "--open", capture,
+               env=dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
+    if done.returncode != 0 or done.stderr or not os.path.exists(seen):
+        return fail(capture, f"--open: status {done.returncode}: {done.stderr}")
+    with open(seen) as names, open(page, encoding="utf-8") as text:
+        if names.read() != page + "\n":
+            fail(capture, "--open passes another path")
+        data = json.loads(re.search(r'id="data">(.*?)</script>', text.read(), re.S).group(1))
+    if [c.get("connection", 0) for c in data["captures"][0]["connections"]] != [0]:
+        fail(capture, "--connection 0 selects other connections")
+
+
+def main():
+    rocedrill, captures = sys.argv[1], sys.argv[2:]
+    for name in captures:
+        for text in run(rocedrill, "check", "--json", "-", name).stdout.splitlines():
+            line = json.loads(text)
+            if line["type"] == "connection":
+                check_drawing(rocedrill, name, line)
+    with tempfile.TemporaryDirectory() as folder:
+        check_errors(rocedrill, folder, captures[0])
+        check_open(rocedrill, folder, captures[0])
+    sys.exit(failures > 0)
+
+
+main()

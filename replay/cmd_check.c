@@ -179,7 +179,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
     unsigned watch_cnt = add_watches(args, watch);
     const struct check_options options = {
         .keep_findings = text && args->verbose,
-        .keep_history = text || capture,
+        .keep_history = text,
         .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
                     : text || capture                      ? CONNS_SHORT
                                                            : 0,

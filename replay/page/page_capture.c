@@ -59,6 +59,8 @@ static uint32_t share_of(const struct page_capture *capture, uint32_t all)
 {
     uint32_t share = all / (capture->stream_cnt ? capture->stream_cnt : 1);
 
+    if (share > PAGE_SHARE)
+        return PAGE_SHARE;
     return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 

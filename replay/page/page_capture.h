@@ -20,7 +20,8 @@
 #define PAGE_CONNS    4096u   /* connections of the table, and streams whose packets are kept */
 #define PAGE_RUNS     100000u /* packet runs of all streams */
 #define PAGE_MESSAGES 30000u  /* operations of all streams */
-#define PAGE_FINDINGS 1000u   /* findings of each severity */
+#define PAGE_SHARE    10000u /* runs, and operations, of one stream; a browser draws them quickly */
+#define PAGE_FINDINGS 1000u  /* findings of each severity */
 
 /* The packets and operations of one stream: a connection, or a direction that is paired later. */
 struct page_stream {

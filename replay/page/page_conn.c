@@ -11,29 +11,68 @@
 
 #define LINE_LEN 1024
 
-static bool is_empty(const json_t *v)
+/* ---- members that are empty --------------------------------------------------------------------
+ *
+ * The functions below copy compact JSON of check_json.h onto itself, without the members that are
+ * 0, false, null or empty. A parser would cost more than the whole check of a connection. */
+
+struct copy {
+    const char *in;
+    char *out;
+};
+
+static void copy_string(struct copy *c)
 {
-    return json_is_null(v) || json_is_false(v) ||
-           (json_is_integer(v) && json_integer_value(v) == 0) ||
-           (json_is_array(v) && json_array_size(v) == 0) ||
-           (json_is_object(v) && json_object_size(v) == 0) ||
-           (json_is_string(v) && json_string_length(v) == 0);
+    do {
+        if (*c->in == '\\')
+            *c->out++ = *c->in++;
+        *c->out++ = *c->in++;
+    } while (*c->in != '"');
+    *c->out++ = *c->in++;
 }
 
-/* Removes the members that are 0, false, null or empty, from the innermost object outwards. */
-static void remove_empty(json_t *v)
-{
-    const char *key;
-    json_t *member;
-    void *next;
-    size_t i;
+static bool copy_value(struct copy *c);
 
-    json_array_foreach(v, i, member) remove_empty(member);
-    json_object_foreach_safe(v, next, key, member)
-    {
-        remove_empty(member);
-        if (is_empty(member))
-            json_object_del(v, key);
+/* Copies an object or an array after its opening bracket. Returns whether the copy is empty. */
+static bool copy_members(struct copy *c, bool object)
+{
+    bool empty = true;
+
+    while (*c->in != '}' && *c->in != ']') {
+        char *begin = c->out;
+        bool drop;
+
+        if (*c->in == ',')
+            c->in++;
+        if (!empty)
+            *c->out++ = ',';
+        if (object) {
+            copy_string(c);
+            *c->out++ = *c->in++; /* the colon */
+        }
+        drop = copy_value(c) && object;
+        if (drop)
+            c->out = begin;
+        else
+            empty = false;
+    }
+    *c->out++ = *c->in++;
+    return empty;
+}
+
+/* Copies a value. Returns whether it is 0, false, null or empty. */
+static bool copy_value(struct copy *c)
+{
+    const char *begin = c->out;
+
+    switch (*c->in) {
+    case '{': *c->out++ = *c->in++; return copy_members(c, true);
+    case '[': *c->out++ = *c->in++; return copy_members(c, false);
+    case '"': copy_string(c); return c->out - begin == 2;
+    default:
+        while (*c->in != ',' && *c->in != '}' && *c->in != ']')
+            *c->out++ = *c->in++;
+        return (*begin == '0' && c->out - begin == 1) || *begin == 'f' || *begin == 'n';
     }
 }
 
@@ -54,19 +93,22 @@ static FILE *open_line(struct line *line)
     return line->file;
 }
 
-/* Returns the object of a line without its empty members, or NULL. `rc`: result of the writer. */
-static json_t *close_line(struct line *line, int rc)
+/* Returns the object of a line without its empty members and its closing brace, or NULL. `rc`:
+ * result of the writer. */
+static char *close_line(struct line *line, int rc)
 {
-    json_t *o = NULL;
+    struct copy c;
 
-    if (line->file && fclose(line->file) == 0 && rc == 0)
-        o = json_loadb(line->text, line->len, 0, NULL);
-    free(line->text);
-    if (o) {
-        json_object_del(o, "file");
-        remove_empty(o);
+    if (!line->file)
+        return NULL;
+    if (fclose(line->file) != 0 || rc != 0 || line->len < 3) {
+        free(line->text);
+        return NULL;
     }
-    return o;
+    c = (struct copy){line->text, line->text};
+    copy_value(&c);
+    c.out[-1] = '\0';
+    return line->text;
 }
 
 void page_conn_put_json(FILE *out, const char *json)
@@ -96,16 +138,23 @@ int page_conn_put_string(FILE *out, const char *text)
     return put_object(out, json_lossy_string(text));
 }
 
+/* Writes an object that lacks its closing brace, and frees it. */
+static int put_open_object(FILE *out, char *text)
+{
+    if (text)
+        page_conn_put_json(out, text);
+    fputc('}', out);
+    free(text);
+    return text ? 0 : -1;
+}
+
 int page_conn_write_finding(FILE *out, const char *file, const struct roce_finding *finding)
 {
     struct line line;
-    json_t *o;
 
     open_line(&line);
-    o = close_line(&line, line.file ? check_json_finding(line.file, file, finding) : -1);
-    /* The page joins a finding with the text of its rule. */
-    json_object_set_new(o, "means", json_string(roce_rule_info(finding->rule)->text));
-    return put_object(out, o);
+    return put_open_object(
+        out, close_line(&line, line.file ? check_json_finding(line.file, file, finding) : -1));
 }
 
 int page_conn_write_summary(FILE *out, const struct check_report *report, int status)
@@ -113,7 +162,7 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
     struct line line;
 
     open_line(&line);
-    return put_object(
+    return put_open_object(
         out, close_line(&line, line.file ? check_json_summary(line.file, report, status) : -1));
 }
 
@@ -186,20 +235,31 @@ static json_t *histograms_json(const struct roce_endpoint_summary *side)
     return o;
 }
 
+/* Returns `a` and `b` joined by a comma, without the opening brace of `b`. Frees both. */
+static char *join_objects(char *a, char *b)
+{
+    size_t len = a ? strlen(a) : 0, more = b ? strlen(b) : 0;
+    char *text = a && b ? realloc(a, len + more + 1) : NULL;
+
+    if (!text) {
+        free(a);
+    } else {
+        text[len] = ',';
+        memcpy(text + len + 1, b + 1, more); /* with the final zero */
+    }
+    free(b);
+    return text;
+}
+
 char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
 {
     struct check_conn conn;
     struct line line;
-    char buf[LINE_LEN], *text;
+    char buf[LINE_LEN], *more;
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    json_t *o, *histogram = json_object();
+    json_t *o = json_object(), *histogram = json_object();
     int rc = -1;
 
-    if (open_line(&line)) {
-        check_conn_set(&conn, sum);
-        rc = check_json_conn(line.file, file, &conn);
-    }
-    o = close_line(&line, rc);
     check_conn_title(&t, sum);
     json_object_set_new(o, "title", json_lossy_string(buf));
     json_object_set_new(o, "state", state_json(sum));
@@ -207,9 +267,13 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
     json_object_set_new(histogram, "a", histograms_json(&sum->side[0]));
     json_object_set_new(histogram, "b", histograms_json(&sum->side[1]));
     json_object_set_new(o, "histogram", histogram);
-    text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    more = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
-    if (text)
-        text[strlen(text) - 1] = '\0';
-    return text;
+    if (more)
+        more[strlen(more) - 1] = '\0';
+    if (open_line(&line)) {
+        check_conn_set(&conn, sum);
+        rc = check_json_conn(line.file, file, &conn);
+    }
+    return join_objects(close_line(&line, rc), more);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Page conn: the JSON of one connection, finding or summary, as a page contains it: the object of
- * check_json.h without its file name and without members that are 0, false, null or empty. */
+ * check_json.h without members that are 0, false, null or empty. */
 #ifndef REPLAY_PAGE_PAGE_CONN_H
 #define REPLAY_PAGE_PAGE_CONN_H
 

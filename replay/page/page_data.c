@@ -10,10 +10,26 @@
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
-/* Writes a number; most of a large page is numbers, and fprintf() is several times slower. */
-static void put_number(FILE *out, int64_t v)
+/* Numbers on their way to the file: most of a large page is numbers, and stdio is several times
+ * slower. */
+struct numbers {
+    FILE *out;
+    size_t len;
+    char buf[1 << 14];
+};
+
+#define NUMBER_LEN 24u /* longest number and its separator */
+
+static void flush_numbers(struct numbers *numbers)
 {
-    char buf[24], *p = buf + sizeof(buf);
+    fwrite(numbers->buf, 1, numbers->len, numbers->out);
+    numbers->len = 0;
+}
+
+/* Writes a number and, before it, the separator unless that is 0. */
+static void put_number(struct numbers *numbers, char sep, int64_t v)
+{
+    char digits[NUMBER_LEN], *p = digits + sizeof(digits);
     uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
     do
@@ -21,7 +37,12 @@ static void put_number(FILE *out, int64_t v)
     while ((left /= 10) != 0);
     if (v < 0)
         *--p = '-';
-    fwrite(p, 1, (size_t)(buf + sizeof(buf) - p), out);
+    if (sep)
+        *--p = sep;
+    if (numbers->len + NUMBER_LEN > sizeof(numbers->buf))
+        flush_numbers(numbers);
+    memcpy(numbers->buf + numbers->len, p, (size_t)(digits + sizeof(digits) - p));
+    numbers->len += (size_t)(digits + sizeof(digits) - p);
 }
 
 static int64_t time_since(uint64_t time, uint64_t base)
@@ -213,11 +234,12 @@ static int64_t column_value(struct column_state *state, enum column column,
 static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
 {
     struct styles styles = {.cnt = 0};
+    struct numbers numbers = {.out = out};
 
     fprintf(out, ",\"runs\":{");
     for (unsigned column = 0; column < COLUMNS; column++) {
         struct column_state state = {.time = base, .styles = &styles};
-        bool any = false;
+        char sep = 0;
 
         fprintf(out, "\"%s\":[", column_names[column]);
         for (uint32_t i = 0; i < cnt; i++) {
@@ -225,15 +247,14 @@ static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, ui
 
             if (column >= COLUMN_RTT && v == 0)
                 continue;
-            if (any)
-                fputc(',', out);
-            any = true;
             if (column >= COLUMN_RTT) {
-                put_number(out, i);
-                fputc(',', out);
+                put_number(&numbers, sep, i);
+                sep = ',';
             }
-            put_number(out, v);
+            put_number(&numbers, sep, v);
+            sep = ',';
         }
+        flush_numbers(&numbers);
         fputs("],", out);
     }
     write_styles(out, &styles);
@@ -250,6 +271,7 @@ static void write_messages(FILE *out, const struct page_capture *capture, uint32
 {
     uint64_t left_out = 0;
     const char *sep = "";
+    struct numbers numbers = {.out = out};
 
     fprintf(out, ",\"messages\":[");
     for (uint32_t i = 0; i < capture->stream_end; i++) {
@@ -261,17 +283,14 @@ static void write_messages(FILE *out, const struct page_capture *capture, uint32
         for (uint32_t k = 0; k < stream->messages.cnt; k++) {
             const struct message_time *m = &stream->messages.message[k];
 
-            fprintf(out, "%s[%u,\"%s\",", sep, stream->owner[m->side & 1].side,
+            fprintf(out, "%s[%u,\"%s\"", sep, stream->owner[m->side & 1].side,
                     roce_kind_name((enum roce_kind)m->kind));
-            put_number(out, time_since(m->first, base));
-            fputc(',', out);
-            put_number(out, time_since(m->last, m->first));
-            fputc(',', out);
-            put_number(out, time_since(m->done, m->first));
-            fputc(',', out);
-            put_number(out, (int64_t)m->bytes);
-            fputc(',', out);
-            put_number(out, m->frame);
+            put_number(&numbers, ',', time_since(m->first, base));
+            put_number(&numbers, ',', time_since(m->last, m->first));
+            put_number(&numbers, ',', time_since(m->done, m->first));
+            put_number(&numbers, ',', (int64_t)m->bytes);
+            put_number(&numbers, ',', m->frame);
+            flush_numbers(&numbers);
             fputc(']', out);
             sep = ",";
         }

@@ -282,7 +282,7 @@ static void write_packets(const struct psn_graph *g)
         if (!run_is_in(g, run))
             continue;
         psn = relative_psn(g, run, &last);
-        if (run->cause == ROCE_CAUSE_TIMEOUT && run->first_time - run->wait > waited_to) {
+        if (run->cause == ROCE_CAUSE_TIMEOUT && run->first_time - run->wait >= waited_to) {
             write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
                        "nak");
             waited_to = run->first_time;

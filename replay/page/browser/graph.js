@@ -22,15 +22,30 @@ const RoceGraph = (function () {
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
   }
 
-  function line(ctx, x0, y0, x1, y1, color, width, dash) {
+  // Draws a line through points x, y, x, y, ...
+  function path(ctx, points, color, width, dash) {
     ctx.strokeStyle = color;
     ctx.lineWidth = width;
-    ctx.setLineDash(dash || []);
+    if (dash) ctx.setLineDash(dash);
     ctx.beginPath();
-    ctx.moveTo(x0, y0);
-    ctx.lineTo(x1, y1);
+    for (let i = 0; i < points.length; i += 2) ctx.lineTo(points[i], points[i + 1]);
     ctx.stroke();
-    ctx.setLineDash([]);
+    if (dash) ctx.setLineDash([]);
+  }
+
+  function line(ctx, x0, y0, x1, y1, color, width, dash) {
+    path(ctx, [x0, y0, x1, y1], color, width, dash);
+  }
+
+  // A time of waiting, with a word if there is room.
+  function band(ctx, x0, x1, y, color, text) {
+    ctx.globalAlpha = 0.3;
+    bar(ctx, x0, x1, y - 5, y + 5, color);
+    ctx.globalAlpha = 1;
+    if (x1 - x0 < 70) return;
+    ctx.fillStyle = colors.text;
+    ctx.font = "12px sans-serif";
+    ctx.fillText(text, Math.max(x0, 90) + 8, y - 9);
   }
 
   // Each mark has its own shape, so that it can be told apart without colours.
@@ -56,8 +71,8 @@ const RoceGraph = (function () {
 
   function paintPsn(view, at, direction) {
     const r = view.runs, ctx = at.ctx;
-    let ackX = null, ackY = null, acked = -Infinity, waitedTo = -Infinity;
-    const marks = [];
+    let ackY = null, acked = -Infinity, waitedTo = -Infinity;
+    const marks = [], acks = [];
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i];
       if (s.direction !== direction || s.class === "cnp" || s.class === "other" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
@@ -65,53 +80,46 @@ const RoceGraph = (function () {
       if (s.class === "ack" || s.class === "response" || s.class === "nak" || s.class === "rnr nak") {
         const to = r.psn[i] + (s.class === "nak" || s.class === "rnr nak" ? 0 : r.span[i]);
         if (to > acked) {
-          const y = at.y(to);
-          if (ackX !== null) {
-            line(ctx, ackX, ackY, x0, ackY, colors.ack, 1.2);
-            line(ctx, x0, ackY, x1, y, colors.ack, 1.2);
-          }
-          ackX = x1;
-          ackY = y;
+          if (ackY !== null) acks.push(x0, ackY);
+          acks.push(x1, ackY = at.y(to));
           acked = to;
         }
       }
       const color = { "request": colors.first, "repeated request": colors.again, "response": colors.response,
         "repeated response": colors["response-again"], "copy": colors.other }[s.class];
       if (color && r.count[i] > 1 && x1 - x0 > 3) line(ctx, x0, y0, x1, y1, color, 3);
-      else if (color) bar(ctx, x0, x0 + 2, y0, y1, color);
+      else if (color) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") {
         const low = at.y(r.psn[i] - r.gap[i]);
         line(ctx, x0 + 1, low, x0 + 1, y0, colors.missing, 3, [3, 2]);
       }
-      if (s.cause === "timeout" && r.time[i] - r.wait[i] * 1e-9 > waitedTo) { // the first packet of a go-back
-        line(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), y0, x0, y0, colors.timeout, 1.5, [5, 3]);
+      if (s.cause === "timeout" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
+        band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, colors.timeout, "waited " + D.duration(r.wait[i]));
         waitedTo = r.time[i];
       }
-      if (s.class === "rnr nak" && r.wait[i]) line(ctx, x0, y0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, 1.5, [2, 2]);
+      if (s.class === "rnr nak" && r.wait[i]) band(ctx, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready");
       if (s.class === "nak") marks.push(["nak", x0, y0, colors.nak]);
       if (s.class === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
       if (s.class === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
       if (s.marks & D.MARK.impliedNak) marks.push(["implied", x0, y0, colors.nak]);
       at.hit(i, x0, x1, y0, y1);
     }
+    path(ctx, acks, colors.ack, 1.2);
     marks.forEach((m) => shape(ctx, m[0], m[1], m[2], m[3]));
   }
 
   function paintFlight(view, at) {
     [0, 1].forEach((direction) => {
-      const r = view.runs, color = direction ? colors["side-b"] : colors["side-a"];
-      let x = null, y = null;
+      const r = view.runs, points = [];
       for (let i = 0; i < r.length; i++) {
         if (r.style[i].direction !== direction || r.style[i].class === "cnp" || r.time[i] > at.t1) continue;
-        const nx = at.x(r.time[i]), ny = at.y(r.flight[i]);
-        if (x !== null && nx >= 0) {
-          line(at.ctx, x, y, nx, y, color, 1.5);
-          line(at.ctx, nx, y, nx, ny, color, 1.5);
-        }
-        x = nx;
-        y = ny;
-        if (r.end[i] >= at.t0 && r.time[i] <= at.t1) at.hit(i, nx, nx, ny, ny);
+        const x = at.x(r.time[i]), y = at.y(r.flight[i]);
+        if (r.time[i] < at.t0) points.length = 0;
+        if (points.length) points.push(x, points[points.length - 1]);
+        points.push(x, y);
+        if (r.end[i] >= at.t0) at.hit(i, x, x, y, y);
       }
+      path(at.ctx, points, direction ? colors["side-b"] : colors["side-a"], 1.5);
     });
   }
 

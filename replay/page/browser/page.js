@@ -197,11 +197,11 @@
       if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
       const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
       [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
-        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK: receiver not ready"],
+        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK: receiver not ready; band: the wait it asks for"],
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
-      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "╌ waited for a timeout"]);
+      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: waited for a timeout"]);
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets sent again, flat stretches are waiting.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);

@@ -6,6 +6,7 @@
         browser.run("document.title")
 
 The browser needs no port and no other program. All waits have one deadline: DEADLINE seconds."""
+import base64
 import json
 import os
 import select
@@ -153,10 +154,10 @@ class Chromium:
         return [e["params"]["request"]["url"] for e in self.events
                 if e.get("method") == "Network.requestWillBeSent"]
 
-    def screenshot(self, path, full=True):
-        import base64
+    def screenshot(self, path, height=None):
+        """Writes a picture of the page, down to `height` pixels."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        image = self.call("Page.captureScreenshot", captureBeyondViewport=full, **({"clip": clip} if full else {}))
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": 1}
+        image = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         with open(path, "wb") as out:
             out.write(base64.b64decode(image["data"]))

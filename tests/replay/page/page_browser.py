@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Pages of check --html in a headless Chromium: no error, no request, every graph drawn, usable by keyboard.
 
-    page_browser.py ROCEDRILL CHROMIUM CAPTURES"""
+    page_browser.py ROCEDRILL CHROMIUM CAPTURES [--readme PNG | --shots FOLDER]
+
+--readme writes the picture of README.md and tests nothing. --shots writes pictures of all pages, light and dark."""
 import os
 import shutil
 import subprocess
@@ -163,8 +165,31 @@ def check_names(browser, rocedrill, folder, path):
         fail("names", f"the page shows '{shown}'")
 
 
+def shoot_readme(browser, rocedrill, folder, captures, png):
+    """The top of a page, down to the graph of its packets."""
+    os.chdir(captures)  # the page shows the name of the capture
+    browser.open(make_page(rocedrill, folder, "rc-loss-requests.pcap"))
+    browser.run("document.querySelectorAll('.hint, #conn-why, #tools, #overview-title').forEach(e => e.remove())")
+    browser.frames()
+    bottom = browser.run("document.querySelector('[data-graph=psn0]').getBoundingClientRect().bottom + scrollY")
+    browser.screenshot(png, height=bottom + 10)
+
+
+def shoot_all(browser, rocedrill, folder, captures, shots):
+    for name in CAPTURES:
+        browser.open(make_page(rocedrill, folder, f"{captures}/{name}.pcap"))
+        for scheme in "light", "dark":
+            browser.scheme(scheme)
+            browser.screenshot(f"{shots}/{name}.{scheme}.png")
+
+
 def main():
-    rocedrill, chromium, captures = sys.argv[1:4]
+    rocedrill, chromium, captures = (shutil.which(a) or os.path.abspath(a) for a in sys.argv[1:4])
+    rocedrill = os.path.abspath(rocedrill)
+    if len(sys.argv) == 6:
+        shoot, to = {"--readme": shoot_readme, "--shots": shoot_all}[sys.argv[4]], os.path.abspath(sys.argv[5])
+        with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
+            return shoot(browser, rocedrill, folder, captures, to)
     with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
         for name, words in CAPTURES.items():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)

@@ -21,7 +21,7 @@ def fail(capture, text):
 def without_empty(v):
     """The value as page_conn.c writes it: without members that are 0, false, null or empty."""
     if isinstance(v, dict):
-        v = {k: without_empty(m) for k, m in v.items() if k != "file"}
+        v = {k: without_empty(m) for k, m in v.items()}
         return {k: m for k, m in v.items() if not (m is None or m is False or m == 0 and not isinstance(m, float)
                                                    or m in ("", [], {}))}
     return [without_empty(m) for m in v] if isinstance(v, list) else v

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Cost of a page: the time of check --html next to check --json, the size, and a browser's times.
+
+    bench_page.py [--build DIR] [--packets N] [--connections N] [--rounds N] [--quick]
+
+The capture has 1,000,000 packets of 1,000 connections. Targets: at most 1.5 times the time of --json, at most
+10 MB, first contentful paint below 1 s, a zoom step below 100 ms (from the call until the next frame is drawn).
+"CPU s" is user and system time, the smallest of all rounds. The programs take turns. Judges nothing; needs
+Debian's chromium for the last two."""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "replay", "page"))
+from chromium import Chromium  # noqa: E402
+
+ZOOM = """(async () => {
+  const view = rocedrill.view, times = [], frame = () => new Promise(r => requestAnimationFrame(() => setTimeout(r)));
+  for (const step of [0.5, 0.5, 0.5, 2, 2, 2]) {
+    const begin = performance.now();
+    view.zoom(step);
+    await frame();
+    times.push(performance.now() - begin);
+  }
+  return times;
+})()"""
+
+
+def cpu(command):
+    begin = time.monotonic()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"bench_page: {' '.join(command)}: status {child.returncode}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def browse(chromium, what, page):
+    with Chromium(chromium) as browser:
+        browser.open(page)
+        paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        drawn = browser.run("performance.now()")
+        zoom = browser.run(ZOOM)
+        print(f"{what}: first paint {paint:.0f} ms, graphs drawn by {drawn:.0f} ms, zoom {max(zoom):.0f} ms at most")
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--build", default="build")
+    options.add_argument("--packets", type=int, default=1000000)
+    options.add_argument("--connections", type=int, default=1000)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--quick", action="store_true")
+    args = options.parse_args()
+    if args.quick:
+        args.packets, args.connections, args.rounds = 20000, 50, 1
+    rocedrill, chromium = f"{args.build}/bin/rocedrill", shutil.which("chromium")
+    with tempfile.TemporaryDirectory() as folder:
+        for connections in args.connections, 1:
+            capture, page = f"{folder}/capture.pcap", f"{folder}/page.html"
+            what = f"{args.packets} packets of {connections} connection{'s' * (connections > 1)}"
+            with open(capture, "wb") as out:
+                subprocess.run([f"{args.build}/bin/gen_capture", "-n", str(args.packets), "-c", str(connections)],
+                               stdout=out, check=True)
+            kinds = {"--json": f"{folder}/lines.json", "--html": page}
+            runs = {kind: [] for kind in kinds}
+            for _ in range(args.rounds):
+                for kind, to in kinds.items():
+                    runs[kind].append(cpu([rocedrill, "check", "-q", kind, to, capture]))
+            best = {kind: tuple(map(min, zip(*runs[kind]))) for kind in kinds}
+            for kind in kinds:
+                print(f"{what}, {kind}: {best[kind][0]:.3f} CPU s, {best[kind][1]:.3f} s, {best[kind][2]:.0f} MB resident")
+            print(f"{what}: {best['--html'][0] / best['--json'][0]:.2f} times the CPU of --json, "
+                  f"{os.path.getsize(page) / 1e6:.1f} MB")
+            if chromium:
+                browse(chromium, what, page)
+
+
+main()

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "port/shared/registry.h"
 
@@ -15,6 +18,10 @@
 /* Limit of one process's description in bytes. 262,144 QPs (RNIC_BLOCKS_MAX) need about 20 MB of
  * text. */
 #define TEXT_MAX ((off_t)64 << 20)
+
+/* Time in which all processes together must answer, ms, and number of processes asked at once. */
+#define PATIENCE_MS 2000
+#define ASKED_MAX   128u
 
 /* A message of one byte and one descriptor. CMSG_SPACE rounds up, so two descriptors fit. The
  * struct contains pointers to itself and must not be copied. */
@@ -104,6 +111,14 @@ void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *
 
 /* ---- asking other processes ------------------------------------------------------------------ */
 
+/* Replaces control characters for a terminal. Bytes above 0x7F can be such characters, too. */
+static void make_printable(char *text)
+{
+    for (char *p = text; *p; p++)
+        if (((unsigned char)*p < ' ' && *p != '\n') || (unsigned char)*p >= 0x7F)
+            *p = '?';
+}
+
 /* Returns the text of a memory file. The sender is not trusted: the text is limited to TEXT_MAX,
  * and control characters for a terminal are replaced. Returns NULL for any other file, because
  * reading might block, or if out of memory. */
@@ -118,9 +133,7 @@ static char *read_text(int file)
         return NULL;
     len = pread(file, text, most, 0);
     text[len > 0 ? len : 0] = 0;
-    for (char *p = text; *p; p++)
-        if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7F)
-            *p = '?';
+    make_printable(text);
     return text;
 }
 
@@ -142,44 +155,110 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* Connects to a process and returns its description, or "" if the process sends none. Returns NULL
- * if out of memory or if the process ended meanwhile. */
-static char *ask(const char *iface, const char *name, int *pid)
+/* Process that is asked for its description. */
+struct asked {
+    struct rnic_process process;
+    int fd; /* connection, or -1 */
+};
+
+/* Returns whether a process of this user id is listed: one of this user, or any for root. */
+static bool is_listed(uid_t uid)
 {
-    static const struct timeval patience = {.tv_sec = 2};
+    return geteuid() == 0 || uid == geteuid();
+}
+
+/* Returns whether the process that a name claims is of a listed user. */
+static bool is_listed_pid(int pid)
+{
+    char path[32];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return stat(path, &st) == 0 && is_listed(st.st_uid);
+}
+
+/* Connects to the process without waiting. Returns false if it has ended, or is of another user.
+ * Only the kernel's word for the user counts: any user can listen under such a name. */
+static bool begin_asking(struct asked *asked, const char *name)
+{
     struct sockaddr_un addr;
-    int len = rnic_registry_address(&addr, iface, name);
-    int fd = len < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int len = rnic_registry_address(&addr, asked->process.iface, name);
     struct ucred peer;
     socklen_t size = sizeof(peer);
+
+    asked->fd = len < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (asked->fd < 0)
+        return false;
+    if (connect(asked->fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
+        if (getsockopt(asked->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+            is_listed(peer.uid)) {
+            if (peer.pid > 0)
+                asked->process.pid = peer.pid;
+            return true;
+        }
+    } else if (errno == EAGAIN && is_listed_pid(asked->process.pid)) {
+        /* the process's connection queue is full, so the process exists but is stopped */
+        close(asked->fd);
+        asked->fd = -1;
+        return true;
+    }
+    close(asked->fd);
+    asked->fd = -1;
+    return false;
+}
+
+/* Receives the description that a process sent, if any, and closes the connection. */
+static void end_asking(struct asked *asked)
+{
     struct parcel parcel;
     struct cmsghdr *head;
-    char *text = NULL;
-    bool there;
 
-    if (fd < 0)
-        return NULL;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* the send timeout also
-                                                                           * limits connect() */
-    if (connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) == 0) {
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
-            *pid = peer.pid;
-        parcel_init(&parcel);
-        if (recvmsg(fd, &parcel.msg, MSG_CMSG_CLOEXEC) > 0) {
-            head = CMSG_FIRSTHDR(&parcel.msg);
-            if (head && head->cmsg_type == SCM_RIGHTS)
-                text = text_of(head);
-        }
-        there = true;
-    } else {
-        /* the process's connection queue is full, so the process exists but is stopped */
-        there = errno == EAGAIN;
+    parcel_init(&parcel);
+    if (asked->fd >= 0 && recvmsg(asked->fd, &parcel.msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) > 0) {
+        head = CMSG_FIRSTHDR(&parcel.msg);
+        if (head && head->cmsg_type == SCM_RIGHTS)
+            asked->process.text = text_of(head);
     }
-    if (there && !text)
-        text = calloc(1, 1);
-    close(fd);
-    return text;
+    if (asked->fd >= 0)
+        close(asked->fd);
+    asked->fd = -1;
+    if (!asked->process.text)
+        asked->process.text = calloc(1, 1);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Receives the descriptions of all processes that send one before the deadline. */
+static void collect_texts(struct asked *asked, unsigned cnt, uint64_t deadline)
+{
+    unsigned left = cnt;
+
+    while (left > 0) {
+        struct pollfd wait[ASKED_MAX];
+        uint64_t now = now_ms();
+
+        for (unsigned i = 0; i < cnt; i++)
+            wait[i] = (struct pollfd){.fd = asked[i].fd, .events = POLLIN};
+        left = 0;
+        if (poll(wait, cnt, now < deadline ? (int)(deadline - now) : 0) < 0 && errno == EINTR) {
+            left = 1;
+            continue;
+        }
+        for (unsigned i = 0; i < cnt; i++) {
+            if (now >= deadline || wait[i].revents || asked[i].fd < 0) {
+                if (!asked[i].process.text)
+                    end_asking(&asked[i]);
+            } else {
+                left++;
+            }
+        }
+    }
 }
 
 /* Splits "@rnic/<interface>/proc/<pid>[.n]" into its parts. Returns false for any other text. */
@@ -202,39 +281,67 @@ static bool split(const char *at, struct rnic_process *out, char *name, size_t c
     return out->pid > 0;
 }
 
+/* Reads the next name of a process from /proc/net/unix and begins to ask the process. Returns
+ * false at the end of the file. */
+static bool ask_next(FILE *names, struct asked *asked)
+{
+    char line[512];
+
+    while (fgets(line, sizeof(line), names)) {
+        const char *at = strchr(line, '@');
+        unsigned flags = 0;
+        char name[64];
+
+        /* The fields of a line are "Num: RefCount Protocol Flags ...". An accepted connection also
+         * has its listener's name, so only listening sockets count. */
+        if (at && sscanf(line, "%*s %*s %*s %x", &flags) == 1 && (flags & LISTENS) &&
+            split(at, &asked->process, name, sizeof(name)) && begin_asking(asked, name)) {
+            make_printable(asked->process.iface);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends the processes that were asked to the list. Returns 0 or a negative errno. */
+static int append_asked(struct rnic_process **out, size_t *cnt, struct asked *asked, unsigned more)
+{
+    struct rnic_process *grown = realloc(*out, (*cnt + more) * sizeof(**out));
+    int error = grown ? 0 : -ENOMEM;
+
+    if (grown)
+        *out = grown;
+    for (unsigned i = 0; i < more; i++) {
+        if (!asked[i].process.text)
+            error = -ENOMEM;
+        if (grown)
+            grown[(*cnt)++] = asked[i].process;
+        else
+            free(asked[i].process.text);
+    }
+    return error;
+}
+
 int rnic_process_list(struct rnic_process **out, size_t *cnt)
 {
     FILE *names = fopen("/proc/net/unix", "re");
-    char line[512];
+    uint64_t deadline = now_ms() + PATIENCE_MS;
+    bool more = true;
     int error = 0;
 
     *out = NULL;
     *cnt = 0;
     if (!names)
         return -errno;
-    while (!error && fgets(line, sizeof(line), names)) {
-        const char *at = strchr(line, '@');
-        struct rnic_process process;
-        struct rnic_process *grown;
-        unsigned flags = 0;
-        char name[64];
+    while (more && !error) {
+        struct asked asked[ASKED_MAX];
+        unsigned begun = 0;
 
-        /* The fields of a line are "Num: RefCount Protocol Flags ...". An accepted connection also
-         * has its listener's name, so only listening sockets count. */
-        if (!at || sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS) ||
-            !split(at, &process, name, sizeof(name)))
-            continue;
-        process.text = ask(process.iface, name, &process.pid);
-        if (!process.text)
-            continue; /* skips a process that ended before the query */
-        grown = realloc(*out, (*cnt + 1) * sizeof(**out));
-        if (!grown) {
-            free(process.text);
-            error = -ENOMEM;
-            continue;
-        }
-        *out = grown;
-        grown[(*cnt)++] = process;
+        while (begun < ASKED_MAX && (more = ask_next(names, &asked[begun])))
+            begun++;
+        collect_texts(asked, begun, deadline);
+        if (begun > 0)
+            error = append_asked(out, cnt, asked, begun);
     }
     fclose(names);
     if (error) {

@@ -23,7 +23,9 @@ struct rnic_process {
         *text; /* description written by the process; "" if the process refused or did not answer */
 };
 
-/* Lists the processes that have a device open in this network namespace, including the caller.
+/* Lists the processes of this user (root: of all users) that have a device open in this network
+ * namespace, including the caller. Waits at most 2 s for all of them together. Control characters
+ * in names and descriptions are replaced by question marks.
  * Returns 0 or a negative errno. On success the caller frees *out with rnic_process_free(); on
  * failure there is nothing to free. */
 int rnic_process_list(struct rnic_process **out, size_t *cnt);

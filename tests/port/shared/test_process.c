@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "port/netns.h"
 #include "port/shared/process.h"
@@ -137,10 +138,85 @@ static void descriptions_of_all_processes_are_listed(void)
     close(ready[1]);
 }
 
+/* Listens as if it were a process with a device on interface `iface`, and never answers. */
+static int listen_as(const char *iface, unsigned number)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "rnic/%s/proc/%u", iface,
+                       (unsigned)getpid() + number);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    CU_ASSERT_FATAL(bind(fd, (const struct sockaddr *)&addr,
+                         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) ==
+                    0);
+    CU_ASSERT_FATAL(listen(fd, 4) == 0);
+    return fd;
+}
+
+/* Any user can listen under any name: nothing in it reaches a terminal as a control character. */
+static void names_are_printable(void)
+{
+    struct rnic_process *list;
+    int fd = listen_as("\033[2J\x9B", 0);
+    size_t cnt;
+
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    CU_ASSERT_EQUAL_FATAL(cnt, 1);
+    EXPECT_EQ(strcmp(list[0].iface, "?[2J?"), 0);
+    rnic_process_free(list, cnt);
+    close(fd);
+}
+
+#define FAKES 64u
+
+/* Processes that do not answer delay the caller together, not each. */
+static void silent_processes_share_one_deadline(void)
+{
+    struct rnic_process *list;
+    int fd[FAKES];
+    size_t cnt;
+
+    for (unsigned i = 0; i < FAKES; i++)
+        fd[i] = listen_as("e0", i);
+    alarm(100); /* each alone would take 2 s */
+    EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
+    alarm(0);
+    EXPECT_EQ(cnt, FAKES);
+    rnic_process_free(list, cnt);
+    for (unsigned i = 0; i < FAKES; i++)
+        close(fd[i]);
+}
+
+/* Only root sees the processes of other users. The kernel names the user of a process. */
+static void processes_of_other_users_are_not_listed(void)
+{
+    int fd = listen_as("e0", 0);
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        struct rnic_process *list;
+        size_t cnt = 7;
+
+        if (setgid(65534) != 0 || setuid(65534) != 0 || rnic_process_list(&list, &cnt) != 0)
+            _exit(99);
+        _exit((int)cnt);
+    }
+    CU_ASSERT_FATAL(waitpid(pid, &status, 0) == pid);
+    CU_ASSERT(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 99)
+        printf("skipped: this user cannot become another one\n");
+    else
+        EXPECT_EQ(WEXITSTATUS(status), 0);
+    close(fd);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(descriptions_of_all_processes_are_listed),
-                                              TEST(untrusted_description_is_limited_text)};
+    static const struct suite_test tests[] = {
+        TEST(descriptions_of_all_processes_are_listed), TEST(untrusted_description_is_limited_text),
+        TEST(names_are_printable), TEST(silent_processes_share_one_deadline),
+        TEST(processes_of_other_users_are_not_listed)};
 
     if (!netns_enter())
         return NETNS_SKIP;

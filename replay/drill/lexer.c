@@ -52,9 +52,11 @@ static void take_number(struct lexer *lexer)
 void lexer_next(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
+    bool bytes; /* hexadecimal digits follow, which may be more than a number can have */
 
     if (lexer->failed)
         return;
+    bytes = lexer_is_word(lexer, "data");
     while (*lexer->at == ' ' || *lexer->at == '\t' || *lexer->at == '\r')
         lexer->at++;
     token->text = lexer->at;
@@ -64,11 +66,11 @@ void lexer_next(struct lexer *lexer)
         token->kind = LEX_END;
         return;
     }
-    if (isdigit((unsigned char)*lexer->at)) {
+    if (isdigit((unsigned char)*lexer->at) && !bytes) {
         take_number(lexer);
         return;
     }
-    if (is_word_start(*lexer->at)) {
+    if (is_word_start(*lexer->at) || (bytes && isdigit((unsigned char)*lexer->at))) {
         token->kind = LEX_WORD;
         while (is_word_char(*lexer->at))
             lexer->at++;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #ifdef HAVE_LIVE
 #include "drill/device/device_live.h"
+#include "drill/from/drill_from.h"
 #endif
 #include "drill/device/device_pipe.h"
 #include "drill/device/device_rnic.h"
@@ -19,7 +20,8 @@
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 
-#define PIPE_TIMEOUT 10 /* default of --timeout, s */
+#define NO_CONNECTION UINT32_MAX
+#define PIPE_TIMEOUT  10 /* default of --timeout, s */
 
 enum {
     KEY_GRAMMAR = CLI_LONG,
@@ -33,6 +35,8 @@ enum {
     KEY_STRICT,
     KEY_MATRIX,
     KEY_PIPE,
+    KEY_FROM,
+    KEY_CONNECTION,
     KEY_TIMEOUT,
     KEY_SO,
     KEY_LIVE,
@@ -50,6 +54,10 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
+    {"from", KEY_FROM, "CAPTURE",
+     "play nothing; write a drill with the requests of a connection of this capture"},
+    {"connection", KEY_CONNECTION, "N",
+     "from: number of the connection (default: the first that can be replayed)"},
     {"timeout", KEY_TIMEOUT, "S", "pipe: maximum time for a reply of the program (default: 10)"},
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
@@ -92,6 +100,8 @@ struct drill_live_args {
 struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
+    const char *from;    /* capture of --from, or NULL */
+    uint32_t connection; /* number of --connection, or NO_CONNECTION */
     const char *library; /* path of --so, or NULL */
     struct device_pipe_config pipe;
     struct rnic_api api; /* functions of the library */
@@ -189,6 +199,21 @@ static int check_live(struct drill_args *args)
 }
 #endif
 
+/* Writes the drill of a capture. Returns the exit status. */
+static int write_from(const struct drill_args *args)
+{
+#ifdef HAVE_LIVE
+    struct error error = {""};
+
+    _Static_assert(NO_CONNECTION == DRILL_FROM_FIRST, "without the option: the first connection");
+    if (drill_from_capture(args->from, args->connection, stdout, &error) != 0)
+        return cli_error("drill: %s", error.text);
+    return EXIT_HOLDS;
+#else
+    return cli_error("drill: --from %s: this program was built without the live port", args->from);
+#endif
+}
+
 /* Sets the device that the options name. Returns -1 to continue, else the exit status. */
 static int choose_device(struct drill_args *args)
 {
@@ -242,6 +267,12 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             args->pipe.timeout = (unsigned)number;
             break;
         case KEY_MATRIX: args->matrix_path = optarg; break;
+        case KEY_FROM: args->from = optarg; break;
+        case KEY_CONNECTION:
+            if (!parse_whole(optarg, 0, UINT32_MAX - 1, &number))
+                return cli_error("drill: --connection %s: not the number of a connection", optarg);
+            args->connection = (uint32_t)number;
+            break;
         case KEY_SO: args->library = optarg; break;
         case KEY_LIVE:
         case KEY_TARGET:
@@ -265,6 +296,11 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         default: return EXIT_UNUSABLE;
         }
     }
+    if (args->connection != NO_CONNECTION && !args->from)
+        return cli_error("drill: --connection requires --from");
+    if (args->from)
+        return optind < argc ? cli_error("drill: --from plays no drills: %s", argv[optind])
+                             : write_from(args);
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
     return choose_device(args);
@@ -342,7 +378,7 @@ static int write_matrix(const char *path, char **reports, unsigned cnt)
 
 int cmd_drill(int argc, char **argv)
 {
-    struct drill_args args = {.options = {.ops = &device_rnic_ops}};
+    struct drill_args args = {.options = {.ops = &device_rnic_ops}, .connection = NO_CONNECTION};
 #ifdef HAVE_LIVE
     args.live.config.patience_ns = DEVICE_LIVE_PATIENCE;
     args.live.config.timeout = DEVICE_LIVE_TIMEOUT;

@@ -141,6 +141,25 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
 }
 
+static void capture_becomes_a_drill(void)
+{
+    CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/rc-atomics.pcap >$T/from.drill && "
+                    "$R drill $T/from.drill",
+                    0, "/from\n", "");
+    CHECKRUN_EXPECT("grep -c 'Atomic Acknowledge PSN +4 ACK MSN 5 original 0x0$' $T/from.drill", 0,
+                    "1\n", "");
+    CHECKRUN_EXPECT("$R drill --connection 2 --from " TRACES_DIR "/captures/multi-qp.pcap", 0,
+                    "connection #2 of multi-qp.pcap", "");
+    CHECKRUN_EXPECT("$R drill --connection 99 --from " TRACES_DIR "/captures/rc-atomics.pcap", 2,
+                    "", "rc-atomics.pcap: connection #99 cannot become a drill: no requests");
+    CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/ud-unicast.pcap", 2, "",
+                    "ud-unicast.pcap: no requests that can be replayed");
+    CHECKRUN_EXPECT("$R drill --from $T/none.pcap", 2, "", "none.pcap: No such file");
+    CHECKRUN_EXPECT("$R drill --connection x --from a", 2, "", "--connection x");
+    CHECKRUN_EXPECT("$R drill --connection 0 $T/d", 2, "", "--connection requires --from");
+    CHECKRUN_EXPECT("$R drill --from a $T/d", 2, "", "--from plays no drills");
+}
+
 static void device_of_an_option_is_the_only_one(void)
 {
     CHECKRUN_EXPECT("$R drill --so $T/x --pipe false $T/d", 2, "", "use only one of");
@@ -162,6 +181,7 @@ static void matrix_has_a_column_a_device(void)
 
 SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_check),
       TEST(printed_name_finds_the_drill), TEST(device_of_an_option_is_the_only_one),
+      TEST(capture_becomes_a_drill),
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),

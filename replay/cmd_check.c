@@ -10,6 +10,7 @@
 #include "check/check_junit.h"
 #include "check/connection_frames.h"
 #include "check/explain.h"
+#include "check/two_points.h"
 #include "export/export.h"
 #include "monitor/session.h"
 #include "page/page.h"
@@ -25,7 +26,8 @@
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
-#define WATCHES_MAX (EXPORT_WATCHES + 2) /* those of the exports, the monitor and the page */
+#define WATCHES_MAX                                                                                \
+    (EXPORT_WATCHES + 3) /* those of the exports, the monitor, the other end and the page */
 
 enum {
     OPT_RULES = CLI_LONG,
@@ -43,7 +45,8 @@ enum {
     OPT_GNUPLOT,
     OPT_LIVE,
     OPT_EVERY,
-    OPT_PROMETHEUS
+    OPT_PROMETHEUS,
+    OPT_OTHER_END
 };
 
 static const struct cli_option rows[] = {
@@ -64,6 +67,8 @@ static const struct cli_option rows[] = {
     {"every", OPT_EVERY, "TIME", "print a table of the QP pairs at this interval, e.g. 1s, 500ms"},
     {"prometheus", OPT_PROMETHEUS, "ADDR:PORT",
      "serve the counters of the table to Prometheus while reading"},
+    {"other-end", OPT_OTHER_END, "CAPTURE",
+     "compare with a capture of the same traffic at another point: what was lost between them"},
     {"quirks", 'p', "NAME",
      "do not fail on known deviations of this implementation; auto (the default) recognises it, "
      "none fails on all"},
@@ -100,7 +105,9 @@ struct check_args {
     struct capture_set captures;
     struct narrow narrow;
     struct session_options monitor;
-    struct session *session; /* NULL without an option of the monitor */
+    const char *other_end;         /* capture at the other end, or NULL */
+    struct two_points *two_points; /* NULL without other_end */
+    struct session *session;       /* NULL without an option of the monitor */
 };
 
 static void print_usage(FILE *out)
@@ -146,6 +153,8 @@ static unsigned add_watches(const struct check_args *args, struct check_watch wa
 
     if (args->session)
         watch[cnt++] = session_watch(args->session);
+    if (args->two_points)
+        watch[cnt++] = two_points_watch(args->two_points, 0);
     return cnt;
 }
 
@@ -284,6 +293,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
             break;
         case OPT_PROMETHEUS: args->monitor.prometheus = optarg; break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
+        case OPT_OTHER_END: args->other_end = optarg; break;
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
@@ -346,6 +356,11 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     if ((args->monitor.interval || args->monitor.prometheus) && args->captures.cnt > 1)
         return cli_error("check: --%s requires one capture, not %zu",
                          args->monitor.interval ? "every" : "prometheus", args->captures.cnt);
+    if (args->other_end && (args->monitor.interface || args->captures.cnt != 1))
+        return cli_error("check: --other-end requires one capture%s",
+                         args->monitor.interface ? ", not --live" : "");
+    if (args->other_end && strcmp(args->other_end, "-") == 0)
+        return cli_error("check: --other-end requires a file, not standard input");
     if (args->narrow.has_connection && args->monitor.interface)
         return cli_error("check: --live and --connection cannot be combined");
     if (args->narrow.has_connection && args->captures.cnt > 1)
@@ -431,6 +446,30 @@ static int check_live(struct check_args *args)
     return check_one(&item, args, &stop);
 }
 
+/* Reads the capture of the other end and prints the comparison. Returns the exit status of the
+ * other capture. */
+static int check_other_end(struct check_args *args)
+{
+    const char *const name[2] = {args->captures.item[0].path, args->other_end};
+    const struct check_watch watch = two_points_watch(args->two_points, 1);
+    const struct check_options options = {.no_icrc = args->no_icrc,
+                                          .profile = args->profile,
+                                          .narrow = &args->narrow,
+                                          .watch = &watch,
+                                          .watch_cnt = 1};
+    struct error error = {""};
+    struct check_report report;
+    int status = EXIT_HOLDS;
+
+    if (check_capture(args->other_end, &options, &report, &error) != 0 ||
+        (args->text && two_points_print(stdout, args->two_points, name, &error) != 0))
+        status = cli_error("%s", error.text);
+    else if (report_fails(&report, args->fail_on))
+        status = EXIT_DIFFERS;
+    check_report_free(&report);
+    return status;
+}
+
 static int run_check(struct check_args *args)
 {
     size_t cnt = args->captures.cnt;
@@ -447,6 +486,8 @@ static int run_check(struct check_args *args)
     args->summed_up = args->text && cnt > 1;
     if (rc == 0 && (rc = start_session(args)) != 0)
         status = rc;
+    if (rc == 0 && args->other_end && !(args->two_points = two_points_new()))
+        rc = status = cli_error("check: no memory");
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     if (args->html && status == EXIT_HOLDS)
@@ -462,12 +503,19 @@ static int run_check(struct check_args *args)
         if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
             printf("\n");
     }
+    if (args->two_points && rc == 0 && status != EXIT_UNUSABLE) {
+        int one = check_other_end(args);
+
+        if (one > status)
+            status = one;
+    }
     if (args->summed_up && rc == 0)
         print_sum(cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
     if (args->html && rc == 0)
         page_end(&args->page);
+    two_points_del(args->two_points);
     session_stop(args->session);
     return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;
 }

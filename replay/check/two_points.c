@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/two_points.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "check/check_text.h"
+#include "util/strbuf.h"
+#include "wire/codes.h"
+
+#define DIRECTIONS_MAX 64u /* further directions are not compared */
+#define LINE_LEN       512
+#define FRAMES_LISTED  6u
+#define GRAIN_MOST     UINT64_C(1000000000) /* coarsest clock, ns */
+#define NO_MATE        UINT32_MAX
+
+struct point_packet {
+    uint64_t key;  /* hash of addresses, QP, PSN and opcode */
+    uint64_t time; /* ns */
+    uint32_t icrc;
+    uint32_t frame;
+    uint32_t dir;
+    uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
+    bool damaged;
+};
+
+/* Losses of one direction that a single capture shows. */
+struct point_losses {
+    uint64_t before; /* packets that never reached the capture point */
+    uint64_t behind; /* captured packets for which the receiver sent a sequence NAK, or went back */
+};
+
+struct point_capture {
+    struct two_points *all;
+    unsigned which;
+    struct point_packet *packet;
+    uint32_t cnt, cap;
+    bool unverified; /* packets without a readable ICRC */
+    struct point_losses losses[DIRECTIONS_MAX];
+};
+
+struct point_direction {
+    uint8_t src[16], dst[16];
+    bool from_b;    /* the packets pass capture b first */
+    bool matched;   /* a packet of this direction is in both captures */
+    int64_t median; /* median of the time at b minus the time at a, ns */
+};
+
+struct two_points {
+    struct point_capture at[2];
+    struct point_direction dir[DIRECTIONS_MAX];
+    uint32_t dir_cnt;
+    bool failed;    /* out of memory */
+    int64_t ahead;  /* clock of b minus clock of a, ns */
+    int64_t spread; /* accuracy of `ahead`: half of the range that the packets allow, at least the
+                     * resolution of the times, ns; below 0: the packets allow no value */
+    bool both_ways;
+};
+
+/* ---- recording ---------------------------------------------------------------------------------
+ */
+
+static uint32_t direction_of_addrs(struct two_points *all, const uint8_t src[16],
+                                   const uint8_t dst[16])
+{
+    uint32_t i = 0;
+
+    while (i < all->dir_cnt &&
+           (memcmp(all->dir[i].src, src, 16) != 0 || memcmp(all->dir[i].dst, dst, 16) != 0))
+        i++;
+    if (i == all->dir_cnt && i < DIRECTIONS_MAX) {
+        memcpy(all->dir[i].src, src, 16);
+        memcpy(all->dir[i].dst, dst, 16);
+        all->dir_cnt++;
+    }
+    return i;
+}
+
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t len)
+{
+    const uint8_t *p = bytes;
+
+    while (len-- > 0)
+        hash = (hash ^ *p++) * UINT64_C(0x100000001B3); /* FNV-1a */
+    return hash;
+}
+
+static struct point_packet *new_packet(struct point_capture *at)
+{
+    if (at->cnt == at->cap) {
+        uint32_t cap = at->cap ? at->cap * 2 : 1024;
+        struct point_packet *grown =
+            cap > at->cap ? realloc(at->packet, cap * sizeof(*grown)) : NULL;
+
+        if (!grown) {
+            at->all->failed = true;
+            return NULL;
+        }
+        at->packet = grown;
+        at->cap = cap;
+    }
+    return &at->packet[at->cnt++];
+}
+
+/* Returns whether a packet is a sequence NAK for a request that was captured before it. */
+static bool is_nak_of_captured(const struct roce_pkt *pkt, const struct roce_flow_result *result)
+{
+    return (result->flags & ROCE_AN_NAK) && result->request_frame &&
+           roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ;
+}
+
+static void record_packet(void *user, const struct roce_flow_in *in,
+                          const struct roce_flow_result *result)
+{
+    struct point_capture *at = user;
+    const struct roce_pkt *pkt = in->pkt;
+    const uint32_t id[] = {pkt->bth.dest_qp, pkt->bth.psn, pkt->bth.opcode};
+    uint8_t src[16], dst[16];
+    uint64_t key = UINT64_C(0xCBF29CE484222325);
+    struct point_packet *p;
+    uint32_t dir;
+
+    if (!result || (result->flags & ROCE_AN_COPY))
+        return;
+    roce_pkt_addr(pkt, src, dst);
+    if (is_nak_of_captured(pkt, result)) {
+        dir = direction_of_addrs(at->all, dst, src);
+        if (dir < DIRECTIONS_MAX)
+            at->losses[dir].behind++;
+    }
+    dir = direction_of_addrs(at->all, src, dst);
+    p = dir < DIRECTIONS_MAX ? new_packet(at) : NULL;
+    if (!p)
+        return;
+    key = add_bytes(add_bytes(add_bytes(key, src, 16), dst, 16), id, sizeof(id));
+    *p = (struct point_packet){.key = key,
+                               .time = in->time,
+                               .icrc = pkt->icrc,
+                               .frame = in->frame,
+                               .dir = dir,
+                               .mate = NO_MATE,
+                               .damaged = in->icrc == ROCE_ICRC_BAD};
+    at->unverified |= in->icrc == ROCE_ICRC_UNVERIFIED;
+}
+
+static void record_conn(void *user, const struct roce_conn_summary *sum)
+{
+    struct point_capture *at = user;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_endpoint_summary *s = &sum->side[i], *peer = &sum->side[!i];
+        uint32_t dir = direction_of_addrs(at->all, s->addr, peer->addr);
+
+        if (dir == DIRECTIONS_MAX)
+            continue;
+        at->losses[dir].before += s->missing_responses;
+        if (s->missing_psns > s->out_of_order)
+            at->losses[dir].before += s->missing_psns - s->out_of_order;
+        at->losses[dir].behind += peer->read_restarts.captured;
+    }
+}
+
+struct two_points *two_points_new(void)
+{
+    struct two_points *all = calloc(1, sizeof(*all));
+
+    for (unsigned i = 0; all && i < 2; i++) {
+        all->at[i].all = all;
+        all->at[i].which = i;
+    }
+    return all;
+}
+
+void two_points_del(struct two_points *all)
+{
+    if (!all)
+        return;
+    free(all->at[0].packet);
+    free(all->at[1].packet);
+    free(all);
+}
+
+struct check_watch two_points_watch(struct two_points *all, unsigned capture)
+{
+    return (struct check_watch){
+        .user = &all->at[capture], .on_packet = record_packet, .on_conn = record_conn};
+}
+
+/* ---- matching ----------------------------------------------------------------------------------
+ */
+
+static int compare_packets(const void *a, const void *b)
+{
+    const struct point_packet *x = *(const struct point_packet *const *)a;
+    const struct point_packet *y = *(const struct point_packet *const *)b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->icrc != y->icrc)
+        return x->icrc < y->icrc ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Returns the packets of a capture, sorted so that equal ones are adjacent, in capture order. */
+static struct point_packet **sort_packets(struct point_capture *at, bool icrc)
+{
+    struct point_packet **sorted = malloc((at->cnt + 1u) * sizeof(struct point_packet *));
+
+    for (uint32_t i = 0; sorted && i < at->cnt; i++) {
+        if (!icrc)
+            at->packet[i].icrc = 0;
+        sorted[i] = &at->packet[i];
+    }
+    if (sorted)
+        qsort(sorted, at->cnt, sizeof(struct point_packet *), compare_packets);
+    return sorted;
+}
+
+static bool is_equal(const struct point_packet *x, const struct point_packet *y)
+{
+    return x->key == y->key && x->icrc == y->icrc;
+}
+
+static uint32_t equal_cnt(struct point_packet *const *sorted, uint32_t i, uint32_t cnt)
+{
+    uint32_t n = 1;
+
+    while (i + n < cnt && is_equal(sorted[i], sorted[i + n]))
+        n++;
+    return n;
+}
+
+static void join_packets(struct two_points *all, struct point_packet *a, struct point_packet *b)
+{
+    a->mate = (uint32_t)(b - all->at[1].packet);
+    b->mate = (uint32_t)(a - all->at[0].packet);
+}
+
+/* Matches the equal packets few[0..few_cnt) with some of many[0..many_cnt), in order, so that their
+ * times differ least. `ahead` is the clock of `many` minus that of `few`. */
+static void match_repeated(struct two_points *all, struct point_packet **few, uint32_t few_cnt,
+                           struct point_packet **many, uint32_t many_cnt, int64_t ahead, bool swap)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < few_cnt; i++) {
+        const uint32_t last = many_cnt - (few_cnt - i); /* leaves one for each later packet */
+        uint32_t best = at;
+        int64_t best_ns = INT64_MAX;
+
+        for (uint32_t k = at; k <= last; k++) {
+            int64_t ns = (int64_t)(many[k]->time - few[i]->time) - ahead;
+
+            ns = ns < 0 ? -ns : ns;
+            if (ns >= best_ns)
+                continue;
+            best = k;
+            best_ns = ns;
+        }
+        if (swap)
+            join_packets(all, many[best], few[i]);
+        else
+            join_packets(all, few[i], many[best]);
+        at = best + 1;
+    }
+}
+
+/* Matches packets that occur once in each capture, or else (`repeated`) several times. */
+static void match_packets(struct two_points *all, struct point_packet **a, struct point_packet **b,
+                          bool repeated)
+{
+    const uint32_t a_cnt = all->at[0].cnt, b_cnt = all->at[1].cnt;
+
+    for (uint32_t i = 0, k = 0; i < a_cnt && k < b_cnt;) {
+        uint32_t na = equal_cnt(a, i, a_cnt), nb = equal_cnt(b, k, b_cnt);
+
+        if (!is_equal(a[i], b[k])) {
+            if (a[i]->key != b[k]->key ? a[i]->key < b[k]->key : a[i]->icrc < b[k]->icrc)
+                i += na;
+            else
+                k += nb;
+            continue;
+        }
+        if (!repeated && na == 1 && nb == 1)
+            join_packets(all, a[i], b[k]);
+        else if (repeated && na + nb > 2 && na <= nb)
+            match_repeated(all, a + i, na, b + k, nb, all->ahead, false);
+        else if (repeated && na + nb > 2)
+            match_repeated(all, b + k, nb, a + i, na, -all->ahead, true);
+        i += na;
+        k += nb;
+    }
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------
+ */
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Returns the time of a packet at b minus its time at a, ns. */
+static int64_t difference(const struct two_points *all, const struct point_packet *a)
+{
+    return (int64_t)(all->at[1].packet[a->mate].time - a->time);
+}
+
+/* Returns the resolution of the times of both captures, ns. */
+static int64_t clock_grain(const struct two_points *all)
+{
+    int64_t most = 0;
+
+    for (unsigned k = 0; k < 2; k++) {
+        uint64_t grain = GRAIN_MOST;
+
+        for (uint32_t i = 0; i < all->at[k].cnt; i++)
+            while (all->at[k].packet[i].time % grain)
+                grain /= 10;
+        most = (int64_t)grain > most ? (int64_t)grain : most;
+    }
+    return most;
+}
+
+/* Fills `ns` with the differences of a direction's matched packets, sorted. Returns their number.
+ */
+static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int64_t *ns)
+{
+    uint32_t cnt = 0;
+
+    for (uint32_t i = 0; i < all->at[0].cnt; i++) {
+        const struct point_packet *a = &all->at[0].packet[i];
+
+        if (a->dir == dir && a->mate != NO_MATE)
+            ns[cnt++] = difference(all, a);
+    }
+    qsort(ns, cnt, sizeof(*ns), compare_ns);
+    return cnt;
+}
+
+static struct point_direction *reverse_of(struct two_points *all, const struct point_direction *d)
+{
+    for (uint32_t i = 0; i < all->dir_cnt; i++)
+        if (memcmp(all->dir[i].src, d->dst, 16) == 0 && memcmp(all->dir[i].dst, d->src, 16) == 0)
+            return &all->dir[i];
+    return NULL;
+}
+
+/* Finds which capture point each direction passes first, and the difference of the clocks. Packets
+ * from a to b limit it from above, packets from b to a from below. */
+static void align_clocks(struct two_points *all, int64_t *ns)
+{
+    const int64_t grain = clock_grain(all);
+    int64_t most = INT64_MAX, least = INT64_MIN;
+    uint32_t cnt;
+
+    for (uint32_t i = 0; i < all->dir_cnt; i++) {
+        cnt = sort_differences(all, i, ns);
+        all->dir[i].matched = cnt > 0;
+        all->dir[i].median = cnt ? ns[cnt / 2] : 0;
+    }
+    for (uint32_t i = 0; i < all->dir_cnt; i++) {
+        const struct point_direction *back = reverse_of(all, &all->dir[i]);
+
+        all->dir[i].from_b =
+            all->dir[i].matched && back && back->matched && all->dir[i].median < back->median;
+        cnt = sort_differences(all, i, ns);
+        if (cnt && all->dir[i].from_b && ns[cnt - 1] > least)
+            least = ns[cnt - 1];
+        else if (cnt && !all->dir[i].from_b && ns[0] < most)
+            most = ns[0];
+    }
+    all->both_ways = most != INT64_MAX && least != INT64_MIN;
+    all->ahead = all->both_ways ? least + (most - least) / 2 : most;
+    all->spread = all->both_ways ? (most - least) / 2 : 0;
+    if (all->spread > -grain && all->spread < grain)
+        all->spread = grain;
+}
+
+/* ---- the result --------------------------------------------------------------------------------
+ */
+
+struct point_result {
+    uint64_t packets[2];    /* at the first and the second point */
+    uint64_t lost, outside; /* only at the first point; outside: not during the second capture */
+    uint64_t only_second;
+    uint64_t damaged, reordered;
+    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
+};
+
+/* Returns whether the packet passed while the other capture was running. */
+static bool is_during(const struct two_points *all, const struct point_packet *p, unsigned which)
+{
+    const struct point_capture *other = &all->at[!which];
+    int64_t shift = which == 0 ? all->ahead : -all->ahead;
+    int64_t time = (int64_t)p->time + shift;
+
+    return time >= (int64_t)other->packet[0].time &&
+           time <= (int64_t)other->packet[other->cnt - 1].time;
+}
+
+static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
+{
+    const unsigned first = all->dir[dir].from_b;
+    const struct point_capture *up = &all->at[first], *down = &all->at[!first];
+    struct point_result r = {.lost = 0};
+    uint32_t latest = 0;
+
+    for (uint32_t i = 0; i < up->cnt; i++) {
+        const struct point_packet *p = &up->packet[i];
+
+        if (p->dir != dir)
+            continue;
+        r.packets[0]++;
+        if (p->mate != NO_MATE) {
+            r.damaged += !p->damaged && down->packet[p->mate].damaged;
+            r.reordered += p->mate < latest;
+            latest = p->mate > latest ? p->mate : latest;
+        } else if (!is_during(all, p, first)) {
+            r.outside++;
+        } else {
+            if (r.lost < FRAMES_LISTED)
+                r.frame[r.lost] = p->frame;
+            r.lost++;
+        }
+    }
+    for (uint32_t i = 0; i < down->cnt; i++) {
+        r.packets[1] += down->packet[i].dir == dir;
+        r.only_second += down->packet[i].dir == dir && down->packet[i].mate == NO_MATE;
+    }
+    return r;
+}
+
+static void add_delay(struct strbuf *t, const struct two_points *all, uint32_t dir,
+                      const char *name, int64_t ns)
+{
+    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
+
+    strbuf_addf(t, "%s ", name);
+    strbuf_add_duration(t, delay > 0 ? (uint64_t)delay : 0);
+}
+
+static void print_direction(FILE *out, const struct two_points *all, uint32_t dir, int64_t *ns)
+{
+    const struct point_result r = compare_direction(all, dir);
+    const bool from_b = all->dir[dir].from_b;
+    const char first = from_b ? 'b' : 'a', second = from_b ? 'a' : 'b';
+    const uint32_t cnt = sort_differences(all, dir, ns);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    strbuf_add_addr(&t, all->dir[dir].src);
+    strbuf_addf(&t, " → ");
+    strbuf_add_addr(&t, all->dir[dir].dst);
+    fprintf(out, "  %s: %" PRIu64 " packet%s at %c, %" PRIu64 " at %c\n", buf, r.packets[0],
+            r.packets[0] == 1 ? "" : "s", first, r.packets[1], second);
+    t = strbuf_of(buf, sizeof(buf));
+    strbuf_addf(&t,
+                "%" PRIu64 " lost, %" PRIu64 " damaged, %" PRIu64 " reordered between %c and %c",
+                r.lost, r.damaged, r.reordered, first, second);
+    if (cnt) {
+        strbuf_addf(&t, "; delay ");
+        add_delay(&t, all, dir, "min", from_b ? ns[cnt - 1] : ns[0]);
+        add_delay(&t, all, dir, ", median", ns[cnt / 2]);
+        add_delay(&t, all, dir, ", max", from_b ? ns[0] : ns[cnt - 1]);
+    }
+    fprintf(out, "     %s\n", buf);
+    fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost behind %c\n",
+            all->at[from_b].losses[dir].before, first, all->at[!from_b].losses[dir].behind, second);
+    if (r.lost) {
+        fprintf(out, "     lost between: frame%s", r.lost == 1 ? "" : "s");
+        for (uint64_t i = 0; i < r.lost && i < FRAMES_LISTED; i++)
+            fprintf(out, "%s%u", i ? ", " : " ", r.frame[i]);
+        fprintf(out, "%s of %c\n", r.lost > FRAMES_LISTED ? ", ..." : "", first);
+    }
+    if (r.only_second)
+        fprintf(out, "     only at %c: %" PRIu64 " packet%s, which %c did not capture\n", second,
+                r.only_second, r.only_second == 1 ? "" : "s", first);
+    if (r.outside)
+        fprintf(out, "     not compared: %" PRIu64 " packet%s before or after the capture at %c\n",
+                r.outside, r.outside == 1 ? "" : "s", second);
+}
+
+static void print_clocks(FILE *out, const struct two_points *all)
+{
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    const bool later = all->ahead >= 0;
+
+    strbuf_addf(&t, "the clock of b is ");
+    strbuf_add_duration(&t, (uint64_t)(later ? all->ahead : -all->ahead));
+    strbuf_addf(&t, later ? " ahead of a" : " behind a");
+    if (!all->both_ways) {
+        strbuf_addf(&t, ", if the fastest packet had no delay: only one direction is in both "
+                        "captures, so delays are relative to it");
+    } else if (all->spread >= 0) {
+        strbuf_addf(&t, ", accuracy ± ");
+        strbuf_add_duration(&t, (uint64_t)all->spread);
+    } else {
+        strbuf_addf(&t, ", accuracy ± ");
+        strbuf_add_duration(&t, (uint64_t)-all->spread);
+        strbuf_addf(&t, ": packets contradict each other by that time, so the clocks drift or a "
+                        "capture has late time stamps");
+    }
+    fprintf(out, "  %s\n", buf);
+}
+
+int two_points_print(FILE *out, struct two_points *all, const char *const name[2],
+                     struct error *error)
+{
+    const bool icrc = !all->at[0].unverified && !all->at[1].unverified;
+    struct point_packet **a = sort_packets(&all->at[0], icrc),
+                        **b = sort_packets(&all->at[1], icrc);
+    int64_t *ns = malloc((all->at[0].cnt + 1u) * sizeof(*ns));
+    bool any = false;
+
+    if (a && b && ns && !all->failed) {
+        match_packets(all, a, b, false);
+        align_clocks(all, ns);
+        for (uint32_t i = 0; i < all->dir_cnt; i++)
+            any |= all->dir[i].matched;
+        if (any)
+            match_packets(all, a, b, true);
+    }
+    free(a);
+    free(b);
+    if (any) {
+        fprintf(out, "\ncomparison of a = ");
+        put_escaped(out, name[0]);
+        fprintf(out, " and b = ");
+        put_escaped(out, name[1]);
+        fprintf(out, ":\n");
+        print_clocks(out, all);
+        for (uint32_t i = 0; i < all->dir_cnt; i++)
+            print_direction(out, all, i, ns);
+    }
+    free(ns);
+    if (!a || !b || !ns || all->failed)
+        return error_set(error, "no memory to compare %s with %s", name[0], name[1]);
+    return any ? 0 : error_set(error, "%s: has no packet of %s", name[1], name[0]);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Two points: compares two captures of the same traffic, taken at two points of its path. Called by
+ * check --other-end.
+ *
+ *   1. two_points_new()
+ *   2. check_capture() of each capture with the watch of two_points_watch()
+ *   3. two_points_print()
+ *   4. two_points_del()
+ *
+ * A packet is the same at both points if its addresses, QP, PSN, opcode and ICRC are equal. Packets
+ * that are equal because of a retransmission are matched by their times. The clocks are aligned by
+ * the packets themselves: a packet cannot arrive before it was sent, in both directions. The
+ * memory grows with the number of packets, 56 bytes each.
+ */
+#ifndef REPLAY_CHECK_TWO_POINTS_H
+#define REPLAY_CHECK_TWO_POINTS_H
+
+#include <stdio.h>
+#include "check/check.h"
+
+struct two_points;
+
+/* Returns an empty comparison, or NULL without memory. */
+struct two_points *two_points_new(void);
+void two_points_del(struct two_points *points); /* `points` may be NULL */
+
+/* Returns the watch that records capture 0 (a) or 1 (b). */
+struct check_watch two_points_watch(struct two_points *points, unsigned capture);
+
+/* Compares the captures and prints the result. `name` are the names of a and b. Returns 0, or -1
+ * and an error if memory ran out or no packet is in both captures. */
+int two_points_print(FILE *out, struct two_points *points, const char *const name[2],
+                     struct error *error);
+
+#endif

@@ -72,6 +72,13 @@ static void add_num(const struct tree_out *out, int field, uint32_t value)
         proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
+/* Adds a field for filters and graphs that the packet details do not show. */
+static void add_hidden(const struct tree_out *out, int field, uint32_t value)
+{
+    if (roce_hf_is_wanted(out->tree, hf_info[field]))
+        proto_item_set_hidden(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
+}
+
 static void add_big(const struct tree_out *out, int field, uint64_t value)
 {
     if (roce_hf_is_wanted(out->tree, hf_info[field]))
@@ -162,6 +169,7 @@ static void add_connection(const struct tree_out *out, const struct roce_frame_i
     if (!stream)
         return;
     add_num(out, HF_STREAM, r->conn_index);
+    add_hidden(out, HF_SIDE, r->side);
     if (r->qp_use)
         add_num(out, HF_EPOCH, r->qp_use);
     if (r->src_qpn != ROCE_QPN_UNKNOWN)
@@ -257,12 +265,26 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
         add_num(out, HF_READS_IN_FLIGHT, r->reads_in_flight);
 }
 
+/* Adds the payload bytes as goodput or as retransmitted. */
+static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
+                       const struct roce_flow_result *r)
+{
+    bool again = r->flags & ROCE_AN_RETRANSMISSION ||
+                 (r->flags & ROCE_AN_DUPLICATE_RESPONSE && pkt->op->kind == ROCE_KIND_READ_RESP);
+
+    if (pkt->payload_len == 0 || r->flags & (ROCE_AN_COPY | ROCE_AN_DROPPED))
+        return;
+    add_hidden(out, again ? HF_AGAIN_BYTES : HF_FRESH_BYTES, pkt->payload_len);
+}
+
 static void add_transport(const struct tree_out *out, const struct roce_pkt *pkt,
                           const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
 
     add_num(out, HF_PSN_REL, r->rel_psn);
+    add_hidden(out, r->flags & ROCE_AN_REQUEST ? HF_REQUEST_PSN : HF_RESPONSE_PSN, r->rel_psn);
+    add_volume(out, pkt, r);
     if (r->flags & ROCE_AN_REQUEST) {
         add_num(out, HF_NEXT_PSN, r->next_psn);
         add_link(out, HF_ACKED_IN, f->acked_in);

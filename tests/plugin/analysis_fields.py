@@ -53,6 +53,8 @@ FEATURES = [
     ("completeness", "roce.completeness", "cm-connect-disconnect"),
     ("relative sequence numbers", "roce.analysis.psn_rel", "rc-atomics"),
     ("nxtseq", "roce.analysis.next_psn", "rc-atomics"),
+    ("", "roce.side roce.analysis.request_psn roce.analysis.response_psn roce.analysis.goodput_bytes"
+     " roce.analysis.retransmitted_bytes", "rc-loss-both"),
     ("time_relative, time_delta", "roce.time_relative roce.time_delta", "rc-atomics"),
     ("analysis.acks_frame", "roce.analysis.acks_frame", "rc-no-permission-read"),
     ("", "roce.analysis.acked_in", "rc-atomics"),

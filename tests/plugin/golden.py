@@ -31,6 +31,10 @@ FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", 
         "rc-loss-request-last"]
 
 
+# Hidden fields, only for filters and graphs, repeat others. io_graphs.py checks them.
+HIDDEN = re.compile(r'^ *"roce\.(side|analysis\.(request_psn|response_psn|goodput_bytes|retransmitted_bytes))": "\d+",\n', re.M)
+
+
 def same_cut(line):
     """Cuts long byte strings to one length: Wireshark's versions truncate and mark them differently."""
     line = re.sub(r"^(Frame \d+: )Packet, ", r"\1", line)
@@ -60,7 +64,7 @@ def outputs(shark, capture):
     trees = re.split(r"^(?=Frame \d+:)", tree, flags=re.M)[1:]
     # Up to 4.4, the JSON has a line for Elasticsearch.
     text = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce", "--no-duplicate-keys"])
-    text = text.replace('    "_type": "doc",\n', "")
+    text = HIDDEN.sub("", text.replace('    "_type": "doc",\n', ""))
     layers = [json.dumps(frame["_source"]["layers"]) for frame in json.loads(text)]
     if not len(lines) == len(trees) == len(layers):
         raise SystemExit(f"{capture}: {len(lines)} lines, {len(trees)} trees, {len(layers)} in JSON")

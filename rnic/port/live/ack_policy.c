@@ -41,7 +41,7 @@ static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
 {
     if (!backoff_allows(&policy->poller))
         return;
-    policy->for_next = backoff_allows(&policy->next);
+    policy->for_next = !policy->cheap_frames && backoff_allows(&policy->next);
     policy->turns = 0;
 
     if (policy->for_next || answers)

@@ -238,6 +238,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
     live->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
+    live->ack.cheap_frames = attr->wire == RNIC_WIRE_SHM;
     live->tx.bytes = malloc(LIVE_TX_BYTES);
     live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
     live->watch_fd = live->answer_fd = live->gsi_fd = live->gate.epoll_fd = -1;

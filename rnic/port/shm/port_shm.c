@@ -29,6 +29,7 @@ struct shm_port {
     struct shm_out *blocked; /* ring that is full; NULL: none */
     uint64_t cast;           /* number of the next frame for several processes, from 1 */
     unsigned next_in;        /* index of the ring to read first */
+    bool check_next;         /* the next recv() checks the sockets: the thread may have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */
     unsigned group_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
@@ -258,7 +259,8 @@ static int shm_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn
     unsigned taken;
     int own;
 
-    if (self->peers.sleeps || now < self->checked_at || now - self->checked_at > CHECK_NS) {
+    if (self->check_next || now < self->checked_at || now - self->checked_at > CHECK_NS) {
+        self->check_next = false;
         self->checked_at = now;
         shm_peers_check(&self->peers);
         if (self->blocked && self->blocked->ended)
@@ -280,7 +282,7 @@ static bool shm_port_arm(struct rnic_port *port, bool on)
 
     if (!on && !self->peers.sleeps)
         return true;
-    self->peers.sleeps = on;
+    self->peers.sleeps = self->check_next = on;
     for (unsigned i = 0; i < self->peers.in_cnt; i++)
         if (self->peers.in[i]->greeted)
             may_wait &= shm_reader_sleeps(&self->peers.in[i]->reader, on);

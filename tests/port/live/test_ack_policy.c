@@ -140,8 +140,24 @@ static void backoff_doubles_from_the_second_failure_on(void)
     EXPECT_EQ(backoff.failures, 0);
 }
 
-SUITE("port.ack_policy", TEST(one_ack_covers_a_stream_of_requests),
-      TEST(ack_is_sent_when_the_stream_ends), TEST(useless_delays_make_delayed_acks_rare),
-      TEST(ack_waits_for_the_answer), TEST(answer_extends_the_wait_for_the_next_request),
+/* On a wire where a frame costs little, an ACK never waits for the peer's next request. */
+static void cheap_frames_wait_only_for_the_answer(void)
+{
+    struct ack_policy cheap = {.cheap_frames = true};
+
+    ack_policy_received(&cheap, false, 1000);
+    EXPECT_EQ(ack_policy_until(&cheap, 1000), 0);
+    ack_policy_received(&cheap, true, 1000);
+    EXPECT_EQ(ack_policy_until(&cheap, 1000), 1000 + ACK_ANSWER_NS);
+    ack_policy_received(&cheap, true, 2000);
+    EXPECT_EQ(ack_policy_until(&cheap, 2000), 1000 + ACK_ANSWER_NS);
+    ack_policy_sent(&cheap, 3000);
+    EXPECT_EQ(ack_policy_until(&cheap, 3000), 0);
+}
+
+SUITE("port.ack_policy", TEST(cheap_frames_wait_only_for_the_answer),
+      TEST(one_ack_covers_a_stream_of_requests), TEST(ack_is_sent_when_the_stream_ends),
+      TEST(useless_delays_make_delayed_acks_rare), TEST(ack_waits_for_the_answer),
+      TEST(answer_extends_the_wait_for_the_next_request),
       TEST(acks_do_not_wait_for_a_program_that_polls_seldom),
       TEST(backoff_doubles_from_the_second_failure_on))

@@ -18,6 +18,8 @@
 
 #define ROUNDS    31u
 #define MEDIAN_NS 1000000u
+/* A busy machine can delay every message of an attempt. A defect delays those of all attempts. */
+#define ATTEMPTS 50u
 
 struct end {
     struct rnic_live *live;
@@ -28,6 +30,7 @@ struct end {
 };
 
 static struct end sender, receiver;
+static enum rnic_wire wire;
 static int event_fd, request_fd; /* event_fd: the CQ was notified; request_fd: the program requests
                                   * a message */
 static uint64_t sent_at;         /* time of the message; written before the event is signaled, read
@@ -43,7 +46,8 @@ static void notified(void *user, struct rnic *rnic)
 
 static void open_end(struct end *end, bool receives)
 {
-    struct rnic_live_attr attr = {.iface = "lo", .notified = receives ? notified : NULL};
+    struct rnic_live_attr attr = {
+        .wire = wire, .iface = "lo", .notified = receives ? notified : NULL};
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
                                 .max_recv_wr = 64,
                                 .max_recv_sge = 1,
@@ -179,7 +183,7 @@ static uint64_t median_wake(const char *order, long pause)
     return wake[ROUNDS / 2];
 }
 
-static void every_order_of_arm_poll_and_wait_wakes_soon(void)
+static void test_orders(void)
 {
     static const char *const orders[] = {"EAP",  "EPA",  "EPAP", "EPApp", "EppApp", "EppAppA",
                                          "EAPP", "EApp", "EpAp", "EAS",   "EPSA",   "ESAS"};
@@ -194,8 +198,10 @@ static void every_order_of_arm_poll_and_wait_wakes_soon(void)
     pthread_create(&thread, NULL, send_on_request, NULL);
     for (unsigned i = 0; i < 2 * sizeof(orders) / sizeof(orders[0]); i++) {
         /* The message is sent at once, or after the poll thread has gone to sleep. */
-        uint64_t median = median_wake(orders[i / 2], i % 2 ? 2500000 : 0);
+        uint64_t median = UINT64_MAX;
 
+        for (unsigned attempt = 0; attempt < ATTEMPTS && median > MEDIAN_NS; attempt++)
+            median = median_wake(orders[i / 2], i % 2 ? 2500000 : 0);
         if (median > MEDIAN_NS)
             suite_fail(__FILE__, __LINE__, "order %s: wakes after %llu us", orders[i / 2],
                        (unsigned long long)median / 1000);
@@ -208,9 +214,22 @@ static void every_order_of_arm_poll_and_wait_wakes_soon(void)
     close(request_fd);
 }
 
+static void every_order_of_arm_poll_and_wait_wakes_soon(void)
+{
+    wire = RNIC_WIRE_PCAP;
+    test_orders();
+}
+
+static void every_order_wakes_soon_on_shared_memory(void)
+{
+    wire = RNIC_WIRE_SHM;
+    test_orders();
+}
+
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(every_order_of_arm_poll_and_wait_wakes_soon)};
+    static const struct suite_test tests[] = {TEST(every_order_of_arm_poll_and_wait_wakes_soon),
+                                              TEST(every_order_wakes_soon_on_shared_memory)};
 
     if (!netns_enter())
         return NETNS_SKIP;

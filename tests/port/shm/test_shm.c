@@ -5,11 +5,13 @@
  * one process.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "port/frameio/port_pcap.h"
 #include "port/netns.h"
+#include "port/shared/registry.h"
 #include "port/shm/hello.h"
 #include "port/shm/port_shm.h"
 #include "port/shm/segment.h"
@@ -394,6 +396,58 @@ static void wrong_hello_is_refused(void)
     close_all();
 }
 
+/* Returns a connected or listening socket that belongs to another user, under the name of block
+ * `block` of this user. */
+static int foreign_socket(uint32_t block, bool listens)
+{
+    struct sockaddr_un addr;
+    char name[32];
+    int fd, len;
+
+    snprintf(name, sizeof(name), "shm/%u.%u", (unsigned)geteuid(), (unsigned)block);
+    if (seteuid(1234) != 0)
+        return -1;
+    len = rnic_registry_address(&addr, "lo", name);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    CU_ASSERT(len > 0 && fd >= 0);
+    if (listens) {
+        CU_ASSERT(bind(fd, (struct sockaddr *)&addr, (socklen_t)len) == 0);
+        CU_ASSERT(listen(fd, 8) == 0);
+    } else {
+        CU_ASSERT(connect(fd, (struct sockaddr *)&addr, (socklen_t)len) == 0);
+    }
+    CU_ASSERT_FATAL(seteuid(0) == 0);
+    return fd;
+}
+
+static void process_of_another_user_is_refused(void)
+{
+    struct rnic_port_stats stats;
+    struct seen seen;
+    char byte;
+    int fd;
+
+    if (geteuid() != 0 || seteuid(1234) != 0) {
+        printf("(skipped: needs two users) ");
+        return;
+    }
+    EXPECT_EQ(shm_hello_connect("lo", blocks[B]),
+              -ECONNREFUSED); /* another name for another user */
+    CU_ASSERT_FATAL(seteuid(0) == 0);
+    open_all(true);
+    fd = foreign_socket(blocks[B], false);
+    receive(B, &seen);
+    EXPECT_EQ(recv(fd, &byte, 1, 0), 0); /* B has closed the connection */
+    close(fd);
+    fd = foreign_socket(0x555, true);
+    EXPECT_EQ(shm_hello_connect("lo", 0x555), -EPERM);
+    sent(lo_mac, 0x555 << 12, 0);
+    rnic_port_stats(ports[A], &stats);
+    EXPECT_EQ(stats.tx_no_peer, 1);
+    close(fd);
+    close_all();
+}
+
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
@@ -408,7 +462,8 @@ int main(int argc, char **argv)
         TEST(armed_port_is_woken_and_others_are_not),
         TEST(waiting_writer_is_woken),
         TEST(broken_ring_ends_only_its_peer),
-        TEST(wrong_hello_is_refused)};
+        TEST(wrong_hello_is_refused),
+        TEST(process_of_another_user_is_refused)};
 
     if (!netns_enter())
         return NETNS_SKIP;

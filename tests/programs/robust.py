@@ -4,7 +4,7 @@
 processes, malformed packets sent to the live port. Also tests the output of rnic-info meanwhile. Runs
 inside rnic-run, in a separate network namespace:
 
-rnic-run -n -i lo -- robust.py BIN kill|info|watch|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
+rnic-run -n -i lo -- robust.py BIN kill|shm_kill|info|watch|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
 import argparse
 import os
 import random
@@ -106,6 +106,58 @@ def kill_connected(rng, args):
                f"{number}: the survivor does not hear of it: {out[-500:]}")
         expect(not names_left(), f"{number}: names left: {names_left()}")
         print(number, "rping", "server" if victim is server else "client", "killed", flush=True)
+
+
+def held(process):
+    """Returns the number of descriptors and of rings in shared memory that a process has."""
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
+        rings = sum("rnic-ring" in line for line in maps)
+    return len(os.listdir(f"/proc/{process.pid}/fd")), rings
+
+
+def until(condition, what):
+    end = time.monotonic() + 60
+    while not condition():
+        expect(time.monotonic() < end, what)
+        time.sleep(0.01)
+
+
+def shm_kill(bin_dir, rng, args):
+    """Kills one side of pairs that exchange packets through shared memory, ten pairs at once. A witness, which
+    has rings to all processes, keeps nothing of those that have ended, and then accepts a new peer."""
+    survive = os.path.join(bin_dir, "programs", "survive")
+    witness = start(survive, "19999")
+    wait_for(19999)
+    before = held(witness)
+    for first in range(0, args.times, 10):
+        pairs = []
+        for number in range(first, min(first + 10, args.times)):
+            server = start(survive, str(20000 + number))
+            wait_for(20000 + number)
+            pairs.append((server, start(survive, str(20000 + number), "127.0.0.1")))
+        for process in (process for pair in pairs for process in pair):
+            expect(process.stdout.readline() == "running\n", "a side does not run")
+        until(lambda: held(witness)[1] == 4 * len(pairs), "the witness does not meet all processes")
+        others = []
+        for pair in rng.sample(pairs, len(pairs)):
+            victim, other = rng.sample(pair, 2)
+            time.sleep(rng.random() * 0.05)
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+            others.append(other)
+        for other in others:
+            status, out = finish(other, 100)
+            expect(status == 0 and "transport retry counter exceeded" in out,
+                   f"the survivor: status {status}, {out}")
+        until(lambda: held(witness) == before, f"the witness keeps more than {before}")
+        print(f"{len(pairs)} killed; the witness has {before} descriptors and rings, as before", flush=True)
+    client = start(survive, "19999", "127.0.0.1")
+    expect(client.stdout.readline() == "running\n", "no new peer connects to the witness")
+    client.kill()
+    client.wait()
+    status, out = finish(witness)
+    expect(status == 0, f"the witness: status {status}, {out}")
+    expect(not names_left(), f"names left: {names_left()}")
 
 
 def info(bin_dir, _, __):
@@ -259,7 +311,7 @@ def spray(_, rng, args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin")
-    parser.add_argument("what", choices=("kill", "info", "watch", "crowd", "spray"))
+    parser.add_argument("what", choices=("kill", "shm_kill", "info", "watch", "crowd", "spray"))
     add_seed_option(parser)
     parser.add_argument("--times", type=int, default=6)
     parser.add_argument("--soak", type=float, default=0)

@@ -22,14 +22,16 @@ def listens(port):
         return any(f":{port:04X} " in line and " 0A " in line for line in [*v4, *v6])
 
 
-def pair(server, client, port, pattern, scale):
+def pair(server, client, port, pattern, scale, wire="pcap"):
     """What the client prints, as a number."""
-    first = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env = {**os.environ, "RNIC_WIRE": wire}
+    first = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     try:
         end = time.monotonic() + 10
         while not listens(port) and time.monotonic() < end:
             time.sleep(0.01)
-        out = subprocess.run(client, stdout=subprocess.PIPE, text=True, timeout=100, check=True).stdout
+        out = subprocess.run(client, stdout=subprocess.PIPE, text=True, timeout=100, check=True,
+                             env=env).stdout
     finally:
         first.terminate()
         first.wait()
@@ -49,14 +51,24 @@ def tcp(what, scale):
                 r"= +([\d.]+) (\S+)", scale)
 
 
-def perftest(program, *options):
+def perftest(program, *options, wire="pcap", column=None):
+    """Returns t_typical of a latency test, or MB/s of a bandwidth test; or another column, from 0."""
     words = [program, "-F", *options]
-    if program.endswith("lat"):  # t_typical
-        return pair(words, [*words, "127.0.0.1"], 18515,
-                    r"^ +\d+ +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", {})
-    return pair(words, [*words, "127.0.0.1"], 18515, r"^ +\d+ +\d+ +[\d.]+ +([\d.]+)",
-                {"": 1.048576})  # MiB/s
+    if column is None:
+        column = 4 if program.endswith("lat") else 3
+    scale = {"": 1.048576} if column == 3 else {}  # MiB/s
+    return pair(words, [*words, "127.0.0.1"], 18515,
+                r"^ +\d+ +\d+" + r"\s+[\d.]+" * (column - 2) + r"\s+([\d.]+)", scale, wire)
 
+
+QUICK = 40  # with one run, shared memory gets this part of the messages
+
+
+def shm(program, cnt, *options, column=None):
+    return perftest(program, "-n", str(cnt // shm.part), *options, wire="shm", column=column)
+
+
+shm.part = 1
 
 MEASURES = [
     ("TCP latency, one way, 1 byte (qperf tcp_lat)", "us", lambda: tcp("tcp_lat", SECONDS)),
@@ -65,6 +77,13 @@ MEASURES = [
     ("TCP bandwidth, 64 KiB (qperf tcp_bw)", "MB/s", lambda: tcp("tcp_bw", BYTES)),
     ("ib_write_bw, 64 KiB", "MB/s", lambda: perftest("ib_write_bw", "-n", "500")),
     ("ib_read_bw, 64 KiB", "MB/s", lambda: perftest("ib_read_bw", "-n", "500")),
+    ("shared memory: ib_write_bw, 64 KiB", "MB/s", lambda: shm("ib_write_bw", 20000)),
+    ("shared memory: ib_read_bw, 64 KiB", "MB/s", lambda: shm("ib_read_bw", 20000)),
+    ("shared memory: ib_write_lat, 8 bytes", "us", lambda: shm("ib_write_lat", 20000, "-s", "8")),
+    ("shared memory: ib_write_lat, 8 bytes, 99 %", "us",
+     lambda: shm("ib_write_lat", 20000, "-s", "8", column=7)),
+    ("shared memory: ib_write_bw, 64 bytes", "M messages/s",
+     lambda: shm("ib_write_bw", 300000, "-s", "64", column=4)),
 ]
 
 
@@ -73,11 +92,13 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--bench-port", help="the program of that name, for the account")
     args = parser.parse_args()
+    shm.part = QUICK if args.runs == 1 else 1
     values = {name: [] for name, _, _ in MEASURES}
     for _ in range(args.runs):
         for name, _, measure in MEASURES:
             values[name].append(measure())
-    base = bare = 0.0
+    base = {}
+    bare = 0.0
     account = ""
     if args.bench_port:
         quick = ["--quick"] if args.runs == 1 else []
@@ -88,10 +109,11 @@ def main():
     for name, unit, _ in MEASURES:
         value = statistics.median(values[name])
         if name.startswith("TCP"):
-            base = value
+            base[unit] = value
+        if name.startswith("TCP") or unit not in base:
             print(f"{name:46} {value:10.1f} {unit}")
         else:
-            print(f"{name:46} {value:10.1f} {unit}  {value / base:.2f} x TCP"
+            print(f"{name:46} {value:10.2f} {unit}  {value / base[unit]:.2f} x TCP"
                   f"{' (target 0.2 x)' if unit == 'us' else ''}"
                   f"{f', {value / bare:.2f} x bare libpcap' if bare and unit == 'MB/s' else ''}")
     print(account, end="")

@@ -41,6 +41,17 @@ Unmodified programs of libibverbs and librdmacm run without RDMA hardware and
 without a kernel module. Their RoCEv2 packets go through libpcap and can be
 recorded, impaired and analysed.")
 endif()
+if(TARGET librnic_shared)
+    list(APPEND components librnic_dev)
+    set(CPACK_DEBIAN_LIBRNIC_DEV_PACKAGE_NAME librnic-dev)
+    set(CPACK_DEBIAN_LIBRNIC_DEV_PACKAGE_SECTION libdevel)
+    set(CPACK_DEBIAN_LIBRNIC_DEV_PACKAGE_CONTROL_EXTRA
+        "${CMAKE_CURRENT_LIST_DIR}/triggers;${CMAKE_CURRENT_LIST_DIR}/shlibs")
+    set(CPACK_DEBIAN_LIBRNIC_DEV_DESCRIPTION "RoCEv2 packet codec, analysis engine and software RNIC
+This library builds and parses RoCEv2 packets, judges flows of packets by the
+rules of RoCEv2, and has a software RNIC without I/O, clock or thread. The
+package has the shared and the static library, headers and an example.")
+endif()
 
 # Files about a package, which an installation does not have.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/packaging)

@@ -7,7 +7,8 @@
 prefix         cmake --install --prefix HOME/.local as an ordinary user, then the target uninstall
 system         cmake --install with DESTDIR: the plugin goes into Wireshark's own folders
 plugin_script  plugin/install --user and --system, then --remove
-packages       the target package: contents, lintian, the programs, manual pages and completions of the unpacked packages
+packages       the target package: contents, lintian, the programs, manual pages and completions of the unpacked packages;
+               programs that use the unpacked librnic
 
 Nothing is changed outside of a temporary folder: the system folder of Wireshark is covered by a mount in a namespace.
 Root runs tshark and the installation of an ordinary user as nobody, because tshark ignores a user's plugins for root.
@@ -27,6 +28,8 @@ PAGES = ["rocedrill", "rocedrill-agent", "rocedrill-check", "rocedrill-replay", 
 # The words of a command line, and the completions of bash for the last one.
 COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "--json --junit"),
              (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
+# Headers that another header includes, and that cannot be compiled alone.
+PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 
 
@@ -120,6 +123,38 @@ def use_documents(prefix):
     return wrong
 
 
+def use_library(place, prefix):
+    """Builds the example with the unpacked library, shared and static, and each header alone. Returns errors."""
+    wrong = []
+    library = glob.glob(prefix + "/lib/**/librnic.so.0", recursive=True)
+    if not library:
+        return ["librnic-dev: no librnic.so.0"]
+    folder = os.path.dirname(library[0])
+    symbols = run(["nm", "-D", "--defined-only", library[0]]).splitlines()
+    other = [line for line in symbols if not line.endswith("@@LIBRNIC_0") and not line.endswith(" A LIBRNIC_0")]
+    if other or not any(" rnic_new@@LIBRNIC_0" in line for line in symbols):
+        wrong.append(f"librnic.so.0: symbols without a version, or none: {other[:5]}")
+    env = {"PKG_CONFIG_PATH": folder + "/pkgconfig"}
+    shared = place.run_as_user(["pkg-config", "--cflags", "--libs", "librnic"], **env).split()
+    static = place.run_as_user(["pkg-config", "--static", "--cflags", "--libs", "librnic"], **env).split()
+    static = ["-l:librnic.a" if word == "-lrnic" else word for word in static]
+    example = prefix + "/share/doc/librnic-dev/examples/example.c"
+    printed = set()
+    for name, flags in (("shared", shared), ("static", static)):
+        program = os.path.join(place.dir, name)
+        place.run_as_user(["cc", "-Wall", "-Wextra", "-Werror", example, "-o", program] + flags)
+        printed.add(place.run_as_user([program], LD_LIBRARY_PATH=folder if name == "shared" else ""))
+    if printed != {"frame 1: RC SEND Only to QP 0x000011, PSN 100\n"
+                   "frame 2: aeth.syndrome: the responder has no receive WQE left\n"
+                   "frame 2: RC Acknowledge to QP 0x000022, PSN 100\n"}:
+        wrong.append(f"the example of librnic-dev prints {printed}")
+    include = prefix + "/include/librnic"
+    for header in files_below(include):
+        if header.endswith(".h") and header not in PARTS:
+            place.run_as_user(["cc", "-fsyntax-only", "-I" + include, "-x", "c", os.path.join(include, header)])
+    return wrong
+
+
 def expect_plugin(place, wrong, where):
     if place.decoded() == 0:
         wrong.append(f"tshark does not load the plugin that {where} installed")
@@ -198,7 +233,7 @@ def check_packages(place):
          "-D", f"CPACK_OUTPUT_FILE_PREFIX={out}"], cwd=place.dir)
     packages = sorted(glob.glob(out + "/*.deb"))
     names = [os.path.basename(path).split("_")[0] for path in packages]
-    if names != ["rnic-run", "rocedrill", "wireshark-plugin-roce"]:
+    if names != ["librnic-dev", "rnic-run", "rocedrill", "wireshark-plugin-roce"]:
         wrong.append(f"packages: {names}")
     for name, path in zip(names, packages):
         unpacked = os.path.join(place.dir, "root")
@@ -215,6 +250,7 @@ def check_packages(place):
     shutil.rmtree(out)
     place.give_to_user()
     expect_plugin(place, wrong, "wireshark-plugin-roce")
+    wrong += use_library(place, unpacked + "/usr")
     return wrong + use_documents(unpacked + "/usr") + use_programs(place, unpacked + "/usr")
 
 

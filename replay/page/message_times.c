@@ -10,21 +10,16 @@ void message_times_free(struct message_times *times)
     *times = (struct message_times){0};
 }
 
-void message_times_packet(struct message_times *times, const struct roce_flow_in *in,
-                          const struct roce_flow_result *result)
+void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
+                          bool ends)
 {
-    unsigned side = result->side & 1;
-
-    if (!(result->flags & ROCE_AN_REQUEST) ||
-        result->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DROPPED))
-        return;
-    if (roce_opcode_starts(in->pkt->op))
-        times->open[side] = in->time;
-    if (roce_opcode_ends(in->pkt->op)) {
+    if (starts)
+        times->open[side] = time;
+    if (ends) {
         uint32_t at = times->sent_cnt[side]++ % MESSAGE_LAST_PACKETS;
 
         times->sent[side][at].first = times->open[side];
-        times->sent[side][at].last = in->time;
+        times->sent[side][at].last = time;
     }
 }
 

@@ -34,9 +34,9 @@ struct message_times {
 
 void message_times_free(struct message_times *times);
 
-/* Notes the packets of a request. */
-void message_times_packet(struct message_times *times, const struct roce_flow_in *in,
-                          const struct roce_flow_result *result);
+/* Notes a packet of a request that `side` sends the first time. */
+void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
+                          bool ends);
 
 /* Adds a completed operation. Returns false if memory is exhausted. */
 bool message_times_add(struct message_times *times, const struct roce_flow_done *done,

@@ -78,7 +78,7 @@ static uint64_t known_ns(uint64_t ns)
     return ns == ROCE_NEVER_NS ? 0 : ns;
 }
 
-static struct packet_run run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
+struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const struct roce_pkt *pkt = in->pkt;
     struct packet_run run = {
@@ -208,11 +208,8 @@ void packet_runs_limit(struct packet_runs *runs, uint32_t max)
     }
 }
 
-bool packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
-                     const struct roce_flow_result *result, uint32_t max)
+bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
 {
-    struct packet_run run = run_of(in, result);
-
     if (runs->cnt >= max)
         packet_runs_limit(runs, max - max / 4);
     if (runs->cnt == runs->cap) {
@@ -224,6 +221,6 @@ bool packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
         runs->run = more;
         runs->cap = cap;
     }
-    runs->run[runs->cnt++] = run;
+    runs->run[runs->cnt++] = *run;
     return true;
 }

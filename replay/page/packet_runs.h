@@ -67,10 +67,13 @@ struct packet_runs {
 
 void packet_runs_free(struct packet_runs *runs);
 
-/* Adds a packet. `max` is the number of runs that the stream may have now, at least
- * PACKET_RUNS_MIN. Returns false if memory is exhausted. */
-bool packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
-                     const struct roce_flow_result *result, uint32_t max);
+/* Returns a run of one packet. */
+struct packet_run packet_run_of(const struct roce_flow_in *in,
+                                const struct roce_flow_result *result);
+
+/* Adds a run. `max` is the number of runs that the stream may have now, at least PACKET_RUNS_MIN.
+ * Returns false if memory is exhausted. */
+bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max);
 
 /* Merges runs until at most `max` remain, as far as that is possible. */
 void packet_runs_limit(struct packet_runs *runs, uint32_t max);

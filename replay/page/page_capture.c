@@ -8,8 +8,14 @@ struct page_capture *page_capture_new(const char *name)
 {
     struct page_capture *capture = calloc(1, sizeof(*capture));
 
-    if (capture)
-        capture->name = name;
+    if (!capture)
+        return NULL;
+    capture->name = name;
+    capture->pending = calloc(PAGE_BATCH, sizeof(*capture->pending));
+    if (!capture->pending) {
+        free(capture);
+        return NULL;
+    }
     return capture;
 }
 
@@ -28,6 +34,7 @@ void page_capture_del(struct page_capture *capture)
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
     free(capture->conn);
+    free(capture->pending);
     free(capture);
 }
 
@@ -64,31 +71,83 @@ static uint32_t share_of(const struct page_capture *capture, uint32_t all)
     return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 
+static void add_pending(struct page_capture *capture, struct page_stream *stream,
+                        const struct page_pending *pending)
+{
+    bool ok;
+
+    if (pending->is_done) {
+        ok = message_times_add(&stream->messages, &pending->done, share_of(capture, PAGE_MESSAGES));
+    } else {
+        if (pending->starts || pending->ends)
+            message_times_packet(&stream->messages, pending->run.side & 1, pending->run.first_time,
+                                 pending->starts, pending->ends);
+        ok = packet_runs_add(&stream->runs, &pending->run, share_of(capture, PAGE_RUNS));
+    }
+    if (!ok)
+        capture->no_memory = true;
+}
+
+/* Adds all that waits to the streams. */
+static void flush_pending(struct page_capture *capture)
+{
+    for (uint32_t i = 0; i < capture->stream_end; i++) {
+        for (uint16_t at = capture->first_pending[i]; at; at = capture->pending[at - 1].next)
+            add_pending(capture, capture->stream[i], &capture->pending[at - 1]);
+        capture->first_pending[i] = capture->last_pending[i] = 0;
+    }
+    capture->pending_cnt = 0;
+}
+
+/* Returns a place for something that waits for a stream, or NULL if the stream is not kept. */
+static struct page_pending *pending_of(struct page_capture *capture, uint32_t conn_index)
+{
+    uint16_t index;
+
+    if (!stream_of(capture, conn_index))
+        return NULL;
+    if (capture->pending_cnt == PAGE_BATCH)
+        flush_pending(capture);
+    index = (uint16_t)++capture->pending_cnt;
+    capture->pending[index - 1].next = 0;
+    if (capture->last_pending[conn_index])
+        capture->pending[capture->last_pending[conn_index] - 1].next = index;
+    else
+        capture->first_pending[conn_index] = index;
+    capture->last_pending[conn_index] = index;
+    return &capture->pending[index - 1];
+}
+
 static void add_packet(void *user, const struct roce_flow_in *in,
                        const struct roce_flow_result *result)
 {
     struct page_capture *capture = user;
-    struct page_stream *stream;
+    struct page_pending *pending;
+    bool is_new = result->flags & ROCE_AN_REQUEST &&
+                  !(result->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DROPPED));
 
     if (result->conn_index == ROCE_NO_CONN)
         return;
-    stream = stream_of(capture, result->conn_index);
-    if (!stream) {
+    pending = pending_of(capture, result->conn_index);
+    if (!pending) {
         capture->undrawn++;
         return;
     }
-    message_times_packet(&stream->messages, in, result);
-    if (!packet_runs_add(&stream->runs, in, result, share_of(capture, PAGE_RUNS)))
-        capture->no_memory = true;
+    pending->is_done = false;
+    pending->starts = is_new && roce_opcode_starts(in->pkt->op);
+    pending->ends = is_new && roce_opcode_ends(in->pkt->op);
+    pending->run = packet_run_of(in, result);
 }
 
 static void add_done(void *user, const struct roce_flow_done *done)
 {
     struct page_capture *capture = user;
-    struct page_stream *stream = stream_of(capture, done->conn_index);
+    struct page_pending *pending = pending_of(capture, done->conn_index);
 
-    if (stream && !message_times_add(&stream->messages, done, share_of(capture, PAGE_MESSAGES)))
-        capture->no_memory = true;
+    if (pending) {
+        pending->is_done = true;
+        pending->done = *done;
+    }
 }
 
 /* ---- findings and connections ------------------------------------------------------------------
@@ -151,6 +210,7 @@ static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;
 
+    flush_pending(capture);
     for (uint32_t i = 0; i < capture->stream_end; i++)
         for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
             capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);

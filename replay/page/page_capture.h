@@ -30,6 +30,20 @@ struct page_stream {
     struct roce_flow_owner owner[2]; /* final connection and side of each sender */
 };
 
+/* A packet, or the completion of an operation, that waits to be added to its stream. */
+struct page_pending {
+    union {
+        struct packet_run run;
+        struct roce_flow_done done; /* if is_done is set */
+    };
+    bool is_done, starts, ends; /* starts, ends: first or last packet of a new message */
+    uint16_t next;              /* index plus 1 of the next one of the stream; 0: none */
+};
+
+/* Packets are added to their streams in batches, stream by stream. One by one they would replace
+ * the state of the analysis in the processor's cache, which costs more than the page itself. */
+#define PAGE_BATCH 8192u
+
 struct page_conn {
     uint32_t conn_index;
     char *json; /* object without its closing brace */
@@ -44,7 +58,10 @@ struct page_findings {
 struct page_capture {
     struct page_stream *stream[PAGE_CONNS]; /* by connection number; NULL without packets */
     uint32_t stream_cnt, stream_end;        /* streams in use; highest index plus 1 */
-    uint64_t undrawn;                       /* packets of streams that are not kept */
+    struct page_pending *pending;           /* PAGE_BATCH */
+    uint32_t pending_cnt;
+    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS]; /* of each stream; index plus 1 */
+    uint64_t undrawn; /* packets of streams that are not kept */
     struct page_conn *conn;
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;

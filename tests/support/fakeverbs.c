@@ -12,11 +12,16 @@
 #undef ibv_reg_mr
 
 #define WCS 16384u
+#define MRS 32768u
 
 static struct ibv_device device = {.name = "fake0"};
 static struct ibv_device *list[] = {&device, NULL};
 static unsigned live, next_number;
 static bool failing;
+
+/* registered regions */
+static struct ibv_mr *mrs[MRS];
+static unsigned mr_cnt;
 
 /* the pending asynchronous event; existing QPs */
 static int event_pipe[2] = {-1, -1};
@@ -102,6 +107,20 @@ static int poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *out)
     return (int)cnt;
 }
 
+/* Returns whether a buffer is inside the region of its key. Clients may name any address. */
+static bool is_registered(const struct ibv_sge *sge)
+{
+    for (unsigned i = 0; i < mr_cnt; i++) {
+        uint64_t start = (uintptr_t)mrs[i]->addr;
+
+        if (mrs[i]->lkey == sge->lkey && sge->addr >= start &&
+            sge->addr - start <= mrs[i]->length &&
+            sge->length <= mrs[i]->length - (sge->addr - start))
+            return true;
+    }
+    return sge->length == 0;
+}
+
 static void complete(uint64_t wr_id, uint32_t qpn, enum ibv_wc_opcode opcode, uint32_t len)
 {
     if (wc_cnt == WCS)
@@ -134,10 +153,15 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     if (fails())
         return ENOMEM;
     complete(wr->wr_id, qp->qp_num, IBV_WC_SEND, 0);
+    if (!(wr->send_flags & IBV_SEND_INLINE) && !is_registered(&sge)) {
+        if (wc_cnt > 0)
+            wc[wc_cnt - 1].status = IBV_WC_LOC_PROT_ERR;
+        return 0;
+    }
     if ((sends || write) && waiting_cnt > 0) {
         struct waiting first = waiting[0];
 
-        if (sends && first.sge.length)
+        if (sends && first.sge.length && is_registered(&first.sge))
             memcpy((void *)(uintptr_t)first.sge.addr, (void *)(uintptr_t)sge.addr,
                    sge.length < first.sge.length ? sge.length : first.sge.length);
         complete(first.wr_id, first.qpn, write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
@@ -252,6 +276,9 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
         mr->addr = addr;
         mr->length = len;
         mr->rkey = mr->lkey = ++next_number;
+        if (mr_cnt == MRS)
+            abort();
+        mrs[mr_cnt++] = mr;
     }
     return mr;
 }
@@ -265,6 +292,12 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint6
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+    unsigned at = mr_cnt;
+
+    while (at > 0 && mrs[at - 1] != mr)
+        at--;
+    if (at > 0)
+        mrs[at - 1] = mrs[--mr_cnt];
     return unmake(mr);
 }
 

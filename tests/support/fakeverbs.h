@@ -4,7 +4,8 @@
  * place of libibverbs.
  *
  * It counts objects. A posted send completes at once. A SEND, or a WRITE with immediate, copies
- * its bytes into the oldest receive of any QP and completes it.
+ * its bytes into the oldest receive of any QP and completes it. A buffer that is not inside the
+ * region of its key completes with an error.
  */
 #ifndef TEST_FAKEVERBS_H
 #define TEST_FAKEVERBS_H

@@ -132,6 +132,11 @@ static void a_session_does_what_drills_need(void)
     SAY(request, "\"ok\":true");
     SAY("{\"op\":\"load\",\"mr\":0,\"off\":32,\"len\":4}", "\"01020304\"");
     SAY("{\"op\":\"poll\",\"events\":true}", "\"byte_len\":4");
+    /* The device refuses a buffer that is not inside the region of its key. */
+    SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"id\":10,\"len\":4,\"addr\":4096,\"lkey\":"
+        "1}",
+        "\"ok\":true");
+    SAY("{\"op\":\"poll\"}", "\"status\":4");
     /* Inline data must be the session's own memory: the device does not check its key. */
     snprintf(
         request, sizeof(request),

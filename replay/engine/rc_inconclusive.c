@@ -353,6 +353,23 @@ static bool was_overtaken(const struct response_case *c)
     return false;
 }
 
+/* Returns whether a sequence NAK has a PSN that an earlier response shows as executed. The network
+ * reordered the NAKs. */
+static bool was_overtaken_nak(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || c->replaces ||
+        !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
 /* Returns whether a sequence NAK has a PSN that our RNIC received in order, and the requester does
  * not go back elsewhere. The network reordered or lost the request behind the capture point. */
 static bool naks_reordered(const struct response_case *c)
@@ -427,6 +444,7 @@ static const struct {
     {answers_restart,     true,  "lacks the retransmitted READ of this response"},
     {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
+    {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
     {other_wrote,         false, "does not show in which order connections wrote this memory"},

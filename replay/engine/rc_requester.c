@@ -50,16 +50,16 @@ static const char *requester_dev_open(struct requester_dev *dev)
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     struct rnic_attr attr = {.gid_cnt = 1};
     bool xrc = inferred_setup_svc(s) == ROCE_SVC_XRC;
-    struct rnic_qp_init init = {.type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
-                                .qpn = s->peer_qpn,
-                                .max_recv_sge = 1,
-                                .max_send_wr =
-                                    w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
-                                .max_send_sge = 1,
-                                .window = UINT32_C(1) << 23, /* the largest window that R060
-                                                              * allows */
-                                .any_credits = exceeds_credits(dev->run),
-                                .endless_retries = s->timers.beyond != EVENT_NONE};
+    struct rnic_qp_init init = {
+        .type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
+        .qpn = s->peer_qpn,
+        .max_recv_sge = 1,
+        .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
+        .max_send_sge = 1,
+        .window = UINT32_C(1) << 23, /* the largest window that R060
+                                      * allows */
+        .any_credits = exceeds_credits(dev->run),
+        .endless_retries = s->timers.endless || s->timers.beyond != EVENT_NONE};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,

@@ -297,7 +297,6 @@ static bool find_lost(struct inferred_setup *s)
     uint64_t effort = 0;
     uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
                                     * or EVENT_NONE */
-    size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
     uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later one arrived
@@ -368,10 +367,10 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         }
         /* Ignore this NAK: a request sent after the earlier lost copy caused it, and the second
-         * copy arrived. */
-        if ((size_t)(e - s->req) == asked && is_shown(s, i, copy_after(s, i, e->rel), e->rel))
+         * copy arrived. Or the network delayed the request: it arrived after a later request. */
+        if (is_shown(s, i, copy_after(s, i, e->rel), e->rel))
             continue;
-        next = asked = (size_t)(e - s->req);
+        next = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
         /* Requests captured after the lost copy were out of order at the responder, so scan them
          * again. */

@@ -153,6 +153,24 @@ static uint32_t mtu_at_least(uint32_t len)
     return mtu;
 }
 
+/* Returns the payload that the responses to a READ need in each packet at least: the next request
+ * may begin right after the PSNs of the READ. Returns 0 if it does not. */
+static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
+{
+    struct roce_pkt pkt;
+
+    if (s->event[read].response || event_opcode(s, read)->kind != ROCE_KIND_READ)
+        return 0;
+    trace_parse(event_packet(s, read), &pkt);
+    for (uint32_t i = read + 1; i < s->event_cnt; i++)
+        if (!s->event[i].response && !s->event[i].damaged) {
+            int64_t psns = s->event[i].rel - s->event[read].rel;
+
+            return psns > 0 ? (uint32_t)((pkt.reth.dma_len + psns - 1) / psns) : 0;
+        }
+    return 0;
+}
+
 /* First and Middle packets have exactly one MTU of payload. The length that most of them have
  * counts, so that one altered packet does not change the MTU. */
 static void find_mtu(struct inferred_setup *s)
@@ -169,8 +187,11 @@ static void find_mtu(struct inferred_setup *s)
         if (op->pos == ROCE_POS_FIRST || op->pos == ROCE_POS_MIDDLE) {
             for (unsigned n = 0; n < MTU_CNT; n++)
                 votes[n] += len == 256u << n;
-        } else if (len > one) {
-            one = len;
+        } else {
+            uint32_t read = read_mtu(s, i);
+
+            one = len > one ? len : one;
+            one = read > one && read <= 4096 ? read : one;
         }
     }
     for (unsigned n = 0, best = 0; n < MTU_CNT; n++)
@@ -212,6 +233,7 @@ static void find_msn(struct inferred_setup *s)
         uint32_t base, votes;
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
+    int64_t voted = INT64_MIN; /* highest PSN that a response with a vote shows as executed */
     uint32_t first_same = 0, first_less = 0;
 
     s->msn = 0;
@@ -228,6 +250,10 @@ static void find_msn(struct inferred_setup *s)
         e = request_at(s, event_executed_to(s, i));
         if (!e && event_executed_to(s, i) != s->first - 1)
             continue;
+        /* The response to a duplicate counts all messages executed so far. */
+        if (event_executed_to(s, i) <= voted && voted != INT64_MIN)
+            continue;
+        voted = event_executed_to(s, i);
         base = (event_packet(s, i)->msn - (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
         for (k = 0; k < cnt && bases[k].base != base; k++)
             ;

@@ -41,6 +41,7 @@ struct walk {
     bool naked;                /* a NAK or RNR NAK was captured since the latest request */
     bool rnr;                  /* an RNR NAK was captured since the latest request */
     uint32_t tries;            /* retries since a response last acknowledged a new PSN */
+    uint32_t restarts;         /* go-backs for any reason since then */
     bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 
@@ -69,7 +70,7 @@ static void on_answer(struct walk *w, uint32_t event, uint64_t time)
     if (event_executed_to(s, event) > w->acked) {
         w->acked = event_executed_to(s, event);
         w->start = time;
-        w->tries = 0;
+        w->tries = w->restarts = 0;
     }
     w->waited = false;
     if (!event_is_nak(s, event))
@@ -89,6 +90,7 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
     uint64_t wait = time - w->start, longest = time - w->sent;
 
     w->start = w->sent = time;
+    w->t->endless |= ++w->restarts > COUNT_MAX;
     if (w->naked && w->rnr) {
         if (w->rnr_cnt > w->t->rnr_retries)
             w->t->rnr_retries = w->rnr_cnt;

@@ -25,6 +25,8 @@ struct inferred_timers {
     uint32_t retries; /* most retries in a row other than after RNR NAKs: lower bound of the retry
                          count */
     uint32_t beyond;  /* event of the first retry beyond the largest retry count, or EVENT_NONE */
+    bool endless;     /* the requester went back more often than the largest retry count, without
+                       * progress, for whatever reason */
     bool exhausted;   /* the requester gave up after `retries` retries, so `retries` is its retry
                        * count */
     uint32_t

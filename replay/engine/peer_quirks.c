@@ -129,6 +129,16 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
     return after;
 }
 
+/* Returns the number of requests after PSN `rel` among the latest packets before an event. */
+static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, int64_t rel)
+{
+    uint32_t cnt = 0;
+
+    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;)
+        cnt += !s->event[i].response && s->event[i].rel > rel;
+    return cnt;
+}
+
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK before the request was
  * retransmitted. If the capture lacks the RNR NAK, one of our RNIC counts. Our RNIC sends it
  * because of other recorded packets. */
@@ -136,18 +146,39 @@ static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
     int64_t rel = s->event[c->event].rel;
+    uint32_t naks = 1; /* sequence NAKs since the RNR NAK, with this one */
 
     if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->rnr == rel;) {
         if (s->event[i].rel == rel && !s->event[i].response)
             break;
-        if (s->event[i].rel == rel && event_is_nak(s, i))
-            return roce_syndrome_kind(event_packet(s, i)->syndrome) == ROCE_SYN_RNR;
+        if (s->event[i].rel != rel || !event_is_nak(s, i))
+            continue;
+        if (event_is_syndrome(s, i, ROCE_SYN_RNR))
+            return naks == 1 || naks <= later_requests(s, i, rel);
+        naks++;
     }
     return c->ours && c->ours->rel == rel && followed(s, c->event, rel) &&
            roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK &&
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
+}
+
+/* Returns whether the responder may have sent the first packets of a READ response before, and its
+ * transmit queue refused them. Then it sends an RNR NAK, or the requester retransmits the READ. */
+static bool may_be_refused(const struct response_case *c)
+{
+    const struct inferred_setup *s = &c->dir->setup;
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    uint32_t copies = 0;
+
+    for (uint32_t i = c->event; e && i-- > 0 && c->event - i <= FOLLOW_MAX && copies < 2;) {
+        if (s->event[i].rel < e->rel || s->event[i].rel >= e->rel + e->cnt)
+            continue;
+        if (s->event[i].response ? event_is_syndrome(s, i, ROCE_SYN_RNR) : ++copies > 1)
+            return true;
+    }
+    return false;
 }
 
 /* Returns whether the recorded response to a READ lacks the beginning: Middle or Last instead of
@@ -159,7 +190,7 @@ static bool read_without_first(const struct response_case *c)
 
     return our && op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
            op->pos == (roce_opcode_ends(our) ? ROCE_POS_LAST : ROCE_POS_MIDDLE) &&
-           roce_opcode_starts(our) && c->opcode;
+           roce_opcode_starts(our) && c->opcode && may_be_refused(c);
 }
 
 static bool rnr_nak_for_read(const struct response_case *c)
@@ -189,6 +220,25 @@ static bool repeats_without_va(const struct request_case *c)
     return c->retransmit && !c->beyond &&
            (op->kind == ROCE_KIND_FLUSH || op->kind == ROCE_KIND_ATOMIC_WRITE) &&
            c->diffs->cnt == 1 && field_diff_find(c->diffs, "reth.va") && pkt.reth.va == 0;
+}
+
+/* Returns whether a retransmitted PSN has an Only packet without payload, where our RNIC sends
+ * another packet. Linux rxe posts no such work request. */
+static bool is_empty_only(const struct request_case *c)
+{
+    const struct roce_opcode *op = roce_opcode(c->pkt->opcode);
+    struct roce_pkt pkt;
+
+    trace_parse(c->pkt, &pkt);
+    return c->retransmit && !c->beyond && op->pos == ROCE_POS_ONLY &&
+           (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
+           c->pkt->payload_len == 0 && pkt.reth.dma_len == 0 &&
+           field_diff_find(c->diffs, "payload length");
+}
+
+bool peer_quirk_shifts_psns(const struct peer_quirk *quirk)
+{
+    return quirk->deviation == &roce_deviations[ROCE_DEVIATION_D41];
 }
 
 static bool retries_without_end(const struct request_case *c)

@@ -76,6 +76,8 @@ const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct
 const struct peer_quirk *peer_quirk_of_request(const char *quirks, const struct request_case *c);
 
 /* Returns the quirk of profile `quirks` that explains a lost UC message, or NULL if none does. */
+/* Returns whether the deviation shifts the PSNs of the later requests. */
+bool peer_quirk_shifts_psns(const struct peer_quirk *quirk);
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c);
 
 /* Corrects wrong ICRCs that devices of profile `quirks` compute and accept, so that our RNIC

@@ -31,6 +31,7 @@ struct request_cmp {
     size_t looked;      /* number of our requests already examined for `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
+    bool shifted;       /* a known deviation shifted the PSNs of the requests from here on */
     bool by_rule;       /* `went_back` is the first unacknowledged PSN (R152) */
 };
 
@@ -293,6 +294,7 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     const struct trace_packet *p = event_packet(cmp->setup, event);
     struct request_case again = {
         .pkt = p, .ours = ours, .retransmit = cmp->run->retransmit[event] != RETX_NONE};
+    const struct peer_quirk *known;
     struct field_diffs d;
 
     if (!ours)
@@ -306,8 +308,18 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     again.diffs = &d;
     if (d.cnt == 0 && cmp->res->mark[event] == MARK_NONE)
         cmp->res->mark[event] = MARK_OK;
-    return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently",
-                            peer_quirk_of_request(cmp->all->quirks, &again));
+    if (d.cnt && cmp->shifted) {
+        cmp->res->inconclusive++;
+        cmp->res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    known = d.cnt ? peer_quirk_of_request(cmp->all->quirks, &again) : NULL;
+    if (known && peer_quirk_shifts_psns(known)) {
+        cmp->shifted = true;
+        if (event + 1 < cmp->run->unsure_from)
+            cmp->run->unsure_from = event + 1;
+    }
+    return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
 }
 
 /* Compares a request behind the replayed PSNs with the first recorded copy of the request. Both

@@ -187,7 +187,8 @@ def check_system(place):
     plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
     run(["cmake", "--install", place.build, "--component", "plugin"], env=dict(place.env, DESTDIR=place.dir))
     for path in (plugins + "/epan/roce.so", "/usr/share/wireshark/profiles/RoCE/colorfilters",
-                 "/usr/share/wireshark/profiles/RoCE/preferences"):
+                 "/usr/share/wireshark/profiles/RoCE/preferences", "/usr/share/wireshark/profiles/RoCE/io_graphs",
+                 os.path.dirname(os.path.dirname(plugins)) + "/extcap/rocedump"):
         if not os.path.isfile(place.dir + path):
             wrong.append(f"{path}: not installed")
     place.env["WIRESHARK_PLUGIN_DIR"] = os.path.dirname(place.dir + plugins)
@@ -201,7 +202,8 @@ def check_plugin_script(place):
     wrong = []
     folder = os.path.join(place.dir, "plugin")
     shutil.copytree(os.path.join(place.build, "lib/wireshark/plugins"), folder)
-    shutil.copy(os.path.join(place.source, "plugin/install"), folder)
+    for script in ("install", "rocedump"):
+        shutil.copy(os.path.join(place.source, "plugin", script), folder)
     shutil.copytree(os.path.join(place.source, "plugin/profile"), os.path.join(folder, "profile"))
     script = os.path.join(folder, "install")
     place.give_to_user()
@@ -215,6 +217,7 @@ def check_plugin_script(place):
     covered = f"""set -e
         mkdir {place.dir}/own {place.dir}/profiles
         cp -R {plugins}/. {place.dir}/own
+        mount -t tmpfs none {os.path.dirname(os.path.dirname(plugins))}/extcap
         mount --bind {place.dir}/own {plugins}
         mount -t tmpfs none /usr/share/wireshark/profiles
         {script} --system

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""rocedump, the extcap of plugin/: its list of interfaces, its options, and captures from a process and by ssh.
+
+    extcap.py ROCEDUMP CAPTURE
+
+The test runs in a network namespace of its own; without the right to make one its status is 77. A listening socket
+stands for the software RNIC, and a script for ssh.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+DEADLINE = 120  # seconds for a wait
+
+
+def enter_namespace():
+    for user in ([], ["-r"]):
+        if subprocess.run(["unshare", *user, "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            os.execvpe("unshare", ["unshare", *user, "-n", sys.executable, "-B", *sys.argv],
+                       dict(os.environ, EXTCAP_INSIDE="user" if user else "root"))
+    print("no network namespace of our own")
+    sys.exit(77)
+
+
+def records(data):
+    """The packets of a pcap file in host byte order."""
+    at, found = 24, []
+    while at < len(data):
+        length = struct.unpack_from("=I", data, at + 8)[0]
+        found.append(data[at + 16:at + 16 + length])
+        at += 16 + length
+    return found
+
+
+class Extcap:
+    def __init__(self, program, folder):
+        self.program, self.folder, self.wrong = program, folder, []
+
+    def run(self, *args, status=0, env=None):
+        done = subprocess.run([self.program, *args], capture_output=True, text=True, timeout=DEADLINE, env=env)
+        if done.returncode != status:
+            self.wrong.append(f"{args}: status {done.returncode}: {done.stderr}")
+        return done.stdout if status == 0 else done.stderr
+
+    def expect(self, what, found, wanted):
+        if found != wanted:
+            self.wrong.append(f"{what}: found {found}, expected {wanted}")
+
+    def start(self, *args, env=None):
+        """Starts a capture. Returns the process and the reading end of its pipe."""
+        fifo = os.path.join(self.folder, "fifo")
+        if os.path.exists(fifo):
+            os.unlink(fifo)
+        os.mkfifo(fifo)
+        child = subprocess.Popen([self.program, "--capture", "--fifo", fifo, *args], stderr=subprocess.PIPE, env=env)
+        return child, open(fifo, "rb")  # both ends open now
+
+
+def check_lists(test, pid):
+    text = test.run("--extcap-interfaces", "--extcap-version=4.0")
+    name = pathlib.Path("/proc/self/comm").read_text().strip()
+    test.expect("sentences", {line.split(" ")[0] for line in text.splitlines()}, {"extcap", "interface"})
+    test.expect("software RNIC", f"interface {{value=rocedump-rnic-va-{pid}}}{{display=software RNIC rnic_va: {name} ({pid})}}"
+                in text, True)
+    test.expect("ssh", "interface {value=rocedump-ssh}" in text, True)
+    for interface in re.findall(r"value=([\w-]+)", text):
+        test.expect("link type", test.run("--extcap-interface", interface, "--extcap-dlts"),
+                    "dlt {number=1}{name=EN10MB}{display=Ethernet}\n")
+        options = test.run("--extcap-interface", interface, "--extcap-config").splitlines()
+        numbers = [re.match(r"arg \{number=(\d+)\}\{call=--[a-z-]+\}\{display=[^{}]+\}\{type=\w+\}", line)[1] for line in options]
+        test.expect("numbers of options", len(set(numbers)), len(numbers))
+        test.expect("host is an option", "--remote-host" in "".join(options), interface == "rocedump-ssh")
+
+
+def check_errors(test):
+    for args, message in ((["--capture", "--extcap-interface", "eth0"], "unknown interface 'eth0'"),
+                          (["--capture", "--extcap-interface", "rocedump-ssh"], "no pipe given (--fifo)"),
+                          (["--capture", "--extcap-interface", "rocedump-ssh", "--fifo", "/dev/null"], "no host given"),
+                          (["--capture", "--extcap-interface", "rocedump-ssh", "--fifo", "/dev/null", "--remote-host", "-oProxyCommand=x"],
+                           "not a host: '-oProxyCommand=x'"),
+                          (["--capture", "--extcap-interface", "rocedump-rnic-va-99999999", "--fifo", "/dev/null"], "the program has ended"),
+                          (["--capture", "--extcap-interface", "rocedump-ssh", "--fifo", "/dev/null", "--snaplen", "1;x"], "not a snapshot length"),
+                          (["--nonsense", "x"], "unknown option '--nonsense'"),
+                          ([], "no action given")):
+        said = test.run(*args, status=1)
+        test.expect(f"message of {args}", (message in said, said.count("\n")), (True, 1))
+
+
+def check_process(test, pid, frames):
+    child, pipe = test.start("--extcap-interface", f"rocedump-rnic-va-{pid}", "--extcap-capture-filter", "greater 1")
+    if b"listening on va" not in (line := child.stderr.readline()):
+        line += child.stderr.readline()
+    test.expect("tcpdump", b"listening on va" in line, True)
+    wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    wire.bind(("va", 0))
+    wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # another protocol
+    for frame in frames:
+        wire.send(frame)
+    wanted = 24 + sum(16 + len(frame) for frame in frames)
+    data = b""
+    while len(data) < wanted and (more := pipe.read1(65536)):
+        data += more
+    child.send_signal(signal.SIGTERM)
+    child.wait(DEADLINE)
+    test.expect("captured packets", records(data) == frames, True)
+
+
+def check_ssh(test, capture):
+    fake = os.path.join(test.folder, "bin")
+    os.mkdir(fake)
+    pathlib.Path(fake, "ssh").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{fake}/args"\ncat "{capture}"\n')
+    os.chmod(os.path.join(fake, "ssh"), 0o755)
+    child, pipe = test.start("--extcap-interface", "rocedump-ssh", "--remote-host", "far.example", "--remote-port", "2022",
+                             "--remote-user", "me", "--remote-interface", "mlx5_0; rm x", "--sudo", "--extcap-capture-filter",
+                             "host 192.0.2.1", env=dict(os.environ, PATH=fake + ":" + os.environ["PATH"]))
+    test.expect("packets by ssh", pipe.read() == pathlib.Path(capture).read_bytes(), True)
+    child.wait(DEADLINE)
+    args = pathlib.Path(fake, "args").read_text().splitlines()
+    test.expect("arguments of ssh", args[:-1], ["-o", "BatchMode=yes", "-p", "2022", "-l", "me", "--", "far.example"])
+    words = subprocess.run(["bash", "-c", f"printf '%s\\n' {args[-1]}"], capture_output=True, text=True).stdout.splitlines()
+    test.expect("remote command", words[:8], ["sudo", "tcpdump", "-i", "mlx5_0; rm x", "-U", "-s", "262144", "-w"])
+    test.expect("remote filter", words[9].startswith("not port 2022 and ((udp port 4791 or ")
+                and words[9].endswith(") and (host 192.0.2.1))"), True)
+
+
+def check_tshark(test, inside):
+    """tshark lists the interfaces, as a user other than root."""
+    folder = os.path.join(test.folder, "extcap")
+    os.mkdir(folder)
+    shutil.copy(test.program, folder)
+    os.chmod(test.folder, 0o755)
+    if inside != "root":
+        return  # a user namespace without other users: tshark runs as root and ignores the variable
+    done = subprocess.run(NOBODY + ["env", "HOME=" + folder, "WIRESHARK_EXTCAP_DIR=" + folder, "tshark", "-D"],
+                          capture_output=True, text=True, timeout=DEADLINE)
+    test.expect("tshark -D", "rocedump-ssh (RoCE of another host (ssh))" in done.stdout, True)
+
+
+def main():
+    program, capture = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    for command in ("ip link set lo up", "ip link add va type veth peer name vb", "ip link set va up", "ip link set vb up"):
+        subprocess.run(command.split(), check=True)
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as device:
+        device.bind(f"\0rnic/va/proc/{os.getpid()}")
+        device.listen()
+        test = Extcap(program, folder)
+        check_lists(test, os.getpid())
+        check_errors(test)
+        check_process(test, os.getpid(), records(pathlib.Path(capture).read_bytes()))
+        check_ssh(test, capture)
+        check_tshark(test, os.environ["EXTCAP_INSIDE"])
+    for line in test.wrong:
+        print(line)
+    return len(test.wrong) > 0
+
+
+if __name__ == "__main__":
+    if not os.environ.get("EXTCAP_INSIDE"):
+        enter_namespace()
+    sys.exit(main())

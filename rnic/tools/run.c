@@ -44,6 +44,7 @@ static const char usage[] =
     "                       FILE is overwritten and is complete when the program has ended; a\n"
     "                       new FILE is readable by its user only;\n"
     "                       until then each process writes a file in the folder FILE.XXXXXX\n"
+    "      --tap IFACE      also send a copy of each packet on IFACE, for tcpdump and Wireshark\n"
     "      --impair RULES   drop, delay, reorder ... frames: loss=3%,delay=10us..50us\n"
     "                       (--impair help prints the grammar)\n"
     "      --seed NUMBER    make keys, QPNs and impairments repeatable; processes that run one\n"
@@ -62,7 +63,7 @@ static const char usage[] =
     "1 if --selfcheck found a violation\n";
 
 struct options {
-    const char *ifaces, *record, *impair, *seed, *timeline_rows, *wire;
+    const char *ifaces, *record, *impair, *seed, *timeline_rows, *wire, *tap;
     bool own_net, selfcheck, timeline, doctor;
     char **program;
 };
@@ -84,7 +85,7 @@ static bool same_file(const struct options *options)
 /* Parses the command line. Returns 0, or the exit status. */
 static int parse(int argc, char **argv, struct options *options, bool *done)
 {
-    enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE, WIRE, DOCTOR };
+    enum { IMPAIR = 256, SEED, SELFCHECK, TIMELINE, WIRE, TAP, DOCTOR };
     static const struct option longs[] = {
         {"iface", required_argument, NULL, 'i'},
         {"net", no_argument, NULL, 'n'},
@@ -93,6 +94,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {"seed", required_argument, NULL, SEED},
         {"selfcheck", no_argument, NULL, SELFCHECK},
         {"timeline", optional_argument, NULL, TIMELINE},
+        {"tap", required_argument, NULL, TAP},
         {"wire", required_argument, NULL, WIRE},
         {"doctor", no_argument, NULL, DOCTOR},
         {"help", no_argument, NULL, 'h'},
@@ -120,6 +122,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             options->timeline = true;
             options->timeline_rows = optarg;
             break;
+        case TAP: options->tap = optarg; break;
         case WIRE: options->wire = optarg; break;
         case DOCTOR:
             options->doctor = true;
@@ -248,6 +251,7 @@ static int set_environment(const struct options *options, const char *library, c
         {"RNIC_IFACES", options->ifaces}, {"RNIC_IMPAIR", options->impair},
         {"RNIC_SEED", options->seed},     {"RNIC_RECORD", record},
         {"RNIC_TIMELINE", timeline},      {"RNIC_WIRE", options->wire},
+        {"RNIC_TAP", options->tap},
     };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1] && setenv(set[i][0], set[i][1], 1) < 0) {
@@ -466,7 +470,7 @@ int main(int argc, char **argv)
     if (!check_impair(&options))
         return 2;
     bool shm = options.wire && strcmp(options.wire, "shm") == 0;
-    if (options.own_net || (!shm && !netns_may_capture())) {
+    if (options.own_net || ((!shm || options.tap) && !netns_may_capture())) {
         if (options.ifaces && !options.own_net) {
             complain(options.ifaces, "opening an interface requires CAP_NET_RAW; without -i the "
                                      "program runs in a separate network");
@@ -482,6 +486,10 @@ int main(int argc, char **argv)
     }
     if (!check_ifaces(&options))
         return 2;
+    if (options.tap && if_nametoindex(options.tap) == 0) {
+        complain(options.tap, "--tap: no such interface");
+        return 2;
+    }
     /* Output files are created last, so that an earlier error truncates no file and leaves none
      * behind. */
     if ((options.timeline && !open_rows(&options, &rows)) ||

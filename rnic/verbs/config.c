@@ -64,6 +64,8 @@ static bool set_option(struct verbs_config *config, const char *key, const char 
         return set_text_option(config->impair, value, where, error);
     if (strcmp(key, "record") == 0)
         return set_text_option(config->record, value, where, error);
+    if (strcmp(key, "tap") == 0)
+        return set_text_option(config->tap, value, where, error);
     if (strcmp(key, "timeline") == 0)
         return set_text_option(config->timeline, value, where, error);
     if (strcmp(key, "seed") == 0)
@@ -76,7 +78,7 @@ static bool set_option(struct verbs_config *config, const char *key, const char 
         return set_wire(&config->shm, value, where, error);
     snprintf(error, ERROR_MAX,
              "%s: unknown setting \"%.64s\"; known settings: ifaces, impair, record, seed, linger, "
-             "timeline, windows, wire",
+             "tap, timeline, windows, wire",
              where, key);
     return false;
 }
@@ -149,7 +151,7 @@ bool config_load(struct verbs_config *config, char *error)
     static const char *const names[][2] = {
         {"RNIC_IFACES", "ifaces"},   {"RNIC_IMPAIR", "impair"}, {"RNIC_RECORD", "record"},
         {"RNIC_SEED", "seed"},       {"RNIC_LINGER", "linger"}, {"RNIC_TIMELINE", "timeline"},
-        {"RNIC_WINDOWS", "windows"}, {"RNIC_WIRE", "wire"},
+        {"RNIC_WINDOWS", "windows"}, {"RNIC_WIRE", "wire"},     {"RNIC_TAP", "tap"},
     };
     *config = (struct verbs_config){0};
     if (!load_config_file(config, error))

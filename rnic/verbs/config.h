@@ -17,13 +17,14 @@
  *   RNIC_WINDOWS    2B, the default, or 2A: kind of memory windows of type 2, which the device
  *                   reports (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP with bound 2A windows
  *                   cannot be destroyed.
+ *   RNIC_TAP        interface on which a copy of each sent packet is sent, for tcpdump
  *   RNIC_WIRE       pcap, the default: frames leave on the interface, and on the loopback between
  *                   processes of this machine. shm: frames go through memory shared with the other
  *                   processes of this user in this network namespace, and reach no other machine.
  *   RNIC_CONFIG     the configuration file; default /etc/rnic.conf, which may be missing
  *
  * The file has lines "NAME = VALUE" and comments from # on. The names are ifaces, impair, seed,
- * record, timeline, linger, windows and wire. The environment overrides the file. An invalid line
+ * record, timeline, linger, tap, windows and wire. The environment overrides the file. An invalid line
  * is reported once on standard error. The process then has no devices, because devices with wrong
  * settings would be worse.
  */
@@ -40,6 +41,7 @@ struct verbs_config {
     char impair[CONFIG_TEXT_MAX];
     char record[CONFIG_TEXT_MAX];
     char timeline[CONFIG_TEXT_MAX];
+    char tap[CONFIG_TEXT_MAX];
     uint64_t seed;
     uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
     bool mw_2a;

@@ -89,6 +89,7 @@ static int open_hca(struct vdevice *device)
         .impair = *config->impair ? config->impair : NULL,
         .seed = config->seed,
         .record = *config->record ? config->record : NULL,
+        .tap = *config->tap ? config->tap : NULL,
         .record_shared = true,
         .mw_2a = config->mw_2a,
         .there = page_probe_touch,

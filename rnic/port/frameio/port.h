@@ -62,6 +62,7 @@ struct rnic_frame {
     X(impair_corrupted, "frames corrupted or changed by --impair")                                 \
     X(impair_marked, "frames marked congestion experienced by --impair")                           \
     X(impair_delayed, "frames delayed by --impair")                                                \
+    X(tap_errors, "frames not copied to the interface of --tap")                                   \
     X(record_errors, "frames not written to the recording because of an error")
 
 struct rnic_port_stats {

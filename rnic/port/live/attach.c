@@ -13,6 +13,7 @@
 #include "port/shm/port_shm.h"
 #include "port/shared/process.h"
 #include "port/frameio/record.h"
+#include "port/frameio/tap_port.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
 
@@ -30,8 +31,8 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Opens the recording port and the impairing port in front of live->port, if configured. Returns 0,
- * or a negative errno with the reason in `why`. */
+/* Opens the recording port, the tap and the impairing port in front of live->port, if configured.
+ * Returns 0, or a negative errno with the reason in `why`. */
 static int wrap(struct rnic_live *live, struct error *why)
 {
     struct rnic_port *front = NULL;
@@ -43,6 +44,11 @@ static int wrap(struct rnic_live *live, struct error *why)
                                         .shared = live->attr.record_shared};
 
         error = rnic_record_open(&attr, live->port, &front, why);
+        if (!error)
+            live->port = front;
+    }
+    if (!error && live->attr.tap) {
+        error = rnic_tap_port_open(live->attr.tap, live->port, &front, why);
         if (!error)
             live->port = front;
     }
@@ -88,7 +94,8 @@ static int open_pcap(struct rnic_live *live, struct error *why)
  * program may see them, or impairments change them. */
 static bool needs_icrc(const struct rnic_live_attr *attr)
 {
-    return attr->wire != RNIC_WIRE_SHM || attr->record || (attr->impair && attr->impair[0]);
+    return attr->wire != RNIC_WIRE_SHM || attr->record || attr->tap ||
+           (attr->impair && attr->impair[0]);
 }
 
 static int open_shm(struct rnic_live *live, struct error *why)
@@ -193,7 +200,7 @@ static void free_live(struct rnic_live *live)
     union {
         const char *in;
         void *out;
-    } strings[] = {{live->attr.impair}, {live->attr.record}};
+    } strings[] = {{live->attr.impair}, {live->attr.record}, {live->attr.tap}};
 
     rnic_del(live->rnic);
     rnic_qpn_alloc_fini(&live->qpns);
@@ -237,6 +244,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->attr.gid = NULL;
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
+    live->attr.tap = attr->tap ? strdup(attr->tap) : NULL;
     live->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
     live->ack.cheap_frames = attr->wire == RNIC_WIRE_SHM;
     live->tx.bytes = malloc(LIVE_TX_BYTES);
@@ -251,7 +259,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     pthread_cond_init(&live->neigh_learned, &monotonic);
     pthread_condattr_destroy(&monotonic);
     if (!live->tx.bytes || (attr->impair && !live->attr.impair) ||
-        (attr->record && !live->attr.record)) {
+        (attr->record && !live->attr.record) || (attr->tap && !live->attr.tap)) {
         free_live(live);
         return NULL;
     }

@@ -68,6 +68,7 @@ struct rnic_live_attr {
                          * process writes its own file (port/frameio/record.h) */
     bool record_shared; /* `record` is the folder of all local processes: only the sender records a
                            frame between two of them */
+    const char *tap;    /* interface that gets a copy of each sent frame, or NULL */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
     bool (*there)(const void *addr, size_t len, bool write); /* callback rnic_attr.there, or NULL */
     size_t

@@ -19,6 +19,7 @@ CAPTURES = {
     "rc-ecn": "congestion", "uc-loss": "lost", "ud-unicast": "No problem", "rc-reordering": "slow",
     "rc-retry-exhausted": "failed", "rc-rnr-exhausted": "failed", "rc-bad-rkey-write": "refused a request",
     "rc-bidirectional": "No problem", "rc-corruption": "", "rc-atomics": "", "rc-psn-wrap-loss": "",
+    "multi-qp": "No problem", "cm-reject": "refused to set up",
 }
 # File names that end an element, an attribute, a string or a comment where a page does not escape them.
 HOSTILE = ["</script><img src=x onerror=hacked()>.pcap", "\"'><svg onload=hacked()>.pcap", "<!--<script>&lt;.pcap",
@@ -93,8 +94,11 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     empty = browser.run(EMPTY)
     if empty:
         fail(name, f"empty graphs: {empty}")
-    if not browser.run("document.querySelectorAll('figure[data-graph^=psn]').length"):
-        fail(name, "no graph of packets")
+    graphs = browser.run("document.querySelectorAll('figure[data-graph^=psn]').length")
+    if (graphs == 0) != (name == "cm-reject"):
+        fail(name, f"{graphs} graphs of packets")
+    if name == "multi-qp" and browser.run("document.querySelectorAll('#conns tbody tr').length") != 4:
+        fail(name, "the table has not 4 connections")
 
 
 def check_keyboard(browser, rocedrill, folder, path):

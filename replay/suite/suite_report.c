@@ -293,9 +293,10 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     json_t *summary = json_pack(
-        "{s:i, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures", (json_int_t)totals->captures, "directions",
-        (json_int_t)totals->directions, "streams", (json_int_t)totals->streams, "exchanges",
-        (json_int_t)totals->exchanges, "unexpected", (json_int_t)unexpected_cnt(totals));
+        "{s:i, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures",
+        (json_int_t)totals->captures, "directions", (json_int_t)totals->directions, "streams",
+        (json_int_t)totals->streams, "exchanges", (json_int_t)totals->exchanges, "unexpected",
+        (json_int_t)unexpected_cnt(totals));
     json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)

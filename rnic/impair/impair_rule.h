@@ -45,9 +45,9 @@ enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAI
 /* Directions at a live port, as bits; values of dir=. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
-/* Use of the rules: a live port, the closed loop over a capture, or the frames of a capture. Only the
- * closed loop knows connections by their number. A capture has no sending and receiving side. Only
- * frames of a capture have numbers. */
+/* Use of the rules: a live port, the closed loop over a capture, or the frames of a capture. Only
+ * the closed loop knows connections by their number. A capture has no sending and receiving side.
+ * Only frames of a capture have numbers. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE, IMPAIR_CAPTURE };
 
 struct impair_rule {
@@ -72,10 +72,10 @@ struct impair_rule {
     bool psn;        /* the rule has psn= */
     bool relative;   /* psn_from and psn_to count from the first PSN of the connection */
     uint32_t psn_from, psn_to;
-    char op[32];               /* part of the opcode's name; "": any opcode */
+    char op[32];                   /* part of the opcode's name; "": any opcode */
     uint32_t frame_from, frame_to; /* numbers of frames in the capture; 0: any */
-    uint32_t nth_from, nth_to; /* first and last occurrence, from 1 */
-    uint64_t chance;           /* probability in units of 2^-32 */
+    uint32_t nth_from, nth_to;     /* first and last occurrence, from 1 */
+    uint64_t chance;               /* probability in units of 2^-32 */
 };
 
 struct impair_rules {

@@ -44,9 +44,9 @@ void backoff_reset(struct backoff *backoff);
 
 struct ack_policy {
     bool cheap_frames; /* a frame costs so little that no ACK waits for the peer's next request */
-    uint64_t until; /* end of the current wait, ns; 0: no ACK waits */
-    unsigned turns; /* batches of requests whose ACKs wait */
-    bool for_next;  /* the wait is for the peer's next request */
+    uint64_t until;    /* end of the current wait, ns; 0: no ACK waits */
+    unsigned turns;    /* batches of requests whose ACKs wait */
+    bool for_next;     /* the wait is for the peer's next request */
     struct backoff poller;
     struct backoff next;
     struct backoff answer;

@@ -117,7 +117,8 @@ static void existing_files_are_not_replaced(void)
     CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
                     "--anonymize all: not addresses");
-    CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "", "--connection -1: not a number");
+    CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "",
+                    "--connection -1: not a number");
     CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",
                     "only one capture can be imported");

@@ -24,9 +24,9 @@
  *   RNIC_CONFIG     the configuration file; default /etc/rnic.conf, which may be missing
  *
  * The file has lines "NAME = VALUE" and comments from # on. The names are ifaces, impair, seed,
- * record, timeline, linger, tap, windows and wire. The environment overrides the file. An invalid line
- * is reported once on standard error. The process then has no devices, because devices with wrong
- * settings would be worse.
+ * record, timeline, linger, tap, windows and wire. The environment overrides the file. An invalid
+ * line is reported once on standard error. The process then has no devices, because devices with
+ * wrong settings would be worse.
  */
 #ifndef VERBS_CONFIG_H
 #define VERBS_CONFIG_H

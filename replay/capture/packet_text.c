@@ -34,39 +34,43 @@ static void add_cm(struct strbuf *t, const struct roce_cm_msg *m)
     strbuf_addf(t, "CM %s tid 0x%016" PRIx64, roce_cm_name(m->kind), m->mad.tid);
     switch (m->kind) {
     case ROCE_CM_REQ:
-        strbuf_addf(t, " comm 0x%08x service 0x%016" PRIx64, m->req.local_comm_id,
+        strbuf_addf(t, " comm id 0x%08x service 0x%016" PRIx64, m->req.local_comm_id,
                     m->req.service_id);
         if (roce_cm_sid_is_ip(m->req.service_id))
             strbuf_addf(t, " (port %u)", roce_cm_sid_port(m->req.service_id));
-        strbuf_addf(t, " QP 0x%06x PSN %u MTU %u depth %u/%u retry %u rnr-retry %u",
+        strbuf_addf(t, " QP 0x%06x PSN %u MTU %u resources/depth %u/%u retry %u rnr-retry %u",
                     m->req.local_qpn, m->req.starting_psn, roce_mtu_bytes(m->req.mtu),
                     m->req.responder_resources, m->req.initiator_depth, m->req.retry_count,
                     m->req.rnr_retry_count);
         break;
     case ROCE_CM_REP:
-        strbuf_addf(t, " comm 0x%08x to 0x%08x QP 0x%06x PSN %u depth %u/%u rnr-retry %u",
-                    m->rep.local_comm_id, m->rep.remote_comm_id, roce_cm_rep_qpn(&m->rep),
-                    m->rep.starting_psn, m->rep.responder_resources, m->rep.initiator_depth,
-                    m->rep.rnr_retry_count);
+        strbuf_addf(
+            t, " comm id 0x%08x remote 0x%08x QP 0x%06x PSN %u resources/depth %u/%u rnr-retry %u",
+            m->rep.local_comm_id, m->rep.remote_comm_id, roce_cm_rep_qpn(&m->rep),
+            m->rep.starting_psn, m->rep.responder_resources, m->rep.initiator_depth,
+            m->rep.rnr_retry_count);
         break;
     case ROCE_CM_REJ:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, m->rej.reason, buf, sizeof(buf));
-        strbuf_addf(t, " comm 0x%08x to 0x%08x reason %u%s%s%s", m->rej.local_comm_id,
+        strbuf_addf(t, " comm id 0x%08x remote 0x%08x reason %u%s%s%s", m->rej.local_comm_id,
                     m->rej.remote_comm_id, m->rej.reason, name ? " (" : "", name ? name : "",
                     name ? ")" : "");
         break;
     case ROCE_CM_RTU:
-        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->rtu.local_comm_id, m->rtu.remote_comm_id);
+        strbuf_addf(t, " comm id 0x%08x remote 0x%08x", m->rtu.local_comm_id,
+                    m->rtu.remote_comm_id);
         break;
     case ROCE_CM_MRA:
-        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->mra.local_comm_id, m->mra.remote_comm_id);
+        strbuf_addf(t, " comm id 0x%08x remote 0x%08x", m->mra.local_comm_id,
+                    m->mra.remote_comm_id);
         break;
     case ROCE_CM_DREQ:
-        strbuf_addf(t, " comm 0x%08x to 0x%08x QP 0x%06x", m->dreq.local_comm_id,
+        strbuf_addf(t, " comm id 0x%08x remote 0x%08x QP 0x%06x", m->dreq.local_comm_id,
                     m->dreq.remote_comm_id, m->dreq.remote_qpn);
         break;
     case ROCE_CM_DREP:
-        strbuf_addf(t, " comm 0x%08x to 0x%08x", m->drep.local_comm_id, m->drep.remote_comm_id);
+        strbuf_addf(t, " comm id 0x%08x remote 0x%08x", m->drep.local_comm_id,
+                    m->drep.remote_comm_id);
         break;
     case ROCE_CM_SIDR_REQ:
         strbuf_addf(t, " request 0x%08x service 0x%016" PRIx64, m->sidr_req.request_id,
@@ -137,7 +141,7 @@ const char *packet_text_encap(enum roce_encap encap)
 /* Its headers are not those that the codec found. */
 static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
-    strbuf_addf(t, "DC %s → ", packet_text_opcode(pkt->bth.opcode));
+    strbuf_addf(t, "DC %s to ", packet_text_opcode(pkt->bth.opcode));
     add_qp_name(t, pkt->bth.dest_qp);
     strbuf_addf(t, " PSN %u from QP 0x%06x", pkt->bth.psn, roce_dc_src_qp(pkt));
     if (roce_dc_payload_len(pkt))
@@ -161,7 +165,7 @@ void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt)
     strbuf_addf(t, "%s", pkt->op->name);
     if (pkt->op->kind == ROCE_KIND_RESERVED || pkt->op->kind == ROCE_KIND_MANUFACTURER)
         strbuf_addf(t, " (opcode 0x%02x)", pkt->bth.opcode);
-    strbuf_addf(t, " → ");
+    strbuf_addf(t, " to ");
     add_qp_name(t, pkt->bth.dest_qp);
     strbuf_addf(t, " PSN %u", pkt->bth.psn);
     add_headers(t, pkt);

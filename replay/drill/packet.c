@@ -364,8 +364,8 @@ static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet
         pkt->bth.padcnt = (uint8_t)pad;
 }
 
-/* Applies the fields that are altered on the path if `altered` is set; otherwise all other fields.
- */
+/* Applies fields of the script to a packet. If `altered` is set, applies only those that simulate a
+ * change in the network, after the ICRC was computed; otherwise only the others. */
 static void apply_fields(const struct drill_context *ctx, const struct script_packet *packet,
                          bool altered, struct roce_pkt *pkt)
 {

@@ -205,7 +205,9 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     if (addr)
         memcpy(port->addr, addr, 16);
     else if (!choose_address(port))
-        return error_set(error, "--live %s: no address of the target's family: use --address",
+        return error_set(error,
+                         "--live %s: the interface has no address of the target's family (IPv4 or "
+                         "IPv6): set the source address with --address",
                          iface);
     if (roce_gid_is_ip4(port->addr) != roce_gid_is_ip4(port->target))
         return error_set(error, "--address and --target: different address families");

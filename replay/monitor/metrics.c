@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "util/strbuf.h"
 
-#define CLIENT_MS   2000 /* limit of the time for a request */
+#define CLIENT_MS   2000 /* time limit for an HTTP request, ms */
 #define REQUEST_LEN 4096u
 
 struct metrics {

@@ -30,7 +30,7 @@ struct session;
  * between 10 ms and 1 day. */
 bool session_interval(const char *text, uint64_t *ns);
 
-/* Starts the session. Writes the address of the metrics to standard error. Returns NULL and an
+/* Starts the session. Writes the URL of the metrics to standard error. Returns NULL and an
  * error. */
 struct session *session_start(const struct session_options *options, struct error *error);
 struct check_watch session_watch(struct session *session);

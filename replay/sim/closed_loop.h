@@ -99,10 +99,11 @@ int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error);
 void closed_loop_free(struct closed_loop *closed);
 
-/* Compares a play with impairments to the reference and sets the verdicts of the play. */
+/* Compares the run with impairments, `closed`, with the run without, `clean`. Sets the verdicts in
+ * `closed`. */
 void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean);
 
-/* Returns FAIL if a part of the play failed, else PASS if a part passed, else SKIPPED. */
+/* Returns FAIL if a part of the run failed, else PASS if a part passed, else SKIPPED. */
 enum verdict closed_loop_verdict(const struct closed_loop *closed);
 
 #endif

@@ -176,7 +176,8 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* If a SEND invalidated the R_Key, our RNIC must refuse the request without our help. */
+        /* If a SEND invalidated the R_Key, our RNIC refuses the request by itself. Otherwise the
+         * simulated program deregisters the region first. */
         if (app->invalidated[region - app->memory->region])
             return 0;
         shadow_deregister(region);

@@ -39,8 +39,8 @@ void payload_masks_free(struct payload_masks *masks);
 void payload_mask_packet(const struct payload_masks *masks, uint32_t pkt, uint32_t off,
                          uint8_t *bytes, uint32_t len);
 
-/* Masks other bytes, which the two numbers `a` and `b` identify. A second call restores the bytes.
- */
+/* Masks bytes that are not RDMA payload, for example private data of CM. `a` and `b` are the seed
+ * of the mask: a second call with the same `a` and `b` restores the bytes. */
 void payload_mask_other(const struct payload_masks *masks, uint64_t a, uint64_t b, uint8_t *bytes,
                         uint32_t len);
 

@@ -93,7 +93,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* another use of the QP, or a PSN that this requester did not send */
+        return; /* the response belongs to an earlier or later connection of the QP, or its PSN was
+                 * never sent */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)

@@ -32,8 +32,8 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
     req->ops = ops;
     req->qp = qp;
     req->counters = counters;
-    req->attr.path_mtu =
-        256; /* path MTU to count the PSNs of requests posted before the start, which are flushed */
+    req->attr.path_mtu = 256; /* until RTS. Requests posted earlier are only flushed, so any valid
+                               * MTU serves to count their PSNs */
     req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);

@@ -135,8 +135,8 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
-    if (!id || !id->uid) /* no uid: as in Linux, the program does not know the id yet, and its
-                          * accept will fail */
+    if (!id || !id->uid) /* without uid, the program does not know the id yet. As Linux does,
+                          * drop the event; the later accept of the id fails */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
         deliver_sidr_rep(id, &event->msg.sidr_rep);

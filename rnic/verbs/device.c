@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Device list: one device for each suitable interface, and queries that need no open device. These
- * functions open no port, because libpcap itself may request the list.
+ * functions open no capture: libpcap calls ibv_get_device_list() itself, so that would recurse.
  *
  * A listed device keeps its address until the process ends: librdmacm compares pointers of several
  * lists, and programs use entries after they freed the list.

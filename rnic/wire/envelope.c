@@ -75,8 +75,9 @@ static int parse_ip4(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
-    /* Reads MF and offset from the frame at once. If both members are read instead, compilers emit
-     * one load that waits for both stores, which was a tenth of the time of a packet. */
+    /* Reads MF and the fragment offset from the frame, not from the two members that were just
+     * written. Compilers merge the reads of the members into one load, which stalls until both
+     * stores finish: 10 % of the time for a packet. */
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Memory windows: R210-R213 of rnic/rules.md, C10-72 to C10-75, o10-36.2.2, o10-37.2.x as Linux rxe
- * quotes them. Side 1 of a pair opens windows, side 0 uses them. */
+ * quotes them. Side 1 of a pair binds windows, side 0 uses them. */
 #include <string.h>
 #include "device/key.h"
 #include "support/qp_pair.h"

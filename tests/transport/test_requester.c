@@ -529,7 +529,8 @@ static void r191_drain_before_local(void)
     requester_free(&fake);
 }
 
-/* ERR flushes requests in order; RESET drops them and starts a new connection (R189, R190). */
+/* ERR flushes requests in order; RESET drops them, and the QP can be connected again (R189, R190).
+ */
 static void r189_flush_and_reset(void)
 {
     struct rnic_requester_attr attr = requester_attr();

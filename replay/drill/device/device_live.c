@@ -352,7 +352,7 @@ static bool device_counter(const struct drill_device *dev, const char *name, uin
 
 static bool device_guards_intact(const struct drill_device *dev)
 {
-    (void)dev; /* the agent has no guards */
+    (void)dev; /* the agent puts no guard bytes around memory regions: nothing to check */
     return true;
 }
 

@@ -10,7 +10,7 @@
 
 /* Place of a READ response in the stream. */
 struct roce_read_step {
-    uint32_t expected; /* PSN after the READ response before */
+    uint32_t expected; /* PSN that follows the previous READ response */
     uint32_t missing;  /* READ PSNs that were skipped since */
     bool repeated;     /* a response with this PSN was captured before */
 };

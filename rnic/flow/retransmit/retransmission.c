@@ -32,8 +32,8 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     return roce_since(req->gap_time, ctx->time) < limit;
 }
 
-/* Returns the time since the latest packet of the requester or of its responder, ns. `e` is the
- * entry that is sent again, or NULL. */
+/* Returns the time since the latest packet of the requester or of its responder, ns. If
+ * `e` is not NULL, it is the retransmitted request, and its latest copy counts as a packet too. */
 static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->sender->req;

@@ -26,9 +26,10 @@
 #include <stdint.h>
 
 /* longest expected time until a program that polls or reads memory answers, ns */
-#define ACK_ANSWER_NS    8000u
-#define ACK_NEXT_NS      12000u /* longest time between two requests of one stream, ns */
-#define ACK_TURNS_MAX    32u    /* maximum number of request batches that one ACK acknowledges */
+#define ACK_ANSWER_NS 8000u
+#define ACK_NEXT_NS   12000u /* longest time between two requests of one stream, ns */
+#define ACK_TURNS_MAX                                                                              \
+    32u /* longest delay of an ACK, in turns; a turn handles the frames received at once */
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {

@@ -313,7 +313,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
     if (error)
-        error_set(why, "no free part of the QPN space of %s: %s", live->iface.name,
+        error_set(why, "other processes use all QPN ranges of %s: %s", live->iface.name,
                   strerror(-error));
     if (!error) {
         mix_block(live);

@@ -236,12 +236,14 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
 }
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before its
- * next copy at event `to`. A response after `to` counts if it is too early to be caused by that
- * copy. */
-static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
+ * next copy at event `to`. Unless `before`, a response after `to` counts if it is too early to be
+ * caused by that copy. */
+static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
+                     bool before)
 {
-    for (uint32_t i = from + 1;
-         i < s->event_cnt && i - from < LOST_WINDOW && (i < to || !event_in_time(s, i, to)); i++)
+    for (uint32_t i = from + 1; i < s->event_cnt && i - from < LOST_WINDOW &&
+                                (i < to || (!before && !event_in_time(s, i, to)));
+         i++)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
             event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
             return true;
@@ -272,7 +274,7 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
         s->req[k].rel <= proved || !answers_repeat(s, i, executed[k], executed))
         return s->req_cnt;
     copy = copy_after(s, executed[k], s->req[k].rel);
-    if (copy == EVENT_NONE || is_shown(s, executed[k], copy, s->req[k].rel))
+    if (copy == EVENT_NONE || is_shown(s, executed[k], copy, s->req[k].rel, false))
         return s->req_cnt;
     return k;
 }
@@ -297,6 +299,7 @@ static bool find_lost(struct inferred_setup *s)
     uint64_t effort = 0;
     uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
                                     * or EVENT_NONE */
+    size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
     uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later one arrived
@@ -367,10 +370,12 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         }
         /* Ignore this NAK: a request sent after the earlier lost copy caused it, and the second
-         * copy arrived. Or the network delayed the request: it arrived after a later request. */
-        if (is_shown(s, i, copy_after(s, i, e->rel), e->rel))
+         * copy arrived. Or the network delayed the request: it arrived after a later request.
+         * Only an ACK before the next copy shows that. The ACK of the copy may be faster than all
+         * other responses. */
+        if (is_shown(s, i, copy_after(s, i, e->rel), e->rel, (size_t)(e - s->req) != asked))
             continue;
-        next = (size_t)(e - s->req);
+        next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
         /* Requests captured after the lost copy were out of order at the responder, so scan them
          * again. */

@@ -272,6 +272,26 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
            memcmp(trace_payload(p), trace_payload(other), p->payload_len) == 0;
 }
 
+/* Returns whether a retransmission has the payload of the next message, and the program explains
+ * it. The program wrote the next message into the same buffer before this one completed. A
+ * requester that retransmits from a wrong PSN is excluded: the next message follows with its own
+ * payload. */
+static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
+{
+    const struct inferred_setup *s = cmp->setup;
+    int64_t next_rel = s->event[event].rel + 1;
+    const struct request_pkt *next = request_at(s, next_rel);
+
+    if (!next || next->event > event || !has_payload_of(cmp, event, next_rel) ||
+        event_opcode(s, event)->pos != ROCE_POS_ONLY ||
+        event_opcode(s, next->event)->pos != ROCE_POS_ONLY)
+        return false;
+    for (uint32_t i = event + 1; i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].usable)
+            return s->event[i].rel == next_rel && has_payload_of(cmp, i, next_rel);
+    return false;
+}
+
 /* Returns whether only the payload of a retransmission differs, and our request equals the recorded
  * original. A requester reads its buffer again for each retransmission, so the program changed it.
  */
@@ -282,8 +302,9 @@ static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
     const struct trace_packet *first = e ? event_packet(cmp->setup, e->event) : NULL;
 
     return e && e->rewritten && d->cnt == 1 && field_diff_find(d, "payload") &&
-           cmp->run->retransmit[event] != RETX_NONE && !has_payload_of(cmp, event, e->rel - 1) &&
-           !has_payload_of(cmp, event, e->rel + 1) &&
+           cmp->run->retransmit[event] != RETX_NONE &&
+           (reuses_buffer(cmp, event) ||
+            (!has_payload_of(cmp, event, e->rel - 1) && !has_payload_of(cmp, event, e->rel + 1))) &&
            payload_hash(trace_payload(first), first->payload_len) == ours->hash;
 }
 

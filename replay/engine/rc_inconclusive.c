@@ -353,6 +353,49 @@ static bool was_overtaken(const struct response_case *c)
     return false;
 }
 
+/* Returns how many of our responses have a PSN, a kind and an MSN. */
+static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce_kind kind,
+                           uint32_t msn)
+{
+    unsigned cnt = 0;
+
+    for (size_t i = 0; i < c->dir->response_cnt; i++) {
+        const struct tx_response *tx = &c->dir->response[i];
+
+        cnt += tx->rel == rel && tx->msn == msn && roce_opcode(tx->opcode)->kind == kind;
+    }
+    return cnt;
+}
+
+/* Returns whether the network swapped the responses to two copies of a READ or atomic. The recorded
+ * responses have the MSNs of our two responses in the opposite order, so they count down. */
+static bool answers_swapped(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t msn = event_packet(s, c->event)->msn;
+    int64_t rel = s->event[c->event].rel;
+    enum roce_kind kind = kind_of(c);
+    uint32_t first = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+    unsigned same = 0;    /* recorded responses with this MSN */
+    bool swapped = false; /* another recorded response has the MSN of ours, and counts down */
+
+    if (!c->counts || !c->ours || !counts_messages(s, c->event) ||
+        (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK))
+        return false;
+    for (uint32_t i = first; i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        uint32_t other;
+
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].rel != rel ||
+            event_opcode(s, i)->kind != kind || !counts_messages(s, i))
+            continue;
+        other = event_packet(s, i)->msn;
+        same += other == msn;
+        swapped |= other == c->ours->msn &&
+                   (roce_psn_diff(roce_psn_of(other), roce_psn_of(msn)) > 0) == (i < c->event);
+    }
+    return swapped && same <= count_ours(c, rel, kind, msn);
+}
+
 /* Returns whether a sequence NAK has a PSN that an earlier response shows as executed. The network
  * reordered the NAKs. */
 static bool was_overtaken_nak(const struct response_case *c)
@@ -443,6 +486,7 @@ static const struct {
     {follows_lost_data,   true,  "lacks the READ response before this ACK"},
     {answers_restart,     true,  "lacks the retransmitted READ of this response"},
     {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
+    {answers_swapped,     true,  "shows responses that the network reordered"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered behind it"},

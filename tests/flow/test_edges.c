@@ -267,6 +267,82 @@ static void second_sequence_nak_is_reported(void)
     }
 }
 
+/* Returns the finding of `rule`, or fails the test. */
+static const struct roce_finding *finding_of(enum roce_rule rule)
+{
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule)
+            return &v.finding[i];
+    CU_FAIL_FATAL("the finding is missing");
+    return NULL;
+}
+
+/* If the transmit queue of Linux is full, it sends RNR NAKs also for requests that it executed
+ * before, with the current MSN. An RNR NAK of a new request must not count the request. */
+static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
+{
+    static const struct {
+        bool acked;
+        enum roce_profile profile;
+        const char *known;
+    } rows[] = {{true, ROCE_PROFILE_LINUX_RXE_6_1, "S12"},
+                {true, ROCE_PROFILE_LINUX_RXE_6_12, "S12"},
+                {true, ROCE_PROFILE_NONE, NULL},
+                {false, ROCE_PROFILE_LINUX_RXE_6_1, NULL}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_flow_opts opts = {.profile = rows[i].profile};
+        const struct roce_finding *f;
+        struct flowgen g;
+        uint32_t psn;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        psn = put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        if (rows[i].acked)
+            flowgen_ack_all(&g, 1);
+        flowgen_ack(&g, 1, psn, RNR_1MS);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        f = finding_of(ROCE_RULE_RNR_MSN);
+        EXPECT_EQ(f->severity, ROCE_SEV_ERROR);
+        CU_ASSERT_STRING_EQUAL(f->known ? f->known : "", rows[i].known ? rows[i].known : "");
+    }
+}
+
+/* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload.
+ * An empty First is no known deviation. */
+static void empty_last_read_response_is_a_known_deviation(void)
+{
+    static const struct {
+        uint8_t opcode;
+        enum roce_profile profile;
+        const char *known;
+    } rows[] = {{ROCE_OP_RC_READ_RESP_LAST, ROCE_PROFILE_LINUX_RXE_6_1, "D19"},
+                {ROCE_OP_RC_READ_RESP_LAST, ROCE_PROFILE_LINUX_RXE_6_12, "D19"},
+                {ROCE_OP_RC_READ_RESP_LAST, ROCE_PROFILE_NONE, NULL},
+                {ROCE_OP_RC_READ_RESP_FIRST, ROCE_PROFILE_LINUX_RXE_6_1, NULL}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_flow_opts opts = {.profile = rows[i].profile};
+        const struct roce_finding *f;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 4096);
+        p = flowgen_resp(&g, 1, rows[i].opcode, put(&g, ROCE_OP_RC_READ_REQUEST, 0), 0);
+        flowgen_put(&g, 1, &p);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        f = finding_of(ROCE_RULE_READ_RESP_SIZE);
+        EXPECT_EQ(f->severity, ROCE_SEV_ERROR);
+        CU_ASSERT_STRING_EQUAL(f->known ? f->known : "", rows[i].known ? rows[i].known : "");
+    }
+}
+
 /* The MSN of a READ's first response equals the number of captured messages, so no message preceded
  * the capture. In a variant the MSN differs by half of its range. */
 static void msn_of_a_first_read_shows_the_start(void)
@@ -424,6 +500,8 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_a
       TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
       TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
       TEST(rnr_nak_inside_a_message_is_reported), TEST(nak_of_an_uncaptured_request_is_accepted),
-      TEST(second_sequence_nak_is_reported), TEST(msn_of_a_first_read_shows_the_start),
-      TEST(msn_above_the_messages_sent_is_reported), TEST(msn_ahead_of_its_psn_is_reported),
-      TEST(one_probe_without_credits_is_allowed), TEST(request_after_a_fatal_nak_is_reported))
+      TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
+      TEST(empty_last_read_response_is_a_known_deviation),
+      TEST(msn_of_a_first_read_shows_the_start), TEST(msn_above_the_messages_sent_is_reported),
+      TEST(msn_ahead_of_its_psn_is_reported), TEST(one_probe_without_credits_is_allowed),
+      TEST(request_after_a_fatal_nak_is_reported))

@@ -212,7 +212,8 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
                .weak = !sure);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         REPORT(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
-               .weak = !sure || is_paged(req, pkt->bth.psn));
+               .weak = !sure || is_paged(req, pkt->bth.psn),
+               .condition = req->una_known && !fresh ? "duplicate" : NULL);
     else if (below > 0 && !read && !nak && pkt->op->kind == ROCE_KIND_ACK && fresh)
         REPORT(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
                .weak = true);

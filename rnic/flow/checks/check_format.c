@@ -362,7 +362,8 @@ void roce_check_size(struct roce_ctx *ctx)
     if (!wrong)
         return;
     if (op->kind == ROCE_KIND_READ_RESP)
-        REPORT(ctx, READ_RESP_SIZE, "payload length", want, len, .rel = rel);
+        REPORT(ctx, READ_RESP_SIZE, "payload length", want, len, .rel = rel,
+               .condition = rel == ROCE_REL_AT_LEAST ? "empty" : NULL);
     else
         REPORT(ctx, PMTU_SIZE, "payload length", want, len, .rel = rel);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Tests the tap: a copy of each sent frame leaves on the interface of the tap, with a right ICRC,
  * and the frame itself reaches the port behind. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -13,6 +12,7 @@
 #include "port/netns.h"
 #include "port/shm/port_shm.h"
 #include "support/suite.h"
+#include "wire/bytes.h"
 #include "wire/pkt.h"
 
 static const uint32_t block = 0x100;
@@ -37,12 +37,11 @@ static struct rnic_port *open_port(void)
 /* Opens a socket at the far end of the tap's link. */
 static int open_far_end(void)
 {
-    const struct sockaddr_ll addr = {.sll_family = AF_PACKET,
-                                     .sll_protocol = htons(ROCE_ETHERTYPE_IP4),
-                                     .sll_ifindex = (int)if_nametoindex("t1")};
+    struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("t1")};
     const struct timeval patience = {.tv_sec = 60};
-    int fd = socket(AF_PACKET, SOCK_RAW, htons(ROCE_ETHERTYPE_IP4));
+    int fd = socket(AF_PACKET, SOCK_RAW, 0); /* bind() selects the EtherType */
 
+    roce_be_put((uint8_t *)&addr.sll_protocol, sizeof(addr.sll_protocol), ROCE_ETHERTYPE_IP4);
     CU_ASSERT_FATAL(fd >= 0 && bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     return fd;

@@ -95,11 +95,12 @@ static void print_usage(FILE *out)
     fprintf(out, "names for --quirks:");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
-    fprintf(out,
-            "\nIn a difference, \"expected\" is the recorded value and \"actual\" is that of our "
-            "RNIC.\n"
-            "exit status: 0 = PASS, 1 = FAIL, 2 = unusable input or wrong use; of a folder, 0 = "
-            "all verdicts are\nas expected\n");
+    fprintf(
+        out,
+        "\nIn a difference, \"recorded\" is the value in the capture, and \"replayed\" that of our "
+        "RNIC,\nor with --live of the target.\n"
+        "exit status: 0 = PASS, 1 = FAIL, 2 = unusable input or wrong use; of a folder, 0 = "
+        "all verdicts are\nas expected\n");
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------

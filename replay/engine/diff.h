@@ -2,9 +2,10 @@
 /*
  * Diff: one difference between the capture and our RNIC, and the verdicts.
  *
- * Everywhere in the program, `expected` is the recorded value and `actual` is the value of our
- * RNIC. The capture is the reference. If the capture was altered or the recorded device is
- * wrong, the report still shows a difference of our RNIC.
+ * `expected` is the recorded value, which reports call "recorded". `actual` is that of our RNIC,
+ * or of the target of --live, which reports call "replayed". The capture is the reference. If the
+ * capture was altered or the recorded device is wrong, the report still shows a difference of our
+ * RNIC.
  */
 #ifndef REPLAY_ENGINE_DIFF_H
 #define REPLAY_ENGINE_DIFF_H

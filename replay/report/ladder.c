@@ -59,7 +59,7 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
             const struct diff *d = &l->view[v].diff[i];
 
             if (d->dir == l->run && d->pkt == pkt)
-                fprintf(out, "%20s│    %s: expected %s, actual %s\n", "", d->field, d->expected,
+                fprintf(out, "%20s│    %s: recorded %s, replayed %s\n", "", d->field, d->expected,
                         d->actual);
         }
 }

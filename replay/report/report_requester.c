@@ -52,15 +52,15 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
                  const char *end)
 {
     if (d->known) {
-        fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s: expected %s, actual %s\n",
-                d->known->deviation->id, roce_profile_name(d->known->peer),
-                d->known->deviation->text, d->known->deviation->rules, trace->pkt[d->pkt].frame,
-                d->field, d->expected, d->actual);
+        fprintf(
+            out, "  known deviation %s of %s (%s; %s): frame %u: %s: recorded %s, replayed %s\n",
+            d->known->deviation->id, roce_profile_name(d->known->peer), d->known->deviation->text,
+            d->known->deviation->rules, trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
         return;
     }
     fputs("  difference ", out);
     put_escaped(out, trace->name);
-    fprintf(out, ": frame %u: %s: expected %s, actual %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
+    fprintf(out, ": frame %u: %s: recorded %s, replayed %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
             d->field, d->expected, d->actual, d->reason, end, rule ? " [" : "", rule ? rule : "",
             rule ? "]" : "");
 }

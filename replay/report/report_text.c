@@ -37,7 +37,7 @@ static void add_diff(struct strbuf *t, const struct response_comparison *all, co
 {
     const struct trace *trace = all->session->trace;
 
-    strbuf_addf(t, ": frame %u: %s: expected %s, actual %s", trace->pkt[d->pkt].frame, d->field,
+    strbuf_addf(t, ": frame %u: %s: recorded %s, replayed %s", trace->pkt[d->pkt].frame, d->field,
                 d->expected, d->actual);
     if (d->request != EVENT_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];

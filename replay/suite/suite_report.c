@@ -122,9 +122,9 @@ static void put_diff(FILE *out, const json_t *diff)
 {
     fprintf(out, "frame %d: ", (int)json_integer_value(json_object_get(diff, "frame")));
     xml_escape(out, text_of_member(diff, "field"));
-    fputs(": expected ", out);
+    fputs(": recorded ", out);
     xml_escape(out, text_of_member(diff, "expected"));
-    fputs(", actual ", out);
+    fputs(", replayed ", out);
     xml_escape(out, text_of_member(diff, "actual"));
     fputs("; ", out);
     xml_escape(out, text_of_member(diff, "reason"));

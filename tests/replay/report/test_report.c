@@ -12,20 +12,20 @@
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
 /* The report explains the first difference. It shows the frames of both directions with numbers
- * and relative PSNs. It shows the field with expected and actual value, the rule, and a command
+ * and relative PSNs. It shows the field with recorded and replayed value, the rule, and a command
  * that shows the difference again. */
 static void first_difference_is_explained(void)
 {
     static const char *const parts[] = {
         "difference ",
-        "frame 16: atomicacketh.orig: expected 0x9, actual 0x5",
+        "frame 16: atomicacketh.orig: recorded 0x9, replayed 0x5",
         "response to frame 15 (Fetch and Add PSN 1464518)",
         "[RC-RSP-122]",
         "192.0.2.1 QP 0x000017   ",
         "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
         "       16  0.020541 │◀",
-        "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: expected 0x9, ",
-        "actual 0x5\n       17  ",
+        "MSN 5 original 0x9 ─┤ ✗\n                    │    atomicacketh.orig: recorded 0x9, ",
+        "replayed 0x5\n       17  ",
         "verdict: FAIL (0 directions passed, 1 failed, 0 skipped)",
         "to repeat: rocedrill replay --ladder '",
     };

@@ -227,16 +227,17 @@ static void find_pkey(struct inferred_setup *s)
 /* ---- MSN ---------------------------------------------------------------------------------------
  */
 
-static void find_msn(struct inferred_setup *s)
+/* Sets the first MSN to that of most responses. If `all` is not set, only responses that
+ * acknowledge a new PSN have a vote: the response to a duplicate counts all messages executed so
+ * far. */
+static void vote_msn(struct inferred_setup *s, bool all)
 {
     struct {
         uint32_t base, votes;
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
     int64_t voted = INT64_MIN; /* highest PSN that a response with a vote shows as executed */
-    uint32_t first_same = 0, first_less = 0;
 
-    s->msn = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct request_pkt *e;
         uint32_t base;
@@ -250,8 +251,7 @@ static void find_msn(struct inferred_setup *s)
         e = request_at(s, event_executed_to(s, i));
         if (!e && event_executed_to(s, i) != s->first - 1)
             continue;
-        /* The response to a duplicate counts all messages executed so far. */
-        if (event_executed_to(s, i) <= voted && voted != INT64_MIN)
+        if (!all && event_executed_to(s, i) <= voted && voted != INT64_MIN)
             continue;
         voted = event_executed_to(s, i);
         base = (event_packet(s, i)->msn - (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
@@ -272,6 +272,16 @@ static void find_msn(struct inferred_setup *s)
         s->msn = bases[best].base;
         s->msn_votes = bases[best].votes;
     }
+}
+
+static void find_msn(struct inferred_setup *s)
+{
+    uint32_t first_same = 0, first_less = 0;
+
+    s->msn = 0;
+    vote_msn(s, false);
+    if (s->msn_votes < 2) /* too few responses to new requests */
+        vote_msn(s, true);
     /* An MSN base that only one response shows is accepted, because a capture may begin inside a
      * connection. Just below the wrap it is wrong: that response is the first and counts too few
      * messages. */

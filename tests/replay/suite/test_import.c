@@ -77,7 +77,7 @@ static void masked_bytes_read_equal_those_written(void)
         "rm -rf $T/h; $R import -q --anonymize payload --to $T/h $T/b.pcap; "
         "cut -f5 $T/h/manifest.tsv; $R replay $T/h/captures/b.pcap";
 
-    CHECKRUN_EXPECT(alter, 1, "frame 73: payload: expected", "");
+    CHECKRUN_EXPECT(alter, 1, "frame 73: payload: recorded", "");
     /* The report names the rule and the command. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/b.pcap", 1,
                     "our RNIC returns the bytes that frame 2 wrote [RC-RSP-092]\n", "");

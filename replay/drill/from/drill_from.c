@@ -20,7 +20,7 @@
 #define PATTERNS      200u                /* number of byte patterns for messages */
 #define STEP_NS       1000u               /* time between two lines of the first script */
 
-/* What the drill is written from. */
+/* Connection that the drill is written from. */
 struct source {
     struct replay replay;
     struct live_script script;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "device/rnic.h"
+#include "drill/match.h"
 #include "drill/words.h"
-#include "sim/flow_oracle.h"
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
@@ -17,48 +17,6 @@
  * not stop by itself. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
-#define QUEUE_MAX  1024u
-#define SLACK_NS   4000000u /* real time: least slack of a lower bound, ns */
-#define CHECK_MAX  65536u   /* number of bytes of memory that are compared at a time */
-
-enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
-
-struct queued_comp {
-    struct drill_comp comp;
-    uint64_t time;
-};
-
-struct drill_engine {
-    const struct script *script;
-    const struct drill_device_ops *ops;
-    struct drill_context ctx;
-    struct drill_result *result;
-    struct flow_oracle oracle;
-    bool has_oracle;
-    uint64_t now;
-    uint64_t base;     /* time of the previous event, from which times count, ns */
-    uint64_t anchor;   /* time from which lower bounds count, ns */
-    uint64_t met;      /* time at which the current event was met, ns */
-    uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    unsigned timers;
-    bool endless;
-    bool unsupported;     /* the device does not support a verb */
-    size_t first_pending; /* rows of the log before this index are consumed, or are not frames of
-                           * the DUT */
-    struct queued_comp comp[QUEUE_MAX];
-    unsigned comp_cnt, comp_total;
-    struct drill_async async[QUEUE_MAX];
-    unsigned async_cnt, async_total;
-    int notified[QUEUE_MAX];
-    unsigned notified_cnt, notified_total;
-    unsigned cm_event[QUEUE_MAX];
-    unsigned cm_event_cnt;
-    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*", which apply
-                                                           * to the whole drill */
-    unsigned whole_cnt;
-    char problem[320]; /* reason why the first alternative of the step is not met */
-    struct drill_diff diff;
-};
 
 const char *drill_verdict_name(enum drill_verdict verdict)
 {
@@ -198,23 +156,23 @@ static void drain_device(struct drill_engine *e)
                                                       : e->script->object[comp.comp.object].name,
                  comp.comp.id, words_name(words_status, comp.comp.status));
         e->comp_total++;
-        if (e->comp_cnt < QUEUE_MAX)
+        if (e->comp_cnt < DRILL_QUEUE_MAX)
             e->comp[e->comp_cnt++] = comp;
     }
     while (e->ops->async(e->ctx.dev, &async)) {
         add_text(e, 0, "event %s", words_name(words_event, async.type));
         e->async_total++;
-        if (e->async_cnt < QUEUE_MAX)
+        if (e->async_cnt < DRILL_QUEUE_MAX)
             e->async[e->async_cnt++] = async;
     }
     while (e->ops->notified(e->ctx.dev, &cq)) {
         e->notified_total++;
-        if (e->notified_cnt < QUEUE_MAX)
+        if (e->notified_cnt < DRILL_QUEUE_MAX)
             e->notified[e->notified_cnt++] = cq;
     }
     while (e->ops->cm_event(e->ctx.dev, &type)) {
         add_text(e, 0, "cm-event %s", words_name(words_cm_event, type));
-        if (e->cm_event_cnt < QUEUE_MAX)
+        if (e->cm_event_cnt < DRILL_QUEUE_MAX)
             e->cm_event[e->cm_event_cnt++] = type;
     }
 }
@@ -245,352 +203,6 @@ static void run_until(struct drill_engine *e, uint64_t to)
     drain_device(e);
     while (!e->endless && (e->now < to || e->ops->deadline(e->ctx.dev) <= e->now))
         step_time(e, to);
-}
-
-static uint64_t time_after(uint64_t base, uint64_t delta)
-{
-    return base > UINT64_MAX / 2 - delta ? UINT64_MAX / 2 : base + delta;
-}
-
-/* ---- trying one alternative ------------------------------------------------------------------ */
-
-/* Sets the reason why an alternative is not met. Returns TRY_FAILED. */
-static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static enum outcome_of_try not_met(struct drill_engine *e, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(e->problem, sizeof(e->problem), fmt, args);
-    va_end(args);
-    return TRY_FAILED;
-}
-
-/* Returns the first frame of this QP (or of the CM, or of any QP if `any`) that the DUT sent and no
- * line has consumed. Returns NULL if there is none. */
-static struct drill_log_row *pending_frame(struct drill_engine *e, int qp, bool any)
-{
-    for (size_t i = e->first_pending; i < e->result->log_cnt; i++) {
-        struct drill_log_row *row = &e->result->log[i];
-
-        if (row->frame && row->from_dut && !row->consumed && (any || row->qp == qp))
-            return row;
-    }
-    return NULL;
-}
-
-static void consume_frame(struct drill_engine *e, struct drill_log_row *row, unsigned line)
-{
-    row->consumed = true;
-    row->line = line;
-    row->mark = DRILL_MARK_OK;
-    while (e->first_pending < e->result->log_cnt) {
-        const struct drill_log_row *first = &e->result->log[e->first_pending];
-
-        if (first->frame && first->from_dut && !first->consumed)
-            break;
-        e->first_pending++;
-    }
-}
-
-/* Returns the time until which an expected event may happen. */
-static uint64_t latest(const struct drill_engine *e, const struct script_event *event)
-{
-    return time_after(time_after(e->base, event->time.to), e->patience);
-}
-
-/* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
- * the least time is shorter by 12.5 %, at least by 4 ms. */
-static uint64_t least_delay(const struct drill_engine *e, const struct script_event *event)
-{
-    uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
-    uint64_t slack = !e->ops->wait ? 0 : low / 8 > SLACK_NS ? low / 8 : SLACK_NS;
-
-    return low > slack ? low - slack : 0;
-}
-
-/* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
-static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
-{
-    uint64_t low = least_delay(e, event);
-    bool late = time > latest(e, event);
-    char after[32], limit[32];
-    struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit));
-
-    uint64_t from = late ? e->base : e->anchor;
-
-    if (!late && (low == 0 || time >= time_after(e->anchor, low)))
-        return true;
-    strbuf_add_duration(&a, time > from ? time - from : 0);
-    strbuf_add_duration(&b, late ? event->time.to + e->patience : low);
-    not_met(e, "too %s: after %s, expected after at %s %s", late ? "late" : "early", after,
-            late ? "most" : "least", limit);
-    return false;
-}
-
-/* Returns the outcome while the expected event has not occurred: pending until the window ends,
- * then failed. */
-static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
-                                    const char *what)
-{
-    char text[32];
-    struct strbuf t = strbuf_of(text, sizeof(text));
-
-    if (e->now < latest(e, event))
-        return TRY_PENDING;
-    strbuf_add_duration(&t, event->time.to + e->patience);
-    return not_met(e, "no %s within %s", what, text);
-}
-
-static bool parse_row(const struct drill_log_row *row, struct roce_pkt *pkt)
-{
-    return roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, row->bytes, row->len, row->len) == 0;
-}
-
-static enum outcome_of_try try_packet(struct drill_engine *e, const struct script_event *event)
-{
-    struct drill_log_row *row = pending_frame(e, event->packet->qp, false);
-    struct roce_pkt pkt;
-    bool same;
-
-    if (!row) {
-        enum outcome_of_try outcome = wait_for(e, event, "packet");
-
-        e->met = e->now;
-        return outcome == TRY_FAILED && event->optional ? TRY_MET : outcome;
-    }
-    same = parse_row(row, &pkt) && drill_packet_compare(&e->ctx, event->packet, &pkt, &e->diff);
-    if (event->optional && (!same || !in_time(e, event, DRILL_TIME_BASE + row->time))) {
-        e->met = e->base;
-        return TRY_MET;
-    }
-    if (!same) {
-        row->mark = DRILL_MARK_DIFF;
-        return not_met(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
-                       e->diff.expected, e->diff.actual, row->text);
-    }
-    if (!in_time(e, event, DRILL_TIME_BASE + row->time)) {
-        row->mark = DRILL_MARK_DIFF;
-        return TRY_FAILED;
-    }
-    e->met = DRILL_TIME_BASE + row->time;
-    consume_frame(e, row, event->line);
-    return TRY_MET;
-}
-
-static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_event *event)
-{
-    for (;;) {
-        struct drill_log_row *row = pending_frame(e, event->object, false);
-        struct roce_pkt pkt;
-        int32_t psn;
-
-        if (!row)
-            return wait_for(e, event, "acknowledgement");
-        if (!parse_row(row, &pkt) || pkt.op->kind != ROCE_KIND_ACK || pkt.aeth.syndrome >> 5 != 0) {
-            row->mark = DRILL_MARK_DIFF;
-            return not_met(e, "expected an ACK; the device sent: %s", row->text);
-        }
-        psn = drill_packet_relative(&e->ctx, event->object, true, &pkt);
-        if (psn > event->psn) {
-            row->mark = DRILL_MARK_DIFF;
-            return not_met(e, "an ACK beyond +%" PRId64 "; the device sent: %s", event->psn,
-                           row->text);
-        }
-        if (psn == event->psn && event->has_number && pkt.aeth.msn != event->number) {
-            row->mark = DRILL_MARK_DIFF;
-            snprintf(e->diff.field, sizeof(e->diff.field), "aeth.msn");
-            snprintf(e->diff.expected, sizeof(e->diff.expected), "%" PRIu64, event->number);
-            snprintf(e->diff.actual, sizeof(e->diff.actual), "%u", pkt.aeth.msn);
-            return not_met(e, "aeth.msn: expected %" PRIu64 ", actual %u; the device sent: %s",
-                           event->number, pkt.aeth.msn, row->text);
-        }
-        e->met = DRILL_TIME_BASE + row->time;
-        consume_frame(e, row, event->line);
-        if (psn == event->psn)
-            return in_time(e, event, e->met) ? TRY_MET : TRY_FAILED;
-    }
-}
-
-/* Returns the outcome of an event that must not happen: the lines "> nothing", "no comp" and so on.
- * `found` describes what the device did, or is NULL. */
-static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
-                                    const char *found)
-{
-    if (event->time.whole) {
-        if (e->whole_cnt < SCRIPT_OBJECTS_MAX)
-            e->whole[e->whole_cnt++] = event;
-        e->met = e->base;
-        return TRY_MET;
-    }
-    if (found)
-        return not_met(e, "expected none, the device did: %s", found);
-    if (e->now < time_after(e->base, event->time.to))
-        return TRY_PENDING;
-    e->met = time_after(e->base, event->time.to);
-    return TRY_MET;
-}
-
-static enum outcome_of_try try_silence(struct drill_engine *e, const struct script_event *event)
-{
-    struct drill_log_row *row = pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
-
-    /* In real time the engine may see a frame that the device sent after the silence. */
-    if (row && row->time + DRILL_TIME_BASE > time_after(e->base, event->time.to))
-        row = NULL;
-    if (row && !event->time.whole)
-        row->mark = DRILL_MARK_DIFF;
-    return try_none(e, event, row ? row->text : NULL);
-}
-
-static bool compare_comp(struct drill_engine *e, const struct script_event *event,
-                         const struct drill_comp *comp)
-{
-    const struct script_options *o = &event->options;
-    static uint8_t none;
-    uint8_t *bytes = &none;
-    bool same;
-
-    if (comp->id != script_number(o, SCRIPT_OPT_ID, 0)) {
-        not_met(e, "id: expected %" PRIu64 ", actual %" PRIu64, script_number(o, SCRIPT_OPT_ID, 0),
-                comp->id);
-        return false;
-    }
-    if (comp->status != event->code) {
-        not_met(e, "status: expected %s, actual %s", words_name(words_status, event->code),
-                words_name(words_status, comp->status));
-        return false;
-    }
-    if (script_given(o, SCRIPT_OPT_LEN) && comp->len != script_number(o, SCRIPT_OPT_LEN, 0)) {
-        not_met(e, "len: expected %" PRIu64 ", actual %u", script_number(o, SCRIPT_OPT_LEN, 0),
-                comp->len);
-        return false;
-    }
-    if (script_given(o, SCRIPT_OPT_IMM) &&
-        (!comp->has_imm || comp->imm != script_number(o, SCRIPT_OPT_IMM, 0))) {
-        not_met(e, "imm: expected 0x%" PRIx64 ", actual %s0x%x",
-                script_number(o, SCRIPT_OPT_IMM, 0), comp->has_imm ? "" : "none ", comp->imm);
-        return false;
-    }
-    if (script_given(o, SCRIPT_OPT_INVALIDATE) && !comp->has_invalidated) {
-        not_met(e, "expected an invalidated key, actual none");
-        return false;
-    }
-    if (script_given(o, SCRIPT_OPT_SOLICITED) && !comp->solicited) {
-        not_met(e, "expected a solicited completion");
-        return false;
-    }
-    if (script_given(o, SCRIPT_OPT_SRC_QP) &&
-        comp->src_qp != script_number(o, SCRIPT_OPT_SRC_QP, 0)) {
-        not_met(e, "src-qp: expected %" PRIu64 ", actual %u",
-                script_number(o, SCRIPT_OPT_SRC_QP, 0), comp->src_qp);
-        return false;
-    }
-    if (o->fill.kind == SCRIPT_FILL_NONE)
-        return true;
-    if (comp->len < comp->header || comp->len - comp->header > CHECK_MAX) {
-        not_met(e, "a completion of %u bytes", comp->len);
-        return false;
-    }
-    bytes = malloc(comp->len + 1);
-    if (!bytes)
-        return false;
-    same = e->ops->read_recv(e->ctx.dev, comp, bytes, comp->len - comp->header);
-    if (!same)
-        not_met(e, "the receive buffer does not have %u bytes", comp->len);
-    else if (!drill_fill_compare(&e->ctx, &o->fill, 0, bytes, comp->len - comp->header, &e->diff)) {
-        same = false;
-        not_met(e, "%s of the receive buffer: expected %s, actual %s", e->diff.field,
-                e->diff.expected, e->diff.actual);
-    }
-    free(bytes);
-    return same;
-}
-
-static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_event *event)
-{
-    for (unsigned i = 0; i < e->comp_cnt; i++) {
-        struct queued_comp queued = e->comp[i];
-
-        if (queued.comp.object != event->object || queued.comp.recv != event->recv)
-            continue;
-        if (!compare_comp(e, event, &queued.comp) || !in_time(e, event, queued.time))
-            return TRY_FAILED;
-        memmove(&e->comp[i], &e->comp[i + 1], (--e->comp_cnt - i) * sizeof(e->comp[0]));
-        e->met = queued.time;
-        return TRY_MET;
-    }
-    return wait_for(e, event, "completion");
-}
-
-static enum outcome_of_try try_no_comp(struct drill_engine *e, const struct script_event *event)
-{
-    char text[80];
-
-    for (unsigned i = 0; i < e->comp_cnt; i++)
-        if (event->object == SCRIPT_NO_OBJECT || e->comp[i].comp.object == event->object) {
-            snprintf(text, sizeof(text), "completion of id %" PRIu64 ", %s", e->comp[i].comp.id,
-                     words_name(words_status, e->comp[i].comp.status));
-            return try_none(e, event, text);
-        }
-    return try_none(e, event, NULL);
-}
-
-static enum outcome_of_try try_async(struct drill_engine *e, const struct script_event *event)
-{
-    for (unsigned i = 0; i < e->async_cnt; i++)
-        if (e->async[i].type == event->code &&
-            (event->object == SCRIPT_NO_OBJECT || e->async[i].object == event->object)) {
-            memmove(&e->async[i], &e->async[i + 1], (--e->async_cnt - i) * sizeof(e->async[0]));
-            e->met = e->now;
-            return TRY_MET;
-        }
-    return wait_for(e, event, "asynchronous event of this kind");
-}
-
-static enum outcome_of_try try_notified(struct drill_engine *e, const struct script_event *event)
-{
-    for (unsigned i = 0; i < e->notified_cnt; i++)
-        if (e->notified[i] == event->object) {
-            memmove(&e->notified[i], &e->notified[i + 1],
-                    (--e->notified_cnt - i) * sizeof(e->notified[0]));
-            e->met = e->now;
-            return TRY_MET;
-        }
-    return wait_for(e, event, "notification");
-}
-
-static enum outcome_of_try try_cm_event(struct drill_engine *e, const struct script_event *event)
-{
-    if (e->cm_event_cnt == 0)
-        return wait_for(e, event, "CM event");
-    if (e->cm_event[0] != event->code)
-        return not_met(e, "CM event: expected %s, actual %s",
-                       words_name(words_cm_event, event->code),
-                       words_name(words_cm_event, e->cm_event[0]));
-    memmove(e->cm_event, e->cm_event + 1, --e->cm_event_cnt * sizeof(e->cm_event[0]));
-    e->met = e->now;
-    return TRY_MET;
-}
-
-static enum outcome_of_try try_event(struct drill_engine *e, const struct script_event *event)
-{
-    switch (event->kind) {
-    case SCRIPT_EXPECT: return try_packet(e, event);
-    case SCRIPT_ACKS: return try_acks(e, event);
-    case SCRIPT_SILENCE: return try_silence(e, event);
-    case SCRIPT_COMP: return try_comp(e, event);
-    case SCRIPT_NO_COMP: return try_no_comp(e, event);
-    case SCRIPT_ASYNC: return try_async(e, event);
-    case SCRIPT_NO_ASYNC:
-        return try_none(e, event, e->async_cnt ? words_name(words_event, e->async[0].type) : NULL);
-    case SCRIPT_NOTIFIED: return try_notified(e, event);
-    case SCRIPT_NO_NOTIFY: return try_none(e, event, e->notified_cnt ? "a notification" : NULL);
-    case SCRIPT_CM_EVENT: return try_cm_event(e, event);
-    default: return not_met(e, "not an expectation");
-    }
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -649,7 +261,7 @@ static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
 
-    not_met(e, "%s", failure ? failure : "the device does not stop sending");
+    match_fail(e, "%s", failure ? failure : "the device does not stop sending");
 }
 
 /* Waits until one alternative of the step is met, or all have failed. Returns false if the drill
@@ -669,12 +281,12 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
 
         for (unsigned i = 0; i < step->cnt; i++) {
             const struct script_event *event = &main[i];
-            uint64_t end = event->kind == SCRIPT_SILENCE ? time_after(e->base, event->time.to)
-                                                         : latest(e, event);
+            uint64_t end = event->kind == SCRIPT_SILENCE ? match_time_after(e->base, event->time.to)
+                                                         : match_latest(e, event);
             enum outcome_of_try outcome;
 
             e->diff.field[0] = '\0';
-            outcome = try_event(e, event);
+            outcome = match_event(e, event);
             if (outcome == TRY_MET)
                 return take_alternative(e, step, event);
             if (outcome == TRY_PENDING) {
@@ -729,8 +341,8 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     uint8_t *bytes;
     bool same;
 
-    if (len > CHECK_MAX) {
-        not_met(e, "check of more than %u bytes", CHECK_MAX);
+    if (len > DRILL_CHECK_MAX) {
+        match_fail(e, "check of more than %u bytes", DRILL_CHECK_MAX);
         return false;
     }
     bytes = malloc(len + 1);
@@ -738,10 +350,11 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
         return false;
     same = e->ops->read(e->ctx.dev, event->place.object, event->place.num, bytes, len);
     if (!same)
-        not_met(e, "the memory does not have these bytes");
+        match_fail(e, "the memory does not have these bytes");
     else if (!drill_fill_compare(&e->ctx, &event->options.fill, 0, bytes, len, &e->diff)) {
         same = false;
-        not_met(e, "%s: expected %s, actual %s", e->diff.field, e->diff.expected, e->diff.actual);
+        match_fail(e, "%s: expected %s, actual %s", e->diff.field, e->diff.expected,
+                   e->diff.actual);
     }
     free(bytes);
     return same;
@@ -754,16 +367,16 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     drain_device(e);
     e->unsupported = rc == DRILL_VERB_UNSUPPORTED;
     if (e->unsupported) {
-        not_met(e, "the device does not support this call");
+        match_fail(e, "the device does not support this call");
         return false;
     }
     if (rc == event->fails)
         return true;
     if (event->fails == 0)
-        not_met(e, "the device refused the call: %s", rnic_error_text(rc));
+        match_fail(e, "the device refused the call: %s", rnic_error_text(rc));
     else
-        not_met(e, "expected that the call fails: %s, actual: %s", rnic_error_text(event->fails),
-                rnic_error_text(rc));
+        match_fail(e, "expected that the call fails: %s, actual: %s", rnic_error_text(event->fails),
+                   rnic_error_text(rc));
     return false;
 }
 
@@ -779,13 +392,14 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
         state = e->ops->state(e->ctx.dev, event->object);
         if (state == event->code)
             return true;
-        not_met(e, "state: expected %s, actual %s", words_name(words_state, event->code),
-                words_name(words_state, state));
+        match_fail(e, "state: expected %s, actual %s", words_name(words_state, event->code),
+                   words_name(words_state, state));
         return false;
     default:
         if (e->ops->counter(e->ctx.dev, event->word, &number) && number == event->number)
             return true;
-        not_met(e, "%s: expected %" PRIu64 ", actual %" PRIu64, event->word, event->number, number);
+        match_fail(e, "%s: expected %" PRIu64 ", actual %" PRIu64, event->word, event->number,
+                   number);
         return false;
     }
 }
@@ -796,7 +410,7 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
-    uint64_t at = time_after(e->base, event->time.to);
+    uint64_t at = match_time_after(e->base, event->time.to);
     bool done = true;
 
     run_until(e, at > e->now ? at : e->now);
@@ -814,8 +428,8 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
     case SCRIPT_STATE:
     case SCRIPT_COUNTER:
         done = check_value(e, event);
-        while (!done && !e->endless && e->now < latest(e, event)) {
-            step_time(e, latest(e, event));
+        while (!done && !e->endless && e->now < match_latest(e, event)) {
+            step_time(e, match_latest(e, event));
             done = check_value(e, event);
         }
         break;
@@ -865,7 +479,7 @@ static bool check_whole_events(struct drill_engine *e)
 
         if (cnt == 0)
             continue;
-        not_met(e, "expected none in the whole drill, actual %u", cnt);
+        match_fail(e, "expected none in the whole drill, actual %u", cnt);
         stop_at(e, NULL, event, DRILL_FAIL);
         return false;
     }
@@ -881,18 +495,18 @@ static bool check_rest(struct drill_engine *e)
 
     if (e->ops->wait)
         step_time(e, e->now);
-    row = pending_frame(e, 0, true);
+    row = match_pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
     if (row) {
         row->mark = DRILL_MARK_DIFF;
-        not_met(e, "no line expects this packet of the device: %s", row->text);
+        match_fail(e, "no line expects this packet of the device: %s", row->text);
     } else if (e->comp_cnt) {
-        not_met(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
-                words_name(words_status, e->comp[0].comp.status));
+        match_fail(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
+                   words_name(words_status, e->comp[0].comp.status));
     } else if (e->async_cnt && e->async[0].type != RNIC_EVENT_COMM_EST) {
-        not_met(e, "no line expects this event: %s", words_name(words_event, e->async[0].type));
+        match_fail(e, "no line expects this event: %s", words_name(words_event, e->async[0].type));
     } else if (!e->ops->guards_intact(e->ctx.dev)) {
-        not_met(e, "the device wrote next to a memory region");
+        match_fail(e, "the device wrote next to a memory region");
     } else {
         return true;
     }

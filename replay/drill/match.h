@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Match: compares one line of a script with what the device did. The engine (engine.c) owns the
+ * state of a drill and calls match_event() for each alternative of a step until one is met.
+ */
+#ifndef REPLAY_DRILL_MATCH_H
+#define REPLAY_DRILL_MATCH_H
+
+#include "drill/engine.h"
+#include "sim/flow_oracle.h"
+
+#define DRILL_QUEUE_MAX 1024u
+#define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
+
+/* Outcome of the comparison of one alternative. */
+enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
+
+/* Completion that no line has expected, and the time at which the device reported it, ns. */
+struct queued_comp {
+    struct drill_comp comp;
+    uint64_t time;
+};
+
+/* State of a running drill. */
+struct drill_engine {
+    const struct script *script;
+    const struct drill_device_ops *ops;
+    struct drill_context ctx;
+    struct drill_result *result;
+    struct flow_oracle oracle;
+    bool has_oracle;
+    uint64_t now;
+    uint64_t base;     /* time of the previous event, from which times count, ns */
+    uint64_t anchor;   /* time from which lower bounds count, ns */
+    uint64_t met;      /* time at which the current event was met, ns */
+    uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
+    unsigned timers;
+    bool endless;
+    bool unsupported;     /* the device does not support a verb */
+    size_t first_pending; /* rows of the log before this index are consumed, or are not frames of
+                           * the DUT */
+    struct queued_comp comp[DRILL_QUEUE_MAX];
+    unsigned comp_cnt, comp_total;
+    struct drill_async async[DRILL_QUEUE_MAX];
+    unsigned async_cnt, async_total;
+    int notified[DRILL_QUEUE_MAX];
+    unsigned notified_cnt, notified_total;
+    unsigned cm_event[DRILL_QUEUE_MAX];
+    unsigned cm_event_cnt;
+    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*", which apply
+                                                           * to the whole drill */
+    unsigned whole_cnt;
+    char problem[320]; /* reason why the first alternative of the step is not met */
+    struct drill_diff diff;
+};
+
+/* Compares a line with what the device did. TRY_MET sets `met` and consumes what the line expected;
+ * TRY_FAILED sets `problem` and `diff`. */
+enum outcome_of_try match_event(struct drill_engine *e, const struct script_event *event);
+
+/* Sets the reason why an alternative is not met. Returns TRY_FAILED. */
+enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Returns the first frame of this QP (or of the CM, or of any QP if `any`) that the DUT sent and no
+ * line has consumed. Returns NULL if there is none. */
+struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool any);
+
+/* Returns the time until which an expected event may happen. */
+uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);
+
+/* Returns a time that is `delta` later, at most the end of time. */
+uint64_t match_time_after(uint64_t base, uint64_t delta);
+
+#endif

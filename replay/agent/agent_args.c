@@ -99,19 +99,6 @@ uint8_t *agent_bytes_of(const json_t *value, uint32_t *len)
     return p;
 }
 
-json_t *agent_hex_of(const uint8_t *p, uint64_t len)
-{
-    char *hex = malloc(2 * len + 1);
-    json_t *out;
-
-    if (!hex)
-        return NULL;
-    hex_format(hex, p, len);
-    out = json_stringn(hex, 2 * len);
-    free(hex);
-    return out;
-}
-
 /* Reads a number below `cnt` from the member `name`. */
 static bool read_index(const json_t *in, const char *name, uint32_t cnt, uint32_t *out)
 {

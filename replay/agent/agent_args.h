@@ -32,7 +32,6 @@ int agent_access_of(const json_t *in);
 /* Converts hexadecimal digits to bytes. Returns memory for free(), or NULL if the text is not
  * hexadecimal or too long. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
-json_t *agent_hex_of(const uint8_t *p, uint64_t len);
 
 /* Reads the number of an existing QP, SRQ or memory window. Returns false if there is none. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);

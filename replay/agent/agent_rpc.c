@@ -8,6 +8,7 @@
 #include "agent/agent_args.h"
 #include "agent/agent_objects.h"
 #include "agent/agent_rpc_objects.h"
+#include "util/json_util.h"
 
 #define GIDS_MAX 64u
 
@@ -131,7 +132,7 @@ static json_t *op_load(struct agent_device *dev, const json_t *in)
     if (!m || len > AGENT_DATA_MAX)
         return agent_error_reply("load: must be a range of a region, at most %u bytes",
                                  AGENT_DATA_MAX);
-    return json_pack("{s:b, s:o}", "ok", 1, "hex", agent_hex_of(m->bytes + off, len));
+    return json_pack("{s:b, s:o}", "ok", 1, "hex", json_hex(m->bytes + off, len));
 }
 
 static json_t *op_crc(struct agent_device *dev, const json_t *in)
@@ -320,7 +321,7 @@ static json_t *op_poll(struct agent_device *dev, const json_t *in)
             json_pack("{s:I, s:I, s:b, s:i, s:s, s:I, s:I, s:o}", "qp", (json_int_t)c.qp, "id",
                       (json_int_t)c.id, "recv", c.recv, "status", (int)c.status, "text",
                       ibv_wc_status_str(c.status), "len", (json_int_t)c.len, "crc32",
-                      (json_int_t)c.crc32, "first", agent_hex_of(c.first, c.len < 8 ? c.len : 8));
+                      (json_int_t)c.crc32, "first", json_hex(c.first, c.len < 8 ? c.len : 8));
 
         if (c.has_imm)
             json_object_set_new(item, "imm", json_integer((json_int_t)c.imm));

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "util/hex.h"
 #include "util/strbuf.h"
 
 json_t *json_lossy_string(const char *text)
@@ -27,4 +28,17 @@ json_t *json_addr(const uint8_t addr[16])
 
     strbuf_add_addr(&t, addr);
     return json_string(buf);
+}
+
+json_t *json_hex(const uint8_t *bytes, size_t len)
+{
+    char *text = malloc(2 * len + 1);
+    json_t *json;
+
+    if (!text)
+        return NULL;
+    hex_format(text, bytes, len);
+    json = json_stringn(text, 2 * len);
+    free(text);
+    return json;
 }

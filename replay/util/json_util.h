@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * JSON util: JSON strings of text from outside, such as file names. Such text may be invalid
- * UTF-8, but JSON must be valid. Used by the JSON reports.
+ * JSON util: JSON strings of text from outside, addresses and bytes. Text from outside, such as a
+ * file name, may be invalid UTF-8, but JSON must be valid. Used by the JSON reports, the agent and
+ * the drills.
  */
 #ifndef REPLAY_UTIL_JSON_UTIL_H
 #define REPLAY_UTIL_JSON_UTIL_H
@@ -16,5 +17,8 @@ json_t *json_lossy_string(const char *text);
 /* Returns an IP address as a JSON string, "192.0.2.1" or "2001:db8::1". Returns NULL if out of
  * memory. */
 json_t *json_addr(const uint8_t addr[16]);
+
+/* Returns bytes as a JSON string of hexadecimal digits. Returns NULL if out of memory. */
+json_t *json_hex(const uint8_t *bytes, size_t len);
 
 #endif

@@ -157,19 +157,6 @@ static const char *get_text(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-static json_t *hex_string(const uint8_t *bytes, size_t len)
-{
-    char *text = malloc(2 * len + 1);
-    json_t *json;
-
-    if (!text)
-        return NULL;
-    hex_format(text, bytes, len);
-    json = json_stringn(text, 2 * len);
-    free(text);
-    return json;
-}
-
 /* Reads the hexadecimal bytes of a member. Returns their number; 0 if they are none or too many. */
 static size_t get_bytes(const json_t *value, uint8_t *buf, size_t cap)
 {
@@ -199,7 +186,7 @@ static json_t *fill_string(const struct script_fill *fill, uint64_t len)
         bytes[i] = fill->kind == SCRIPT_FILL_PATTERN ? script_pattern(fill->pattern, i + fill->off)
                    : fill->kind == SCRIPT_FILL_DATA && i < fill->len ? fill->data[i]
                                                                      : 0;
-    json = hex_string(bytes, len);
+    json = json_hex(bytes, len);
     free(bytes);
     return json;
 }
@@ -309,8 +296,8 @@ static json_t *open_request(const struct script *script, const struct drill_net 
     json_t *json = json_object(), *objects = json_array(), *needs = json_array();
 
     json_object_set_new(json, "op", json_string("open"));
-    json_object_set_new(json, "mac", hex_string(net->dut_mac, 6));
-    json_object_set_new(json, "peer-mac", hex_string(net->own_mac, 6));
+    json_object_set_new(json, "mac", json_hex(net->dut_mac, 6));
+    json_object_set_new(json, "peer-mac", json_hex(net->own_mac, 6));
     json_object_set_new(json, "addr", json_addr(net->dut_addr));
     json_object_set_new(json, "peer-addr", json_addr(net->own_addr));
     for (unsigned i = 0; i < script->need_cnt; i++)
@@ -384,7 +371,7 @@ static void device_input(struct drill_device *dev, const uint8_t *frame, size_t 
 {
     json_t *request = request_of("frame");
 
-    json_object_set_new(request, "hex", hex_string(frame, len));
+    json_object_set_new(request, "hex", json_hex(frame, len));
     set_number(request, "at", now);
     json_decref(call(dev, request));
 }

@@ -87,6 +87,7 @@ struct drill_device_ops {
     int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
     bool (*poll)(struct drill_device *dev, struct drill_comp *out);
     bool (*async)(struct drill_device *dev, struct drill_async *out);
+    /* NULL: the device reports no notifications, or no CM events. */
     bool (*notified)(struct drill_device *dev, int *cq);
     bool (*cm_event)(struct drill_device *dev, unsigned *type);
 
@@ -101,6 +102,7 @@ struct drill_device_ops {
     bool (*read)(const struct drill_device *dev, int object, uint64_t off, void *buf, size_t len);
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
+    /* Sets *out to the value of a counter. Returns false if there is none. NULL: no counters. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
     /* Real time only; NULL in virtual time. wait() waits until time `until`, or until the device
      * has done something, and returns the time. The wait is at most some milliseconds. arrived()
@@ -112,7 +114,8 @@ struct drill_device_ops {
     uint64_t (*patience)(const struct drill_device *dev);
     /* Returns the error that ended the connection to the device, or NULL. May be NULL. */
     const char *(*failure)(const struct drill_device *dev);
-    /* Returns whether the guard bytes before and after each memory region are unchanged. */
+    /* Returns whether the guard bytes before and after each memory region are unchanged. NULL: the
+     * regions have no guard bytes. */
     bool (*guards_intact)(const struct drill_device *dev);
 };
 

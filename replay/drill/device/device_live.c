@@ -290,20 +290,6 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
     return live_agent_event(&dev->agent, out);
 }
 
-static bool device_notified(struct drill_device *dev, int *cq)
-{
-    (void)dev;
-    *cq = SCRIPT_NO_OBJECT;
-    return false;
-}
-
-static bool device_cm_event(struct drill_device *dev, unsigned *type)
-{
-    (void)dev;
-    *type = 0;
-    return false;
-}
-
 static uint64_t device_address(const struct drill_device *dev, int object)
 {
     return dev->agent.at[object].address;
@@ -342,20 +328,6 @@ static bool device_read_recv(const struct drill_device *dev, const struct drill_
     return live_agent_read_recv(agent_of(dev), comp, buf, len);
 }
 
-static bool device_counter(const struct drill_device *dev, const char *name, uint64_t *out)
-{
-    (void)dev;
-    (void)name;
-    *out = 0;
-    return false;
-}
-
-static bool device_guards_intact(const struct drill_device *dev)
-{
-    (void)dev; /* the agent puts no guard bytes around memory regions: nothing to check */
-    return true;
-}
-
 const struct drill_device_ops device_live_ops = {
     .supports = device_supports,
     .open = device_open,
@@ -367,19 +339,15 @@ const struct drill_device_ops device_live_ops = {
     .verb = device_verb,
     .poll = device_poll,
     .async = device_async,
-    .notified = device_notified,
-    .cm_event = device_cm_event,
     .address = device_address,
     .key = device_key,
     .number = device_number,
     .state = device_state,
     .read = device_read,
     .read_recv = device_read_recv,
-    .counter = device_counter,
     .wait = device_wait,
     .clock = device_clock,
     .arrived = device_arrived,
     .patience = device_patience,
     .failure = device_failure,
-    .guards_intact = device_guards_intact,
 };

@@ -550,20 +550,6 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
     return true;
 }
 
-static bool device_notified(struct drill_device *dev, int *cq)
-{
-    (void)dev;
-    *cq = SCRIPT_NO_OBJECT;
-    return false;
-}
-
-static bool device_cm_event_none(struct drill_device *dev, unsigned *type)
-{
-    (void)dev;
-    *type = 0;
-    return false;
-}
-
 /* ---- state ----------------------------------------------------------------------------------- */
 
 static uint64_t device_address(const struct drill_device *dev, int object)
@@ -630,19 +616,6 @@ static bool device_read_recv(const struct drill_device *dev, const struct drill_
     return read_bytes(dev, dev->script->object[comp->object].name, request, buf, len);
 }
 
-static bool device_counter(const struct drill_device *dev, const char *name, uint64_t *out)
-{
-    (void)dev;
-    (void)name;
-    *out = 0;
-    return false;
-}
-
-static bool device_guards_intact(const struct drill_device *dev)
-{
-    return !dev->broken;
-}
-
 static const char *device_failure(const struct drill_device *dev)
 {
     return *dev->failure ? dev->failure : NULL;
@@ -659,15 +632,11 @@ const struct drill_device_ops device_pipe_ops = {
     .verb = device_verb,
     .poll = device_poll,
     .async = device_async,
-    .notified = device_notified,
-    .cm_event = device_cm_event_none,
     .address = device_address,
     .key = device_key,
     .number = device_number,
     .state = device_state,
     .read = device_read,
     .read_recv = device_read_recv,
-    .counter = device_counter,
     .failure = device_failure,
-    .guards_intact = device_guards_intact,
 };

@@ -72,11 +72,10 @@ void device_cm_close(struct device_cm *c)
     memset(c, 0, sizeof(*c));
 }
 
-static int connect_qp(struct device_cm *c, const struct script_event *event, uint32_t qpn,
-                      uint32_t psn, uint64_t now)
+/* Returns the parameters of the program's QP that a REQ and a REP have in common. */
+static struct rnic_cm_param param_of(const struct script_options *o, uint32_t qpn, uint32_t psn)
 {
-    const struct script_options *o = &event->options;
-    struct rnic_cm_param param = {
+    return (struct rnic_cm_param){
         .type = RNIC_QPT_RC,
         .qpn = qpn,
         .starting_psn = psn,
@@ -85,6 +84,13 @@ static int connect_qp(struct device_cm *c, const struct script_event *event, uin
         .retry_count = (uint8_t)script_number(o, SCRIPT_OPT_RETRY, DEFAULT_RETRY),
         .rnr_retry_count = (uint8_t)script_number(o, SCRIPT_OPT_RNR_RETRY, DEFAULT_RETRY),
     };
+}
+
+static int connect_qp(struct device_cm *c, const struct script_event *event, uint32_t qpn,
+                      uint32_t psn, uint64_t now)
+{
+    const struct script_options *o = &event->options;
+    const struct rnic_cm_param param = param_of(o, qpn, psn);
     struct rnic_cm_ip ip = {.space = ROCE_CM_PS_TCP,
                             .sport = 40000,
                             .dport = (uint16_t)script_number(o, SCRIPT_OPT_PORT, 0)};
@@ -110,15 +116,7 @@ static int connect_qp(struct device_cm *c, const struct script_event *event, uin
 static int accept_qp(struct device_cm *c, const struct script_event *event, uint32_t qpn,
                      uint32_t psn, uint64_t now)
 {
-    const struct script_options *o = &event->options;
-    struct rnic_cm_param param = {
-        .type = RNIC_QPT_RC,
-        .qpn = qpn,
-        .starting_psn = psn,
-        .responder_resources = (uint8_t)script_number(o, SCRIPT_OPT_RESOURCES, 4),
-        .initiator_depth = (uint8_t)script_number(o, SCRIPT_OPT_RD_ATOMIC, 4),
-        .rnr_retry_count = DEFAULT_RETRY,
-    };
+    const struct rnic_cm_param param = param_of(&event->options, qpn, psn);
     struct rnic_cm_path path;
     struct roce_cm_rep rep;
     int rc;

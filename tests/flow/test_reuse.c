@@ -60,7 +60,8 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* A reuse is reported once, although both directions restart. */
+/* A reuse is reported once, although both directions restart, and although the requester
+ * retransmits the first request of the new use before its response, whose MSN restarts. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -70,6 +71,14 @@ static void reuse_is_reported_once(void)
     first = g.conn;
     for (int life = 0; life < 2; life++) {
         g.conn = first;
+        if (life == 1) {
+            struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 32);
+
+            flowgen_put(&g, 0, &p);
+            flowgen_wait(&g, 5000000);
+            flowgen_put(&g, 0, &p);
+            flowgen_ack_all(&g, 1);
+        }
         for (int i = 0; i < 3; i++) {
             flowgen_send(&g, 0, (uint32_t)(64 + life));
             flowgen_write(&g, 1, (uint32_t)(64 + life));

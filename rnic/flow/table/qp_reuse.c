@@ -437,6 +437,8 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     roce_req_reset(req);
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     rsp->read_known = false;
+    if (reuse)
+        rsp->last_msn = 0; /* the MSN of the earlier use decides nothing about this one */
     ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);

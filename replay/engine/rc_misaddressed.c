@@ -45,9 +45,11 @@ static struct tx_response *find_like(const struct response_comparison *all,
         /* Nothing was inferred from this packet. If it replaces the only missing response,
          * further fields may differ. If our response is matched with another packet, all other
          * fields must be equal, and the packet must be the only one to its QP. Otherwise its QP
-         * belongs to a connection whose PSNs advance in parallel. */
+         * belongs to a connection whose PSNs advance in parallel. A request is one that nobody
+         * answered if it has AckReq, or if the response with its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
+            !(!response && (p->ackreq || is_answered(&dir->setup, a->rel))) &&
             !(response && d->cnt > 1 &&
               ((d->cnt > 2 && flow->cnt > 1) || is_answered(&dir->setup, a->rel))))
             return a;

@@ -276,6 +276,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"rnr_waited_ns", s->rnr_waited_ns},
         {"timeout_min_ns", s->timeout_min_ns},
         {"timeout_max_ns", s->timeout_max_ns},
+        {"early_timeouts", s->early_timeouts},
         {"max_psns_in_flight", s->max_psns_in_flight},
         {"max_reads_in_flight", s->max_reads_in_flight},
         {"max_bytes_in_flight", s->max_bytes_in_flight},
@@ -302,6 +303,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
                         ns ? json_real((double)goodput * 1e9 / (double)ns) : json_null());
     for (unsigned k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
         put_number(o, counts[k].key, counts[k].v);
+    json_object_set_new(o, "adaptive_retransmission", json_boolean(s->adaptive));
     json_object_set_new(o, "cnp_gap_ns", spread_json(&s->cnp_gap_ns));
     json_object_set_new(o, "cnp_delay_ns", spread_json(&s->cnp_delay_ns));
     json_object_set_new(o, "slowdowns", slowdowns_json(&s->cnp));

@@ -127,7 +127,7 @@ static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
-    if (sum->facts.end_repeats > RETRY_MAX)
+    if (sum->facts.end_repeats > RETRY_MAX && !sum->side[sum->facts.end_side & 1].adaptive)
         strbuf_addf(t,
                     " transmitted this request more often than any retry_cnt (0 to %u) allows: the "
                     "device never gives up, and its program may wait forever",

@@ -5,6 +5,7 @@
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
 #include "util/strbuf.h"
+#include "wire/codes.h"
 
 /* Limits in percent of the packets and of the time. A slow cause below both limits is not reported.
  */
@@ -16,6 +17,7 @@
 /* The requests of one side, and the responses of the other side to them. */
 struct direction {
     const struct roce_endpoint_summary *mine, *its;
+    const struct roce_conn_facts *facts;
     uint64_t ns;   /* duration of the connection, ns */
     uint64_t naks; /* number of go-back-N retransmissions after a sequence NAK */
     uint64_t gone; /* number of packets that never reached the capture point */
@@ -30,6 +32,7 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
 {
     struct direction w = {.mine = &sum->side[side],
                           .its = &sum->side[!side],
+                          .facts = &sum->facts,
                           .ns = sum->facts.last_time - sum->facts.first_time};
 
     w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
@@ -181,41 +184,13 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-static void look_answer_lost(struct strbuf *t, const struct direction *w)
+/* Appends which READ response the requester lacked at `all` go-backs, and where to search. */
+static void add_missing_response(struct strbuf *t, const struct direction *w,
+                                 const struct roce_read_restarts *r, uint64_t all)
 {
-    strbuf_addf(t, "check for drops from ");
-    add_addr(t, w->its);
-    strbuf_addf(t, " to ");
-    if (w->its->response_gaps)
-        strbuf_addf(t, "the capture point");
-    else
-        add_addr(t, w->mine);
-}
-
-static bool is_late(const struct direction *w)
-{
-    return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
-}
-
-static void say_late(struct strbuf *t, const struct direction *w)
-{
-    strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×: the requester retransmitted after ",
-                go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    strbuf_add_duration(t, w->mine->timeout_min_ns);
-    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, w->mine->timeout_max_ns);
-    }
-}
-
-/* Appends which READ response the requester lacked when its timeout expired, and where to search.
- */
-static void add_missing_response(struct strbuf *t, const struct direction *w)
-{
-    const struct roce_read_restarts *r = &w->mine->read_restarts;
     uint64_t cnt = r->captured + r->missing;
 
-    if (cnt == 1 && go_back_cnt(w, ROCE_CAUSE_TIMEOUT) == 1)
+    if (cnt == 1 && all == 1)
         strbuf_addf(t, "the READ response with PSN %u did not arrive", r->psn);
     else
         strbuf_addf(t, "%" PRIu64 "× a READ response did not arrive, first the one with PSN %u",
@@ -236,17 +211,78 @@ static void add_missing_response(struct strbuf *t, const struct direction *w)
     }
 }
 
+static void look_answer_lost(struct strbuf *t, const struct direction *w)
+{
+    const struct roce_read_restarts *r = &w->mine->read_gap_restarts;
+
+    if (r->captured + r->missing) {
+        add_missing_response(
+            t, w, r, go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK));
+        return;
+    }
+    strbuf_addf(t, "check for drops from ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " to ");
+    if (w->its->response_gaps)
+        strbuf_addf(t, "the capture point");
+    else
+        add_addr(t, w->mine);
+}
+
+static bool is_late(const struct direction *w)
+{
+    return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
+}
+
+static void say_late(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "the %s expired %" PRIu64 "×: the requester retransmitted after ",
+                w->mine->adaptive ? "retransmission timer" : "ACK timeout",
+                go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
+    strbuf_add_duration(t, w->mine->timeout_min_ns);
+    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, w->mine->timeout_max_ns);
+    }
+}
+
 static void look_late(struct strbuf *t, const struct direction *w)
 {
     uint64_t known = w->mine->read_restarts.captured + w->mine->read_restarts.missing;
 
     if (known)
-        add_missing_response(t, w);
+        add_missing_response(t, w, &w->mine->read_restarts, go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     if (known && known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
         strbuf_addf(t, "\n       otherwise ");
     if (known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
         strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the "
                        "requester detects this loss only by its timeout");
+}
+
+/* Returns whether the requester chooses the wait before a retransmission itself. */
+static bool is_adaptive(const struct direction *w)
+{
+    return w->mine->adaptive && is_late(w);
+}
+
+static void say_adaptive(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "adaptive retransmission: ");
+    if (w->mine->early_timeouts) {
+        strbuf_addf(t, "%" PRIu64 "× the requester did not wait for the ACK timeout of ",
+                    w->mine->early_timeouts);
+        strbuf_add_duration(t, roce_ack_timeout_ns(w->facts->cm.ack_timeout_code));
+        strbuf_addf(t, " that CM agreed on");
+    } else
+        strbuf_addf(t, "the waits for one request increase from retry to retry");
+}
+
+static void look_adaptive(struct strbuf *t, const struct direction *w)
+{
+    (void)w;
+    strbuf_addf(t,
+                "NVIDIA NICs do this by default, and a longer ACK timeout of the QP does not "
+                "change the waits; field roce_adp_retrans_en of register ROCE_ACCL turns it off");
 }
 
 static bool is_unready(const struct direction *w)
@@ -362,6 +398,7 @@ static const struct {
     {is_paged,            say_paged,            look_paged},
     {is_congested,        say_congested,        look_congested},
     {is_late,             say_late,             look_late},
+    {is_adaptive,         say_adaptive,         look_adaptive},
     {is_unexplained,      say_unexplained,      look_unexplained},
 };
 /* clang-format on */

@@ -156,7 +156,7 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
         at->losses[dir].before += s->missing_responses;
         if (s->missing_psns > s->out_of_order)
             at->losses[dir].before += s->missing_psns - s->out_of_order;
-        at->losses[dir].behind += peer->read_restarts.captured;
+        at->losses[dir].behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
     }
 }
 

@@ -239,7 +239,86 @@ static void stored_atomic_response_is_no_reuse(void)
     flowgen_free(&g);
 }
 
+/* One request is transmitted again after each wait (in ms, ends with 0), then acknowledged. */
+static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, bool rnr,
+                             struct verdict *v)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    if (cm)
+        flowgen_connect(&g); /* the ACK timeout is 67 ms */
+    flowgen_send(&g, 0, 64);
+    if (rnr) {
+        p = flowgen_req(&g, 0, opcode, 64);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack(&g, 1, p.bth.psn, 0x21); /* RNR NAK, 10 us */
+        flowgen_wait(&g, 20000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+    }
+    p = flowgen_req(&g, 0, opcode, 64);
+    flowgen_put(&g, 0, &p);
+    for (; *waits; waits++) {
+        flowgen_wait(&g, UINT64_C(1000000) * *waits);
+        flowgen_put(&g, 0, &p);
+    }
+    flowgen_ack_all(&g, 1);
+    flowgen_send(&g, 0, 64);
+    *v = (struct verdict){0};
+    judge_end(&g, v);
+}
+
+/* NVIDIA documents adaptive retransmission: the first waits are a few ms, however long the ACK
+ * timeout is, and grow. */
+static void adaptive_retransmission_is_recognised(void)
+{
+    static const struct {
+        const char *name;
+        uint16_t waits[8]; /* ms */
+        uint8_t opcode;
+        bool cm, rnr;
+        uint64_t timeouts, early;
+        bool adaptive;
+    } rows[] = {
+        {"shorter than agreed", {6, 4, 8, 17}, ROCE_OP_RC_WRITE_ONLY, true, false, 4, 4, true},
+        {"up to the agreed one", {6, 4, 67}, ROCE_OP_RC_SEND_ONLY, true, false, 3, 2, true},
+        {"one early repetition", {6}, ROCE_OP_RC_WRITE_ONLY, true, false, 1, 1, true},
+        {"as agreed", {70, 70, 70}, ROCE_OP_RC_WRITE_ONLY, true, false, 3, 0, false},
+        {"growing", {6, 4, 8, 17}, ROCE_OP_RC_WRITE_ONLY, false, false, 4, 0, true},
+        {"equal", {6, 6, 6, 6}, ROCE_OP_RC_WRITE_ONLY, false, false, 4, 0, false},
+        {"growing once", {6, 6, 12, 12}, ROCE_OP_RC_WRITE_ONLY, false, false, 4, 0, false},
+        {"after an RNR NAK that may be missing",
+         {6},
+         ROCE_OP_RC_SEND_ONLY,
+         true,
+         true,
+         0,
+         0,
+         false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_endpoint_summary *a;
+        struct verdict v;
+
+        retransmit_after(rows[i].waits, rows[i].opcode, rows[i].cm, rows[i].rnr, &v);
+        a = &v.conn[v.conn_cnt - 1].side[0];
+        if (v.conn[0].facts.svc == ROCE_SVC_RC)
+            a = &v.conn[0].side[0];
+        if (a->retx[ROCE_CAUSE_TIMEOUT].go_backs != rows[i].timeouts ||
+            a->early_timeouts != rows[i].early || a->adaptive != rows[i].adaptive ||
+            count(&v, ROCE_RULE_TIMEOUT_RANGE))
+            suite_fail(__FILE__, __LINE__, "%s: %llu timeouts, %llu early%s, %u out of range",
+                       rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
+                       (unsigned long long)a->early_timeouts, a->adaptive ? ", adaptive" : "",
+                       count(&v, ROCE_RULE_TIMEOUT_RANGE));
+    }
+}
+
 SUITE("flow.hardware", TEST(reads_on_several_paths_complete),
       TEST(read_with_a_hole_is_retransmitted), TEST(adaptive_routing_bit_is_reported_once),
       TEST(other_reserved_bits_are_reported_each_time), TEST(dc_packets_are_not_judged),
-      TEST(reliable_datagrams_are_reported), TEST(stored_atomic_response_is_no_reuse))
+      TEST(reliable_datagrams_are_reported), TEST(stored_atomic_response_is_no_reuse),
+      TEST(adaptive_retransmission_is_recognised))

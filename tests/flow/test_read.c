@@ -147,5 +147,54 @@ static void response_after_a_fatal_nak_is_reported(void)
         }
 }
 
+/* A go-back after a READ gap or an implied NAK shows which response the requester lacks. */
+static void restart_shows_the_missing_response(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t skip;    /* response that the capture lacks; PSNS: none */
+        uint32_t answers; /* responses of the READ before the next READ is answered */
+        uint32_t from;    /* response from which on the requester requests the READ again */
+        enum roce_cause cause;
+        uint64_t captured, missing;
+    } rows[] = {
+        {"a response is lost before the capture point", 1, 4, 1, ROCE_CAUSE_READ_GAP, 0, 1},
+        {"the first response is lost", 0, 4, 0, ROCE_CAUSE_READ_GAP, 0, 1},
+        {"a response is lost behind the capture point", 4, 4, 2, ROCE_CAUSE_READ_GAP, 1, 0},
+        {"the last responses are lost", 4, 2, 2, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
+        {"all responses are lost", 4, 0, 0, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        const struct roce_read_restarts *r = &a->read_gap_restarts;
+        struct flowgen g;
+        struct roce_pkt p, next;
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+        p = ask(&g);
+        next = ask(&g);
+        for (uint32_t k = 0; k < rows[i].answers; k++)
+            if (k != rows[i].skip)
+                flowgen_read_resp(&g, 1, p.bth.psn, PSNS * g.mtu, k, k);
+        flowgen_read_resp(&g, 1, next.bth.psn, PSNS * g.mtu, 0, PSNS - 1);
+        p.bth.psn += rows[i].from;
+        p.reth.va += rows[i].from * g.mtu;
+        p.reth.dma_len -= rows[i].from * g.mtu;
+        p.ip4.id = 0;
+        flowgen_put(&g, 0, &p);
+        flowgen_read_resp(&g, 1, p.bth.psn, p.reth.dma_len, 0, PSNS - rows[i].from - 1);
+        judge_end(&g, &v);
+        if (a->retx[rows[i].cause].go_backs != 1 || r->captured != rows[i].captured ||
+            r->missing != rows[i].missing || r->psn != p.bth.psn || r->frame == 0)
+            suite_fail(__FILE__, __LINE__, "%s: %llu gaps, %llu implied, %llu captured, PSN %u",
+                       rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_READ_GAP].go_backs,
+                       (unsigned long long)a->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs,
+                       (unsigned long long)r->captured, r->psn);
+    }
+}
+
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
-      TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported))
+      TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
+      TEST(restart_shows_the_missing_response))

@@ -205,9 +205,13 @@ struct roce_cold_counters {
     uint64_t bad_time;
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
-    struct roce_read_restarts read_restarts;
+    struct roce_read_restarts read_restarts, read_gap_restarts;
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
+    uint64_t early_timeouts;
+    uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout */
+    uint8_t longer_waits;    /* consecutive waits for one PSN, each longer than the one before */
+    bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
     struct roce_cnp_summary cnp; /* effect of the received CNPs that `slow` measured */

@@ -107,8 +107,8 @@ struct roce_retx_summary {
     uint64_t waited_ns;  /* the same, but not more than the time since the go-back before */
 };
 
-/* Go-backs by timeout into the middle of a READ. The requester has all responses before the PSN at
- * which it restarts, and lacks the response with this PSN. */
+/* Go-backs to a READ. The requester has all responses before the PSN at which it restarts, and
+ * lacks the response with this PSN. */
 struct roce_read_restarts {
     uint64_t captured; /* the missing response was captured: lost behind the capture point */
     uint64_t missing;  /* the missing response was not captured */
@@ -196,15 +196,18 @@ struct roce_endpoint_summary {
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
-    struct roce_read_restarts read_restarts;
+    struct roce_read_restarts read_restarts;     /* by timeout, into the middle of a READ */
+    struct roce_read_restarts read_gap_restarts; /* by READ gap or implied NAK */
     const struct roce_hist
         *ack_rtt; /* time from the endpoint's requests to their acknowledgement; may be NULL */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* advertised and observed wait after RNR NAKs for
                                                 * the endpoint's requests, summed, ns */
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
-    uint32_t credits;   /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
-                         * valid" */
+    uint64_t early_timeouts; /* retransmissions by timeout before 3/4 of the agreed timeout */
+    bool adaptive;           /* adaptive retransmission: waits do not follow the agreed timeout */
+    uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
+                       * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */

@@ -168,10 +168,26 @@ static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                ROCE_REL_AT_MOST);
 }
 
+/* Checks the wait before a retransmission by timeout against the agreed timeout `t`. Waits that the
+ * device chooses (adaptive retransmission) are only counted. */
+static void check_wait(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle,
+                       uint64_t t)
+{
+    uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
+
+    if (roce_cold_of(ctx->sender)->adaptive)
+        return;
+    if (idle > 4 * t + t / 8 + ctx->flow->grain)
+        REPORT(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
+               ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
+    else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
+        REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
+               ROCE_REL_AT_LEAST, "early");
+}
+
 static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     uint64_t t = roce_timeout_of(ctx->conn);
-    uint64_t since = e ? roce_since(e->time, ctx->time) : idle;
     const struct roce_req *req = &ctx->sender->req;
     bool agreed = (roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
     uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
@@ -180,12 +196,8 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
         roce_icrc_trust_unanswered(&ctx->flow->trust, ctx->src);
     if (t == ROCE_NEVER_NS)
         check_spread(ctx, e, idle);
-    else if (idle > 4 * t + t / 8 + ctx->flow->grain)
-        REPORT(ctx, TIMEOUT_RANGE, "time since the request", 4 * t, idle, e ? e->last_frame : 0,
-               ROCE_VALUE_NS, ROCE_REL_AT_MOST, "late");
-    else if (since + ctx->flow->grain < t - t / 8 && e && ctx->time > e->time)
-        REPORT(ctx, TIMEOUT_RANGE, "time since the request", t, since, e->last_frame, ROCE_VALUE_NS,
-               ROCE_REL_AT_LEAST, "early");
+    else
+        check_wait(ctx, e, idle, t);
     /* Uncaptured responses may be RNR NAKs, for which a requester may retry without limit. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,

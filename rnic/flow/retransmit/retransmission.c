@@ -57,6 +57,23 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
+/* Returns whether the timer of the requester explains a retransmission before the agreed timeout:
+ * neither a sequence NAK, an RNR NAK nor a response can have caused it. A device with adaptive
+ * retransmission retransmits early. */
+static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                             uint32_t psn, uint64_t idle)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_endpoint *peer = roce_peer(ctx->sender);
+    bool refusable = e && roce_opcode_uses_rq(roce_opcode(e->op));
+    bool again = req->retry_psn == psn && req->timeouts > 0;
+
+    return roce_timeout_of(ctx->conn) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
+           ctx->conn->paired && peer->rsp.started &&
+           (again || roce_sent_end(e) == req->nxt) && /* a NAK needs a later request */
+           !(refusable && roce_cold_of(peer)->rnr_naks);
+}
+
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
@@ -106,6 +123,12 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if ((e && (e->flags & ROCE_SENT_IMPLIED)) || (gap && gap->passed))
         return ROCE_CAUSE_IMPLIED_NAK;
     if (gap)
+        return ROCE_CAUSE_READ_GAP;
+    if (is_early_timeout(ctx, e, psn, idle))
+        return ROCE_CAUSE_TIMEOUT;
+    /* Only a missing response makes a requester go back into the middle of a READ. */
+    if (e && e->psn != psn && roce_opcode(e->op)->kind == ROCE_KIND_READ &&
+        !(e->flags & ROCE_SENT_PSN_CNT_GUESS) && ctx->conn->paired)
         return ROCE_CAUSE_READ_GAP;
     return ROCE_CAUSE_UNKNOWN;
 }
@@ -172,13 +195,16 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
-/* Counts a go-back by timeout into the middle of a READ, which shows the missing response. */
+/* Counts a go-back that shows the missing READ response. A timeout shows it only if the READ
+ * restarts in its middle: otherwise the request may be lost. */
 static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
-                               const struct roce_sent_packet *e, uint32_t psn)
+                               const struct roce_sent_packet *e, uint32_t psn,
+                               enum roce_cause cause)
 {
-    struct roce_read_restarts *r = &sum->read_restarts;
+    bool timeout = cause == ROCE_CAUSE_TIMEOUT;
+    struct roce_read_restarts *r = timeout ? &sum->read_restarts : &sum->read_gap_restarts;
 
-    if (!e || e->psn == psn || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
+    if (!e || (timeout && e->psn == psn) || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
         (e->flags & ROCE_SENT_PSN_CNT_GUESS) || !ctx->conn->paired)
         return;
     if (roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK))
@@ -189,6 +215,25 @@ static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
         r->psn = psn;
         r->frame = ctx->frame;
     }
+}
+
+/* Recognises a requester whose wait does not follow the agreed timeout T (R149): it retransmits
+ * before 3/4 T, or its waits for one PSN increase twice in sequence. Known of NVIDIA NICs with
+ * adaptive retransmission. */
+static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum, uint32_t psn,
+                      uint64_t idle)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    uint64_t timeout = roce_timeout_of(ctx->conn);
+
+    if (timeout != ROCE_NEVER_NS && idle < timeout - timeout / 4)
+        sum->early_timeouts++;
+    if (req->retry_psn != psn || req->timeouts == 0 || idle <= sum->latest_wait_ns * 4 / 3)
+        sum->longer_waits = 0;
+    else if (sum->longer_waits < UINT8_MAX)
+        sum->longer_waits++;
+    sum->latest_wait_ns = idle;
+    sum->adaptive |= sum->early_timeouts || sum->longer_waits >= 2;
 }
 
 static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
@@ -221,6 +266,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     if (before.cause != ROCE_CAUSE_NONE && before.time > wait_from)
         wait_from = before.time; /* the time before that was counted by the go-back before */
     sum->retx[cause].waited_ns += roce_since(wait_from, ctx->time);
+    if (cause == ROCE_CAUSE_TIMEOUT)
+        note_wait(ctx, sum, psn, idle);
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
         req->timeouts = req->rnrs = req->naks = 0;
@@ -229,7 +276,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
-        count_read_restart(ctx, sum, e, psn);
+        count_read_restart(ctx, sum, e, psn, cause);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)
@@ -243,6 +290,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         ctx->result->rnr_waited = waited;
     } else if (cause == ROCE_CAUSE_SEQ_NAK && req->naks < 255) {
         req->naks++;
+    } else if (cause == ROCE_CAUSE_READ_GAP || cause == ROCE_CAUSE_IMPLIED_NAK) {
+        count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
     /* The response to a READ or atomic may be lost behind the capture point. Each response to a

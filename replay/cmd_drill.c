@@ -14,6 +14,7 @@
 #include "drill/device/device_pipe.h"
 #include "drill/device/device_rnic.h"
 #include "drill/device/rnic_api.h"
+#include "drill/drill_page.h"
 #include "drill/drill_report.h"
 #include "drill/matrix.h"
 #include "drill/parser.h"
@@ -28,6 +29,7 @@ enum {
     KEY_CHECK,
     KEY_TAP,
     KEY_JUNIT,
+    KEY_HTML,
     KEY_RECORD,
     KEY_LACKS,
     KEY_ONLY,
@@ -78,6 +80,9 @@ static const struct cli_option rows[] = {
     {"tap", KEY_TAP, "FILE", "write KTAP, as the selftests of the Linux kernel; - is stdout"},
     {"junit", KEY_JUNIT, "FILE", "write JUnit; - is stdout"},
     {"json", 'j', "FILE", "write JSON (drill.schema.json); - is stdout"},
+#ifdef HAVE_PAGE
+    {"html", KEY_HTML, "OUT", "write a page with the differences, for a browser; - is stdout"},
+#endif
     {"record", KEY_RECORD, "FOLDER",
      "write a pcapng of each drill, with the line as comment at each packet"},
     {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
@@ -99,7 +104,7 @@ struct drill_live_args {
 
 struct drill_args {
     bool quiet, strict;
-    const char *tap_path, *junit_path, *json_path, *device, *matrix_path;
+    const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
     const char *from;    /* capture of --from, or NULL */
     uint32_t connection; /* number of --connection, or NO_CONNECTION */
     const char *library; /* path of --so, or NULL */
@@ -254,6 +259,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_CHECK: args->options.check_only = true; break;
         case KEY_TAP: args->tap_path = optarg; break;
         case KEY_JUNIT: args->junit_path = optarg; break;
+        case KEY_HTML: args->html_path = optarg; break;
         case KEY_RECORD: args->options.record_dir = optarg; break;
         case KEY_LACKS: args->options.lacking = optarg; break;
         case KEY_ONLY: args->options.only = optarg; break;
@@ -328,23 +334,28 @@ static int report_check(const struct drill_suite *suite)
 
 static int write_reports(const struct drill_suite *suite, const struct drill_args *args)
 {
-    FILE *tap = NULL, *junit = NULL, *json = NULL;
-    const char *const paths[] = {args->tap_path, args->junit_path, args->json_path};
-    int status = outfiles_differ("drill", paths, 3), rc;
+    FILE *tap = NULL, *junit = NULL, *json = NULL, *html = NULL;
+    const char *const paths[] = {args->tap_path, args->junit_path, args->json_path,
+                                 args->html_path};
+    const char *device = args->device ? args->device : "RoCEdrill software RNIC";
+    int status = outfiles_differ("drill", paths, 4), rc;
     json_t *object;
 
     if (status != 0 || (status = outfile_open(args->tap_path, &tap)) != 0 ||
         (status = outfile_open(args->junit_path, &junit)) != 0 ||
-        (status = outfile_open(args->json_path, &json)) != 0)
+        (status = outfile_open(args->json_path, &json)) != 0 ||
+        (status = outfile_open(args->html_path, &html)) != 0)
         return status;
-    if (tap != stdout && junit != stdout && json != stdout)
+    if (tap != stdout && junit != stdout && json != stdout && html != stdout)
         drill_text(stdout, suite, args->quiet, "");
     if (tap)
         drill_tap(tap, suite);
     if (junit)
         drill_junit(junit, suite);
+    if (html)
+        drill_page_write(html, suite, device, args->strict);
     if (json) {
-        object = drill_json(suite, args->device ? args->device : "RoCEdrill software RNIC");
+        object = drill_json(suite, device);
         if (!object || json_dumpf(object, json, JSON_INDENT(2)) != 0)
             status = cli_error("drill: %s: cannot be written", args->json_path);
         fputc('\n', json);
@@ -352,7 +363,8 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
     }
     if ((rc = outfile_close(tap, args->tap_path)) != 0 ||
         (rc = outfile_close(junit, args->junit_path)) != 0 ||
-        (rc = outfile_close(json, args->json_path)) != 0)
+        (rc = outfile_close(json, args->json_path)) != 0 ||
+        (rc = outfile_close(html, args->html_path)) != 0)
         status = rc;
     return status;
 }

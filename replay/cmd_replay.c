@@ -14,6 +14,7 @@
 #include "live/live_opts.h"
 #include "live/load_gen.h"
 #include "util/cli_opts.h"
+#include "replay_page.h"
 #include "util/outfile.h"
 #include "infer/setup_override.h"
 
@@ -22,6 +23,7 @@
 
 enum {
     OPT_JUNIT = CLI_LONG,
+    OPT_HTML,
     OPT_SIDE,
     OPT_STRICT,
     OPT_CLOSED_LOOP,
@@ -58,6 +60,9 @@ static const struct cli_option rows[] = {
     {"jobs", 'J', "N", "replay N captures in parallel (default: number of processors)"},
     {"json", 'j', "FILE", "write a summary and each report as JSON; - is stdout"},
     {"junit", OPT_JUNIT, "FILE", "write JUnit XML, one test case per connection; - is stdout"},
+#ifdef HAVE_PAGE
+    {"html", OPT_HTML, "OUT", "write a page with the differences, for a browser; - is stdout"},
+#endif
     LIVE_OPTION_ROWS(OPT_LIVE){
         "verbose", 'v', NULL,
         "print memory regions; for a folder, print the report of every capture"},
@@ -75,8 +80,8 @@ struct replay_args {
     struct setup_override given;
     struct loop_options loop; /* options of a closed loop, used with `closed` */
     unsigned jobs;            /* number of threads; 0: number of processors */
-    const char *peer, *json_path, *junit_path;
-    FILE *json, *junit;
+    const char *peer, *json_path, *junit_path, *html_path;
+    FILE *json, *junit, *html;
     struct capture_set captures;
     struct narrow narrow;
     struct live_args live;
@@ -204,6 +209,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
             break;
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
+        case OPT_HTML: args->html_path = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
@@ -225,6 +231,9 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         return cli_error("replay: --live cannot be used with --closed-loop");
     if (args->strict && args->closed)
         return cli_error("replay: --strict cannot be used with --closed-loop");
+    if (args->html_path && (args->closed || args->live.load))
+        return cli_error("replay: --html cannot be used with --%s",
+                         args->closed ? "closed-loop" : "load");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
@@ -232,7 +241,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
  * error. */
 static int check_outputs(const struct replay_args *args)
 {
-    const char *const out[] = {args->json_path, args->junit_path, args->dump_path,
+    const char *const out[] = {args->json_path, args->junit_path, args->html_path, args->dump_path,
                                args->loop.record};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
@@ -320,11 +329,15 @@ static int write_reports(const struct replay_args *args, const struct suite_tota
                          const struct job *jobs)
 {
     size_t cnt = args->captures.cnt;
+    struct error error;
     json_t *all;
     bool fine;
 
     if (args->junit)
         suite_junit(args->junit, totals, jobs, cnt);
+    if (args->html && replay_page_write(args->html, totals, jobs, cnt,
+                                        args->narrow.any ? &args->narrow : NULL, &error) != 0)
+        return cli_error("%s", error.text);
     if (!args->json)
         return 0;
     all = suite_json(totals, jobs, cnt);
@@ -348,6 +361,7 @@ static int run_replay(struct replay_args *args)
         .given = args->setup_path ? &args->given : NULL,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
+        .ladders = args->html != NULL,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->captures.has_folder;
     struct job_watcher watcher = {.done = gated ? NULL : print_job};
@@ -401,15 +415,20 @@ int cmd_replay(int argc, char **argv)
     if (status >= 0)
         return status;
     args.loop.sides = args.sides;
-    args.quiet |= outfile_is_stdout(args.json_path) || outfile_is_stdout(args.junit_path);
+    args.quiet |= outfile_is_stdout(args.json_path) || outfile_is_stdout(args.junit_path) ||
+                  outfile_is_stdout(args.html_path);
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
         status = outfile_open(args.json_path, &args.json);
     if (status == 0)
         status = outfile_open(args.junit_path, &args.junit);
     if (status == 0)
+        status = outfile_open(args.html_path, &args.html);
+    if (status == 0)
         status = args.live.load ? run_load(&args) : run_replay(&args);
     rc = outfile_close(args.json, args.json_path);
+    if (outfile_close(args.html, args.html_path) != 0)
+        rc = EXIT_UNUSABLE;
     if (outfile_close(args.junit, args.junit_path) != 0 || rc != 0)
         status = EXIT_UNUSABLE;
     capture_set_free(&args.captures);

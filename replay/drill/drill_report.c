@@ -11,23 +11,30 @@
 #define ARROW_WIDTH 86u
 #define GROUP_MAX   64u
 
+int drill_case_status(const struct drill_case *c, bool strict)
+{
+    enum drill_verdict v = c->result.verdict;
+
+    if (c->unusable)
+        return EXIT_UNUSABLE;
+    return v == DRILL_FAIL || (strict && (v == DRILL_KNOWN || v == DRILL_INCONCLUSIVE))
+               ? EXIT_DIFFERS
+               : EXIT_HOLDS;
+}
+
 int drill_suite_status(const struct drill_suite *suite, bool strict)
 {
     int status = EXIT_HOLDS;
 
-    for (size_t i = 0; i < suite->cnt; i++) {
-        if (suite->at[i].unusable)
-            return EXIT_UNUSABLE;
-        if (suite->at[i].result.verdict == DRILL_FAIL ||
-            (strict && (suite->at[i].result.verdict == DRILL_KNOWN ||
-                        suite->at[i].result.verdict == DRILL_INCONCLUSIVE)))
-            status = EXIT_DIFFERS;
+    for (size_t i = 0; i < suite->cnt && status != EXIT_UNUSABLE; i++) {
+        int one = drill_case_status(&suite->at[i], strict);
+
+        status = one > status ? one : status;
     }
     return status;
 }
 
-/* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */
-static const char *case_verdict(const struct drill_case *c)
+const char *drill_case_verdict(const struct drill_case *c)
 {
     return c->unusable ? "unusable" : drill_verdict_name(c->result.verdict);
 }
@@ -104,6 +111,13 @@ static void print_ladder(FILE *out, const struct drill_case *c)
             print_row(out, &c->result.log[i]);
 }
 
+void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command)
+{
+    fprintf(out, "rocedrill drill %s%s", command, *c->variant ? "--only '" : "");
+    fprintf(out, "%s%s", c->variant, *c->variant ? "' " : "");
+    put_shell_word(out, c->path);
+}
+
 /* Prints a case that did not pass: the line, the difference, the ladder, and the command that
  * repeats the case. */
 static void print_problem(FILE *out, const struct drill_case *c, const char *command)
@@ -115,7 +129,7 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
     if (r->line)
         fprintf(out, ":%u:%u", r->line, r->column);
     fprintf(out, "%s%s%s: %s", *c->variant ? " (" : "", c->variant, *c->variant ? ")" : "",
-            case_verdict(c));
+            drill_case_verdict(c));
     if (*r->rule)
         fprintf(out, " [%s]", r->rule);
     if (r->verdict == DRILL_KNOWN)
@@ -128,9 +142,8 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
     if (r->verdict == DRILL_UNSUPPORTED)
         return;
     print_ladder(out, c);
-    fprintf(out, "  again: rocedrill drill %s%s", command, *c->variant ? "--only '" : "");
-    fprintf(out, "%s%s", c->variant, *c->variant ? "' " : "");
-    put_shell_word(out, c->path);
+    fputs("  again: ", out);
+    drill_repeat_command(out, c, command);
     fputc('\n', out);
 }
 
@@ -222,7 +235,7 @@ void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const ch
 
         row->cnt[c->unusable ? DRILL_VERDICT_CNT : (unsigned)c->result.verdict]++;
         if (!quiet || c->unusable || c->result.verdict != DRILL_PASS) {
-            fprintf(out, "%-12s %.*s", case_verdict(c), (int)c->name_len, c->name);
+            fprintf(out, "%-12s %.*s", drill_case_verdict(c), (int)c->name_len, c->name);
             if (cnt > 1)
                 fprintf(out, " (%zu variants)", cnt);
             fputc('\n', out);
@@ -255,7 +268,7 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
         fprintf(out, "%s %zu %.*s%s%s", ok ? "ok" : "not ok", i + 1, (int)c->name_len, c->name,
                 *c->variant ? " " : "", c->variant);
         if (ok && v != DRILL_PASS)
-            fprintf(out, " # %s %s: %s", v == DRILL_KNOWN ? "XFAIL" : "SKIP", case_verdict(c),
+            fprintf(out, " # %s %s: %s", v == DRILL_KNOWN ? "XFAIL" : "SKIP", drill_case_verdict(c),
                     problem);
         fputc('\n', out);
     }
@@ -283,7 +296,7 @@ static void print_junit_case(FILE *out, const struct drill_case *c)
         xml_escape_name(out, problem);
         fputs("\"/>\n", out);
     } else {
-        fprintf(out, "<skipped message=\"%s: ", case_verdict(c));
+        fprintf(out, "<skipped message=\"%s: ", drill_case_verdict(c));
         xml_escape_name(out, problem);
         fputs("\"/>\n", out);
     }
@@ -347,7 +360,7 @@ static json_t *case_json(const struct drill_case *c)
     json_object_set_new(json, "name", json_lossy_string(name));
     json_object_set_new(json, "file", json_lossy_string(c->path));
     json_object_set_new(json, "variant", json_string(c->variant));
-    json_object_set_new(json, "verdict", json_string(case_verdict(c)));
+    json_object_set_new(json, "verdict", json_string(drill_case_verdict(c)));
     if (c->unusable) {
         json_object_set_new(json, "problem", json_lossy_string(c->error.text));
         return json;

@@ -9,9 +9,18 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
+/* Returns the exit status of one case. */
+int drill_case_status(const struct drill_case *c, bool strict);
+
 /* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. With
  * `strict`, a case that is known or inconclusive fails too. */
 int drill_suite_status(const struct drill_suite *suite, bool strict);
+
+/* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */
+const char *drill_case_verdict(const struct drill_case *c);
+
+/* Writes the command that repeats a case. `command`: how the user named the device, or "". */
+void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command);
 
 /* Prints one line a drill, the ladder of each case that did not pass, and a table of groups.
  * `quiet`: only what did not pass, and the last line. `command`: how the user named the device, for

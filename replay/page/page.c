@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/page.h"
 
+#include <string.h>
 #include "page/assets.h"
 #include "util/xml_escape.h"
 
@@ -9,7 +10,23 @@ static void put_asset(FILE *out, const struct asset *asset)
     fwrite(asset->bytes, 1, asset->len, out);
 }
 
-void page_begin(struct page *page, FILE *out, const char *title)
+/* Places in page.html. */
+#define LEAD    "<!-- lead -->"
+#define RESULTS "<!-- results -->"
+
+/* Writes page.html up to the text `to`, or to its end. */
+static void put_html(struct page *page, const char *to)
+{
+    const char *begin = (const char *)asset_page_html.bytes + page->html_at;
+    const char *end = to ? strstr(begin, to) : NULL; /* an asset ends with a zero */
+    size_t len = end ? (size_t)(end - begin) : strlen(begin);
+
+    fwrite(begin, 1, len, page->out);
+    page->html_at += len + (end ? strlen(to) : 0);
+}
+
+static void begin_page(struct page *page, FILE *out, const char *title, const char *lead,
+                       const char *lead_class)
 {
     *page = (struct page){.out = out};
     /* The policy forbids every request, in case a browser finds something to load. */
@@ -22,8 +39,31 @@ void page_begin(struct page *page, FILE *out, const char *title)
     put_asset(out, &asset_dygraph_css);
     put_asset(out, &asset_page_css);
     fprintf(out, "</style>\n</head>\n");
-    put_asset(out, &asset_page_html);
-    fprintf(out, "<script type=\"application/json\" id=\"data\">\n{\"version\":1,\"captures\":[");
+    put_html(page, LEAD);
+    fprintf(out, "<h1 id=\"lead\" class=\"%s\">", lead_class);
+    xml_escape(out, lead);
+    fprintf(out, "</h1>");
+    put_html(page, RESULTS);
+}
+
+void page_begin(struct page *page, FILE *out, const char *title)
+{
+    begin_page(page, out, title, "Reading the data of this page …", "");
+}
+
+void page_begin_results(struct page *page, FILE *out, const char *title, const char *lead,
+                        bool good)
+{
+    begin_page(page, out, title, lead, good ? "good" : "bad");
+    page->has_results = true;
+}
+
+static void begin_data(struct page *page)
+{
+    put_html(page, NULL);
+    fprintf(page->out,
+            "<script type=\"application/json\" id=\"data\">\n{\"version\":1,%s\"captures\":[",
+            page->has_results ? "\"has_results\":true," : "");
 }
 
 int page_add(struct page *page, const struct page_capture *capture,
@@ -31,6 +71,8 @@ int page_add(struct page *page, const struct page_capture *capture,
 {
     if (page->captures++)
         fprintf(page->out, ",\n");
+    else
+        begin_data(page);
     return page_data_write(page->out, capture, report, status, selection);
 }
 
@@ -39,6 +81,10 @@ void page_end(struct page *page)
     static const struct asset *const scripts[] = {&asset_dygraph_js, &asset_data_js,
                                                   &asset_words_js, &asset_graph_js, &asset_page_js};
 
+    if (!page->captures) {
+        fprintf(page->out, "<style>.graphs{display:none}</style>\n");
+        begin_data(page);
+    }
     fprintf(page->out, "]}\n</script>\n");
     for (unsigned i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
         fprintf(page->out, "<script>\n");

@@ -2,10 +2,11 @@
 /*
  * Page: one HTML file with the graphs of one or several captures. The file needs no network: it
  * contains its style, its scripts (browser/), the library dygraphs, and the data. The build embeds
- * the scripts; see assets.cmake. Called by cmd_check.c:
+ * the scripts; see assets.cmake. Called by cmd_check.c, cmd_plot.c, replay_page.c and
+ * drill_page.c:
  *
- *   1. page_begin()
- *   2. page_add() for each capture
+ *   1. page_begin(); or page_begin_results(), then the parts of difference.h
+ *   2. page_add() for each capture with graphs
  *   3. page_end()
  *
  * Write errors stay in the stream: see outfile_close().
@@ -18,9 +19,15 @@
 struct page {
     FILE *out;
     unsigned captures;
+    bool has_results; /* begun with page_begin_results() */
+    size_t html_at;   /* part of page.html that is written, bytes */
 };
 
 void page_begin(struct page *page, FILE *out, const char *title);
+
+/* Begins a page of results. `lead` is its first sentence, which is good news or not. */
+void page_begin_results(struct page *page, FILE *out, const char *title, const char *lead,
+                        bool good);
 
 /* Adds a capture after its check. Returns 0, or -1 if memory is exhausted. */
 int page_add(struct page *page, const struct page_capture *capture,

@@ -77,44 +77,141 @@ static enum event_mark mark_of(const struct ladder *l, uint32_t event)
     return mark;
 }
 
-void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to)
+/* Writes the names of the requester and the responder. */
+static void add_end_names(const struct ladder *ladder, struct strbuf *left, struct strbuf *right)
 {
     const struct inferred_setup *s = ladder->setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
+
+    strbuf_add_addr(left, req->src);
+    strbuf_addf(left, " QP 0x%06x", s->peer_qpn);
+    strbuf_add_addr(right, req->dst);
+    strbuf_addf(right, " QP 0x%06x", s->qpn);
+}
+
+static void add_event(struct strbuf *t, const struct inferred_setup *s, uint32_t i)
+{
+    const struct pkt_event *event = &s->event[i];
+    struct roce_pkt pkt;
+
+    trace_parse(event_packet(s, i), &pkt);
+    packet_text_short(t, &pkt, event->rel);
+    if (event->damaged)
+        strbuf_addf(t, " DAMAGED");
+    if (event->lost)
+        strbuf_addf(t, " (lost after the capture point)");
+}
+
+static double event_seconds(const struct inferred_setup *s, uint32_t i)
+{
+    return (double)(event_packet(s, i)->time - s->trace->pkt[0].time) / 1e9;
+}
+
+static uint32_t part_end(const struct ladder *ladder, const struct ladder_part *part)
+{
+    size_t cnt = ladder->setup->event_cnt;
+
+    return part->to < cnt ? part->to : (uint32_t)cnt;
+}
+
+unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2], const struct replay *r,
+                       uint32_t dir, bool whole)
+{
+    const struct response_comparison *all = &r->responses;
+    const struct request_comparison *v = &r->requests;
+    uint32_t a = all->result ? all->result[dir].first_diff : EVENT_NONE;
+    uint32_t b = v->result ? v->result[dir].first_diff : EVENT_NONE;
+    unsigned cnt = 0;
+
+    *ladder = (struct ladder){.setup = &r->session.dir[dir].setup, .run = dir};
+    if (all->result)
+        ladder->view[0] = (struct ladder_view){all->result[dir].mark, all->diff, all->diff_cnt};
+    if (v->result)
+        ladder->view[1] = (struct ladder_view){v->result[dir].mark, v->diff, v->diff_cnt};
+    if (whole) {
+        part[0] = (struct ladder_part){0, UINT32_MAX};
+        return 1;
+    }
+    if (a != EVENT_NONE && b != EVENT_NONE && b + LADDER_AROUND >= a && b < a + LADDER_AROUND)
+        b = EVENT_NONE; /* the part around `a` shows it */
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t at = i ? b : a;
+
+        if (at != EVENT_NONE)
+            part[cnt++] = (struct ladder_part){at > LADDER_AROUND ? at - LADDER_AROUND : 0,
+                                               at + LADDER_AROUND};
+    }
+    return cnt;
+}
+
+void ladder_print(FILE *out, const struct ladder *ladder, const struct ladder_part *part)
+{
+    const struct inferred_setup *s = ladder->setup;
     char left[96], right[96];
     struct strbuf l = strbuf_of(left, sizeof(left)), r = strbuf_of(right, sizeof(right));
-    uint64_t start = s->trace->pkt[0].time;
+    uint32_t to = part_end(ladder, part);
 
-    strbuf_add_addr(&l, req->src);
-    strbuf_addf(&l, " QP 0x%06x", s->peer_qpn);
-    strbuf_add_addr(&r, req->dst);
-    strbuf_addf(&r, " QP 0x%06x", s->qpn);
+    add_end_names(ladder, &l, &r);
     fprintf(out, "%9s %9s ", "frame", "seconds");
     fprintf(out, "%s%*s%s\n", left,
             (int)(WIDTH + 2 > l.len + r.len ? WIDTH + 2 - l.len - r.len : 1), "", right);
-    if (to > s->event_cnt)
-        to = (uint32_t)s->event_cnt;
-    if (from > 0)
+    if (part->from > 0)
         fprintf(out, "%20s⋮\n", "");
-    for (uint32_t i = from; i < to; i++) {
+    for (uint32_t i = part->from; i < to; i++) {
         const struct pkt_event *event = &s->event[i];
-        const struct trace_packet *p = event_packet(s, i);
         char buf[256];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
         enum event_mark mark = mark_of(ladder, i);
-        struct roce_pkt pkt;
 
-        trace_parse(p, &pkt);
-        packet_text_short(&t, &pkt, event->rel);
-        if (event->damaged)
-            strbuf_addf(&t, " DAMAGED");
-        if (event->lost)
-            strbuf_addf(&t, " (lost after the capture point)");
-        fprintf(out, "%9u %9.6f ", p->frame, (double)(p->time - start) / 1e9);
+        add_event(&t, s, i);
+        fprintf(out, "%9u %9.6f ", event_packet(s, i)->frame, event_seconds(s, i));
         print_arrow(out, buf, !event->response, mark_text(mark));
         if (mark == MARK_DIFF || mark == MARK_KNOWN)
             print_differences(out, ladder, event->pkt);
     }
     if (to < s->event_cnt)
         fprintf(out, "%20s⋮\n", "");
+}
+
+/* ---- drawing -----------------------------------------------------------------------------------
+ */
+
+void ladder_draw(FILE *out, const struct ladder *ladder, const struct ladder_part *part)
+{
+    static const enum ladder_mark marks[] = {[MARK_NONE] = LADDER_UNMARKED,
+                                             [MARK_OK] = LADDER_EQUAL,
+                                             [MARK_DIFF] = LADDER_DIFFERS,
+                                             [MARK_KNOWN] = LADDER_KNOWN,
+                                             [MARK_NOTE] = LADDER_NOTED};
+    const struct inferred_setup *s = ladder->setup;
+    char left[96], right[96];
+    struct strbuf l = strbuf_of(left, sizeof(left)), r = strbuf_of(right, sizeof(right));
+    uint32_t to = part_end(ladder, part);
+    struct ladder_drawing drawing = {.number_word = "frame",
+                                     .time_word = "seconds",
+                                     .end = {left, right},
+                                     .expected_word = "recorded",
+                                     .actual_word = "replayed",
+                                     .more_before = part->from > 0,
+                                     .more_after = to < s->event_cnt};
+
+    add_end_names(ladder, &l, &r);
+    for (uint32_t i = part->from; i < to; i++) {
+        enum event_mark mark = mark_of(ladder, i);
+        char buf[256];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        add_event(&t, s, i);
+        ladder_svg_arrow(&drawing, !s->event[i].response, event_packet(s, i)->frame,
+                         event_seconds(s, i), buf, marks[mark]);
+        for (unsigned v = 0; v < 2 && (mark == MARK_DIFF || mark == MARK_KNOWN); v++)
+            for (size_t k = 0; k < ladder->view[v].diff_cnt; k++) {
+                const struct diff *d = &ladder->view[v].diff[k];
+
+                if (d->dir == ladder->run && d->pkt == s->event[i].pkt)
+                    ladder_svg_difference(&drawing, d->field, d->expected, d->actual);
+            }
+    }
+    ladder_svg_write(out, &drawing);
+    ladder_svg_free(&drawing);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ladder: prints a conversation as arrows between its two ends, with the result for each packet
- * that was compared.
+ * Ladder: prints or draws a conversation as arrows between its two ends, with the result for each
+ * packet that was compared.
  */
 #ifndef REPLAY_REPORT_LADDER_H
 #define REPLAY_REPORT_LADDER_H
 
 #include <stdio.h>
-#include "engine/rc_compare_responses.h"
+#include "engine/replay.h"
+#include "page/ladder_svg.h"
 
 /* Number of steps shown before and after the first difference. */
 #define LADDER_AROUND 6u
@@ -25,7 +26,19 @@ struct ladder {
     struct ladder_view view[2]; /* results with our RNIC as responder [0] and as requester [1] */
 };
 
-/* Prints the steps from `from` to `to` - 1. */
-void ladder_print(FILE *out, const struct ladder *ladder, uint32_t from, uint32_t to);
+/* Steps of a conversation from `from` to `to` - 1. */
+struct ladder_part {
+    uint32_t from, to;
+};
+
+/* Selects the steps to show of direction `dir`: all if `whole`, else those around the first
+ * difference of each end. Returns the number of parts, at most 2, and the ladder. */
+unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
+                       const struct replay *replay, uint32_t dir, bool whole);
+
+void ladder_print(FILE *out, const struct ladder *ladder, const struct ladder_part *part);
+
+/* Writes the part as SVG. */
+void ladder_draw(FILE *out, const struct ladder *ladder, const struct ladder_part *part);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report: prints the results of a replay as text, or returns them as JSON.
+ * Report: prints the results of a replay as text or as ladders of a page, or returns them as JSON.
  */
 #ifndef REPLAY_REPORT_REPORT_H
 #define REPLAY_REPORT_REPORT_H
@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include "engine/replay.h"
+#include "util/strbuf.h"
 
 struct report_options {
     bool ladder;  /* print all packets of both sides as a ladder */
@@ -15,6 +16,13 @@ struct report_options {
 };
 
 void report_text(FILE *out, const struct replay *replay, const struct report_options *options);
+
+/* Writes the ladders of all connections, streams and CM exchanges that failed, as HTML for a page.
+ */
+void report_ladders(FILE *out, const struct replay *replay, const struct report_options *options);
+
+/* Adds "requester ADDRESS QP ... → responder ADDRESS QP ...". */
+void report_direction_ends(struct strbuf *t, const struct inferred_setup *setup);
 
 /* Returns the report as JSON (a new reference), or NULL if out of memory. */
 json_t *report_json(const struct replay *replay);

@@ -18,7 +18,7 @@
  * screen. */
 #define SKIPS_MAX 32u
 
-static void add_ends(struct strbuf *t, const struct inferred_setup *s)
+void report_direction_ends(struct strbuf *t, const struct inferred_setup *s)
 {
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
 
@@ -230,42 +230,17 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
     fputc('\n', out);
 }
 
-static struct ladder ladder_of(const struct replay *r, uint32_t idx)
-{
-    const struct response_comparison *all = &r->responses;
-    const struct request_comparison *v = &r->requests;
-    struct ladder ladder = {.setup = &r->session.dir[idx].setup, .run = idx};
-
-    if (all->result)
-        ladder.view[0] = (struct ladder_view){all->result[idx].mark, all->diff, all->diff_cnt};
-    if (v->result)
-        ladder.view[1] = (struct ladder_view){v->result[idx].mark, v->diff, v->diff_cnt};
-    return ladder;
-}
-
-static void print_around(FILE *out, const struct ladder *ladder, uint32_t event)
-{
-    ladder_print(out, ladder, event > LADDER_AROUND ? event - LADDER_AROUND : 0,
-                 event + LADDER_AROUND);
-}
-
 /* Prints a ladder of the whole conversation if the user chose so. Otherwise prints the packets
  * around the first difference of each end. */
 static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
                          const struct report_options *options)
 {
-    const struct ladder ladder = ladder_of(r, idx);
-    uint32_t a = r->responses.result ? r->responses.result[idx].first_diff : EVENT_NONE;
-    uint32_t b = r->requests.result ? r->requests.result[idx].first_diff : EVENT_NONE;
+    struct ladder ladder;
+    struct ladder_part part[2];
+    unsigned cnt = ladder_select(&ladder, part, r, idx, options->ladder);
 
-    if (options->ladder) {
-        ladder_print(out, &ladder, 0, UINT32_MAX);
-        return;
-    }
-    if (a != EVENT_NONE)
-        print_around(out, &ladder, a);
-    if (b != EVENT_NONE && (a == EVENT_NONE || b + LADDER_AROUND < a || b >= a + LADDER_AROUND))
-        print_around(out, &ladder, b);
+    for (unsigned i = 0; i < cnt; i++)
+        ladder_print(out, &ladder, &part[i]);
 }
 
 static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
@@ -276,7 +251,7 @@ static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    add_ends(&t, s);
+    report_direction_ends(&t, s);
     fprintf(out, "connection #%u: %s\n", s->recorded->conn_index, buf);
     fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",
             inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),

@@ -97,6 +97,19 @@ static void print_rerun_command(FILE *text, const struct job *job,
     fputc('\n', text);
 }
 
+/* Draws the ladders. Without memory, there are none. */
+static void draw_ladders(struct job *job, const struct replay *replay,
+                         const struct report_options *options)
+{
+    size_t len;
+    FILE *out = open_memstream(&job->ladders, &len);
+
+    if (!out)
+        return;
+    report_ladders(out, replay, options);
+    fclose(out);
+}
+
 static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
                           const struct job_options *options, struct error *error)
 {
@@ -108,6 +121,8 @@ static void play_recorded(struct job *job, FILE *text, const struct replay *repl
         report_text(text, replay, &options->report);
     if (options->text && job->outcome == OUTCOME_FAIL && !options->live)
         print_rerun_command(text, job, options);
+    if (options->ladders && job->outcome == OUTCOME_FAIL)
+        draw_ladders(job, replay, &options->report);
     job->json = report_json(replay);
 }
 
@@ -173,9 +188,10 @@ static char *read_back(FILE *file)
 /* What a worker leaves in its JSON file, for collect_result(). */
 static int exit_worker(const struct job *job, FILE *json)
 {
-    json_t *all =
-        json_pack("{s:i, s:o, s:O}", "outcome", (int)job->outcome, "fault",
-                  job->error ? json_lossy_string(job->error) : json_null(), "report", job->json);
+    json_t *all = json_pack("{s:i, s:o, s:o, s:O}", "outcome", (int)job->outcome, "fault",
+                            job->error ? json_lossy_string(job->error) : json_null(), "ladders",
+                            job->ladders ? json_lossy_string(job->ladders) : json_null(), "report",
+                            job->json);
     int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
 
     json_decref(all);
@@ -218,6 +234,8 @@ static void collect_result(struct job *job, struct worker *w, int status)
         job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
         if (json_is_string(json_object_get(all, "fault")))
             job->error = strdup(json_string_value(json_object_get(all, "fault")));
+        if (json_is_string(json_object_get(all, "ladders")))
+            job->ladders = strdup(json_string_value(json_object_get(all, "ladders")));
         job->json = json_incref(json_object_get(all, "report"));
         job->text = read_back(w->text);
         json_decref(all);
@@ -346,6 +364,7 @@ void jobs_free(struct job *jobs, size_t cnt)
     for (size_t i = 0; jobs && i < cnt; i++) {
         free(jobs[i].text);
         free(jobs[i].error);
+        free(jobs[i].ladders);
         json_decref(jobs[i].json);
     }
     free(jobs);

@@ -24,6 +24,7 @@ struct job_options {
     const struct live_options *live;   /* options of a live replay, which allows one capture at a
                                         * time; NULL: our own RNIC */
     bool text;                         /* create the text report */
+    bool ladders;                      /* draw the ladders of captures that fail */
     struct report_options report;
 };
 
@@ -32,6 +33,8 @@ struct job {
     enum outcome outcome;
     enum outcome expected; /* of the manifest; for a closed loop, to pass or to be skipped */
     char *text;            /* text report; "" if options.text was not set */
+    char *ladders;         /* report_ladders(); NULL if the capture did not fail, or if
+                            * options.ladders was not set */
     json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
     char *error; /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
                   * NULL */

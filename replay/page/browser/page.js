@@ -252,13 +252,13 @@
     if (focus) byId("connection").focus();
   }
 
+  const showLead = (lead) => Object.assign(byId("lead"), { textContent: lead.text, className: lead.good ? "good" : "bad" });
+
   function showCapture(capture) {
     const lead = W.lead(capture), s = capture.summary, single = capture.connections.length === 1;
-    state.capture = capture;
-    state.filter = byId("filter").value = "";
+    Object.assign(state, { capture: capture, filter: byId("filter").value = "" });
     byId("file").textContent = capture.file;
-    byId("lead").textContent = lead.text;
-    byId("lead").className = lead.good ? "good" : "bad";
+    if (!data.has_results) showLead(lead);
     document.title = capture.file + " - RoCEdrill";
     byId("facts").textContent = [D.count(s.frames || 0, "frame"), D.count(s.packets || 0, "RoCE packet"), D.duration((s.last_time_ns || 0) - (s.first_time_ns || 0)),
       D.count(s.connections || 0, "connection"), s.errors_unknown ? D.count(s.errors_unknown, "violated rule") : "no rule of the protocol was violated"].join(", ") + "." +
@@ -297,6 +297,7 @@
       showHeat();
     });
     if (data.captures.length) showCapture(data.captures[0]);
+    else if (!data.has_results) showLead({ good: false, text: "No capture could be read." });
     window.rocedrill = state; // for tests
   }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Pages of check --html in a headless Chromium: no error, no request, every graph drawn, usable by keyboard.
+"""Pages of check, replay and drill --html in a headless Chromium: no error, no request, every graph drawn,
+usable by keyboard, every difference of the JSON reports listed.
 
     page_browser.py ROCEDRILL CHROMIUM CAPTURES [--readme PNG | --shots FOLDER]
 
 --readme writes the picture of README.md and tests nothing. --shots writes pictures of all pages, light and dark."""
+import json
 import os
 import shutil
 import subprocess
@@ -81,16 +83,20 @@ EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
 }).map(f => f.dataset.graph)"""
 
 
+def audit(browser, name):
+    for scheme in "light", "dark":
+        browser.scheme(scheme)
+        for problem in browser.run(AUDIT):
+            fail(name, f"{scheme}: {problem}")
+
+
 def check_capture(browser, rocedrill, folder, path, name, words):
     page = make_page(rocedrill, folder, path)
     open_page(browser, name, page)
     lead = browser.run("document.getElementById('lead').textContent")
     if words not in lead:
         fail(name, f"first sentence '{lead}' lacks '{words}'")
-    for scheme in "light", "dark":
-        browser.scheme(scheme)
-        for problem in browser.run(AUDIT):
-            fail(name, f"{scheme}: {problem}")
+    audit(browser, name)
     empty = browser.run(EMPTY)
     if empty:
         fail(name, f"empty graphs: {empty}")
@@ -144,6 +150,114 @@ def check_keyboard(browser, rocedrill, folder, path):
         fail(name, "a finding does not lead to its place")
 
 
+def differences(browser):
+    """The rows of all tables of differences: field, expected, actual, rule with its text."""
+    return browser.run("[...document.querySelectorAll('table.differences tbody tr')].map(r => "
+                       "[1, 2, 3, 5].map(i => r.cells[i].textContent.trim()))")
+
+
+def check_rows(name, have, want):
+    """`want`: differences of a JSON report. The page adds the text of the rule to its id."""
+    if [r[:3] for r in have] != [[d.get("field", ""), d.get("expected", ""), d.get("actual", "")] for d in want]:
+        fail(name, f"differences {have}, JSON {want}")
+    for row, d in zip(have, want):
+        if not row[3].startswith(d.get("rule", "")) or ("rule" in d and len(row[3]) < len(d["rule"]) + 10):
+            fail(name, f"rule '{row[3]}' instead of {d.get('rule')} and its text")
+
+
+def check_ladders(browser, name, cnt):
+    """`cnt` ladders, each with the difference; nothing outside of a drawing."""
+    found = browser.run("""[...document.querySelectorAll('svg.ladder')].map(s => {
+        const box = s.getBoundingClientRect();
+        return [s.querySelectorAll('.spot').length, s.querySelectorAll('.detail').length,
+            [...s.querySelectorAll('text')].filter(t => t.getBoundingClientRect().right > box.right + 1
+              || t.getBoundingClientRect().left < box.left - 1).map(t => t.textContent)]; })""")
+    if len(found) < cnt or not all(spots and details and not outside for spots, details, outside in found):
+        fail(name, f"ladders {found}, wanted {cnt}")
+
+
+def check_markup(browser, name, scripts):
+    for problem in browser.problems():
+        fail(name, problem)
+    if browser.run("document.querySelectorAll('img, svg:not(.ladder), iframe, object, [onload], [onerror]').length"):
+        fail(name, "text became markup")
+    if browser.run("document.querySelectorAll('script').length") != scripts:
+        fail(name, "text became a script")
+
+
+def check_replay(browser, rocedrill, folder, captures):
+    """Captures of Linux fail without their known deviations: one in this process, many in others."""
+    page, report = (os.path.join(folder, n) for n in ("page.html", "report.json"))
+    many = [os.path.join(folder, n) for n in HOSTILE]
+    for name in many:
+        shutil.copy(f"{captures}/rc-recv-too-short.pcap", name)
+    for paths in [f"{captures}/rc-loss-both.pcap"], many + [f"{captures}/rc-atomics.pcap"]:
+        name = f"replay of {len(paths)}"
+        run = subprocess.run([rocedrill, "replay", "-q", "--json", report, "--html", page, *paths], check=False)
+        with open(report, encoding="utf-8") as text:
+            reports = json.load(text)["captures"]
+        if run.returncode != 1:
+            fail(name, f"status {run.returncode}")
+        open_page(browser, name, page)
+        check_rows(name, differences(browser), [d for r in reports for d in r["differences"] if r["verdict"] == "FAIL"])
+        check_ladders(browser, name, sum(r["verdict"] == "FAIL" for r in reports))
+        if browser.run("document.querySelectorAll('#results tbody tr').length") != (len(paths) if len(paths) > 1 else 0):
+            fail(name, "the table of results has not all captures")
+        if not browser.run("document.querySelectorAll('figure[data-graph^=psn]').length"):
+            fail(name, "no graph of packets")
+        if "FAIL" not in browser.run("document.getElementById('lead').textContent"):
+            fail(name, "the first sentence lacks the verdict")
+        check_markup(browser, name, 6)
+        audit(browser, name)
+
+
+DRILL = """purpose {0}
+rules RC-RSP-099
+role responder
+mr M len 64 access write
+qp Q rc
+# {0}
++0 < WRITE Only PSN +0 va M+0 payload 8 AckReq
++0 > Acknowledge PSN +0 ACK MSN 7 [RC-RSP-102]
+"""
+
+
+def check_drill(browser, rocedrill, folder):
+    name, evil = "drill", "</script><img src=x onerror=hacked()><svg onload=hacked()>"
+    page, report, drills = (os.path.join(folder, n) for n in ("page.html", "report.json", "drills"))
+    os.mkdir(drills)
+    for file, text in ("\"'><script>hacked()&lt;.drill", DRILL.format(evil)), ("bad.drill", evil), \
+            ("good.drill", DRILL.format("good").replace("MSN 7", "MSN 1")):
+        with open(os.path.join(drills, file), "w", encoding="utf-8") as out:
+            out.write(text)
+    run = subprocess.run([rocedrill, "drill", "--device", evil, "--json", report, "--html", page, drills],
+                         stdout=subprocess.DEVNULL, check=False)
+    with open(report, encoding="utf-8") as text:
+        cases = json.load(text)["drills"]
+    if run.returncode != 2:
+        fail(name, f"status {run.returncode}")
+    open_page(browser, name, page)
+    check_rows(name, differences(browser), [c for c in cases if c["verdict"] == "fail"])
+    check_ladders(browser, name, 1)
+    if browser.run("[...document.querySelectorAll('#results .badge')].map(b => b.textContent)") != [c["verdict"] for c in cases]:
+        fail(name, "the table of results differs from the JSON")
+    lead = browser.run("document.getElementById('lead').textContent")
+    if not lead.startswith(evil + ": 2 of 3 cases failed; "):
+        fail(name, f"first sentence '{lead}'")
+    check_markup(browser, name, 6)
+    audit(browser, name)
+
+
+def check_unreadable(browser, rocedrill, folder):
+    empty, page = os.path.join(folder, "empty.pcap"), os.path.join(folder, "page.html")
+    open(empty, "w", encoding="ascii").close()
+    run = subprocess.run([rocedrill, "check", "-q", "--html", page, empty], stderr=subprocess.DEVNULL, check=False)
+    open_page(browser, "unreadable", page)
+    lead = browser.run("document.getElementById('lead').textContent")
+    if run.returncode != 2 or lead != "No capture could be read.":
+        fail("unreadable", f"status {run.returncode}, first sentence '{lead}'")
+
+
 def check_names(browser, rocedrill, folder, path):
     """No name of a capture becomes markup."""
     copies = []
@@ -160,10 +274,7 @@ def check_names(browser, rocedrill, folder, path):
     for i in range(len(copies)):
         browser.run(f"(() => {{ const s = document.getElementById('capture'); s.value = {i}; s.dispatchEvent(new Event('change')); }})()")
         browser.frames()
-    for problem in browser.problems():
-        fail("names", problem)
-    if browser.run("document.querySelectorAll('img, svg, iframe, object').length + document.querySelectorAll('script').length") != 6:
-        fail("names", "a name became markup")
+    check_markup(browser, "names", 6)
     shown = browser.run("document.getElementById('file').textContent")
     if shown != deep:
         fail("names", f"the page shows '{shown}'")
@@ -199,6 +310,9 @@ def main():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
+        check_replay(browser, rocedrill, folder, captures)
+        check_drill(browser, rocedrill, folder)
+        check_unreadable(browser, rocedrill, folder)
     sys.exit(failures > 0)
 
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Drill page: the page of `drill --html`: the results, and for each case that did not pass the
+ * difference and all its packets as a ladder. Called by cmd_drill.c. */
+#ifndef REPLAY_DRILL_DRILL_PAGE_H
+#define REPLAY_DRILL_DRILL_PAGE_H
+
+#include <stdio.h>
+#include "drill/suite_run.h"
+
+/* Writes the page. `device`: name of the device. `strict`: as drill_suite_status(). Write errors
+ * stay in the stream. */
+void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Difference: the part of a page that shows what a replay or a drill found: a table of results, and
+ * for each result a section with a table of differences and ladders (ladder_svg.h). It is HTML
+ * without scripts. Called between page_begin_results() and page_end():
+ *
+ *   1. results_begin(), results_row()..., results_end()
+ *   2. for each section: section_begin(), differences_begin(), differences_row()...,
+ *      differences_end(), any HTML, section_end()
+ *
+ * All texts are escaped. Write errors stay in the stream.
+ */
+#ifndef REPLAY_PAGE_DIFFERENCE_H
+#define REPLAY_PAGE_DIFFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct difference_row {
+    const char *place; /* "frame 12", "line 7" */
+    const char *field;
+    const char *expected, *actual;
+    const char *reason;
+    const char *rule; /* id of the violated rule; NULL: none. The row also shows its text */
+};
+
+void results_begin(FILE *out, const char *object_word); /* "Capture", "Drill" */
+
+/* Adds a result. `section`: number of its section, or 0 for none. */
+void results_row(FILE *out, const char *verdict, bool good, const char *name, const char *about,
+                 size_t section);
+void results_end(FILE *out);
+
+void section_begin(FILE *out, size_t section, const char *verdict, const char *name);
+void section_end(FILE *out);
+
+void section_heading(FILE *out, const char *text);
+
+/* Adds a paragraph; none for empty text. */
+void section_text(FILE *out, const char *text);
+
+/* Adds lines of source text or a command; none for empty text. */
+void section_code(FILE *out, const char *text);
+
+void differences_begin(FILE *out, const char *expected_word, const char *actual_word);
+void differences_row(FILE *out, const struct difference_row *row);
+void differences_end(FILE *out);
+
+#endif

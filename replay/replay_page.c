@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "replay_page.h"
+
+#include <string.h>
+#include "check/check.h"
+#include "page/difference.h"
+#include "page/page.h"
+#include "util/strbuf.h"
+
+/* Maximum number of connections that the text report of a capture lists. */
+#define CONNS_LISTED 64u
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static const json_t *differences_of(const struct job *job)
+{
+    return json_object_get(job->json, "differences");
+}
+
+/* Returns the first difference that is no known deviation, or NULL. */
+static const json_t *first_difference(const struct job *job)
+{
+    const json_t *list = differences_of(job);
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_object_get(json_array_get(list, i), "known_deviation"))
+            return json_array_get(list, i);
+    return NULL;
+}
+
+/* Describes the result of a capture in one line. */
+static void add_result(struct strbuf *t, const struct job *job)
+{
+    const json_t *d = first_difference(job);
+
+    if (job->error)
+        strbuf_addf(t, "%s", job->error);
+    else if (job->outcome == OUTCOME_FAIL && d)
+        strbuf_addf(t, "frame %" JSON_INTEGER_FORMAT ": %s: recorded %s, replayed %s",
+                    json_integer_value(json_object_get(d, "frame")), text_of(d, "field"),
+                    text_of(d, "expected"), text_of(d, "actual"));
+    if (job->expected != OUTCOME_PASS)
+        strbuf_addf(t, "%sexpected %s", t->len ? "; " : "", outcome_name(job->expected));
+}
+
+/* ---- parts of the page -------------------------------------------------------------------------
+ */
+
+static void add_lead(struct strbuf *t, const struct suite_totals *totals, const struct job *jobs,
+                     size_t cnt)
+{
+    const char *sep = " ";
+
+    if (cnt == 1) {
+        strbuf_addf(t, "%s: ", outcome_name(jobs[0].outcome));
+        if (jobs[0].outcome == OUTCOME_PASS)
+            strbuf_addf(t, "our RNIC behaves as the recorded one");
+        add_result(t, &jobs[0]);
+        return;
+    }
+    strbuf_addf(t, "%zu captures:", totals->captures);
+    for (int i = 0; i < OUTCOME_CNT; i++)
+        if (totals->outcome[i]) {
+            strbuf_addf(t, "%s%zu %s", sep, totals->outcome[i], outcome_name((enum outcome)i));
+            sep = ", ";
+        }
+}
+
+static void write_results(FILE *out, const struct job *jobs, size_t cnt)
+{
+    results_begin(out, "Capture");
+    for (size_t i = 0; i < cnt; i++) {
+        char about[512];
+        struct strbuf t = strbuf_of(about, sizeof(about));
+
+        add_result(&t, &jobs[i]);
+        results_row(out, outcome_name(jobs[i].outcome), job_as_expected(&jobs[i]),
+                    jobs[i].item->path, about, jobs[i].outcome == OUTCOME_FAIL ? i + 1 : 0);
+    }
+    results_end(out);
+}
+
+static void write_difference(FILE *out, const json_t *d)
+{
+    char place[64], reason[320];
+    struct strbuf t = strbuf_of(reason, sizeof(reason));
+    const char *known = text_of(d, "known_deviation");
+    const struct difference_row row = {.place = place,
+                                       .field = text_of(d, "field"),
+                                       .expected = text_of(d, "expected"),
+                                       .actual = text_of(d, "actual"),
+                                       .reason = reason,
+                                       .rule = json_string_value(json_object_get(d, "rule"))};
+
+    snprintf(place, sizeof(place), "frame %" JSON_INTEGER_FORMAT ", %s",
+             json_integer_value(json_object_get(d, "frame")), text_of(d, "as"));
+    if (*known)
+        strbuf_addf(&t, "known deviation %s: ", known);
+    strbuf_addf(&t, "%s", text_of(d, "reason"));
+    differences_row(out, &row);
+}
+
+static void write_section(FILE *out, const struct job *job, size_t number)
+{
+    const json_t *list = differences_of(job);
+
+    section_begin(out, number, outcome_name(job->outcome), job->item->path);
+    section_text(out, "Our RNIC takes the place of one end, and its packets are compared with the "
+                      "recorded ones. \"Recorded\" is the value in the capture, \"replayed\" that "
+                      "of our RNIC, or of the target of --live.");
+    differences_begin(out, "Recorded", "Replayed");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        write_difference(out, json_array_get(list, i));
+    differences_end(out);
+    fputs(job->ladders ? job->ladders : "", out);
+    section_end(out);
+}
+
+/* Adds the graphs of a capture. Returns 0, or -1 and an error. */
+static int add_graphs(struct page *page, const char *path, const struct narrow *narrow,
+                      struct error *error)
+{
+    struct page_capture *capture = page_capture_new(path);
+    const struct check_watch watch = page_capture_watch(capture);
+    const struct check_options options = {.keep_history = true,
+                                          .conn_max = CONNS_LISTED,
+                                          .profile = ROCE_PROFILE_AUTO,
+                                          .narrow = narrow,
+                                          .watch = &watch,
+                                          .watch_cnt = 1};
+    const struct page_selection all = {.conn = NULL};
+    struct check_report report;
+    int rc;
+
+    if (!capture)
+        return error_set(error, "%s: no memory for the page", path);
+    rc = check_capture(path, &options, &report, error);
+    if (rc == 0 && page_add(page, capture, &report, 0, &all) != 0)
+        rc = error_set(error, "%s: no memory for the page", path);
+    check_report_free(&report);
+    page_capture_del(capture);
+    return rc;
+}
+
+int replay_page_write(FILE *out, const struct suite_totals *totals, const struct job *jobs,
+                      size_t cnt, const struct narrow *narrow, struct error *error)
+{
+    char lead[1024];
+    struct strbuf t = strbuf_of(lead, sizeof(lead));
+    struct page page;
+    unsigned graphs = 0;
+    int rc = 0;
+
+    add_lead(&t, totals, jobs, cnt);
+    page_begin_results(&page, out, jobs[0].item->path, lead, suite_status(totals) == 0);
+    if (cnt > 1)
+        write_results(out, jobs, cnt);
+    for (size_t i = 0; i < cnt; i++)
+        if (jobs[i].outcome == OUTCOME_FAIL)
+            write_section(out, &jobs[i], i + 1);
+    for (size_t i = 0; i < cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; i++)
+        if (jobs[i].outcome == OUTCOME_FAIL && strcmp(jobs[i].item->path, "-") != 0) {
+            rc = add_graphs(&page, jobs[i].item->path, narrow, error);
+            graphs++;
+        }
+    page_end(&page);
+    return rc;
+}

@@ -5,6 +5,7 @@ are printed, and the program and its descendants are killed.
 
 hung.py --bin FOLDER"""
 import argparse
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -39,9 +40,7 @@ def hung(name, command, status, wanted, env=None):
         wrong.append(f"status {done.returncode}, not {status}")
     pids = set(map(int, re.findall(r"^== process (\d+),.*/programs/hang$", done.stdout, re.MULTILINE)))
     wrong += [f"process {pid} still runs" for pid in pids if not gone(pid)]
-    print(f"{name}: {len(pids)} processes", *wrong, sep="\n   ")
-    if wrong:
-        print(done.stdout)
+    print("\n".join([f"{name}: {len(pids)} processes"] + [f"   {line}" for line in wrong] + [done.stdout] * bool(wrong)))
     return int(bool(wrong))
 
 
@@ -57,20 +56,23 @@ def main():
         other.kill()
     threads = THREADS if "Thread 1" in probe else ()
     print("gdb:", "may look" if threads else probe)
-    wrong = hung("a pair of which one is done", run + pair + ["true", "---", hang], 1,
-                 (f"^client: not done after {PATIENCE}", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads)
-    wrong += hung("a pair of which none is done", run + pair + [hang, "---", hang], 1,
-                  (f"^server: not done after {PATIENCE}", "^==== [45] processes") + KERNEL + threads)
     after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", PATIENCE, "--"]
-    with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder:
-        wrong += hung("one program, seen from outside its network", after + run + [hang], 124,
-                      ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads,
-                      dict(os.environ, TMPDIR=folder))
+    with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        # Each waits for PATIENCE, in its own network namespace.
+        runs = [
+            pool.submit(hung, "a pair of which one is done", run + pair + ["true", "---", hang], 1,
+                        (f"^client: not done after {PATIENCE}", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads),
+            pool.submit(hung, "a pair of which none is done", run + pair + [hang, "---", hang], 1,
+                        (f"^server: not done after {PATIENCE}", "^==== [45] processes") + KERNEL + threads),
+            pool.submit(hung, "one program, seen from outside its network", after + run + [hang], 124,
+                        ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads,
+                        dict(os.environ, TMPDIR=folder)),
+            pool.submit(hung, "without gdb", after + run + [hang], 124, ("^-- gdb is not here$",) + KERNEL,
+                        dict(os.environ, PATH=folder))]
+        wrong = sum(each.result() for each in runs)
         left = os.listdir(folder)
         print("rnic-run left behind:", *left or ["nothing"])
         wrong += bool(left)
-        wrong += hung("without gdb", after + run + [hang], 124, ("^-- gdb is not here$",) + KERNEL,
-                      dict(os.environ, PATH=folder))
     return int(wrong > 0)
 
 

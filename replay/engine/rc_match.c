@@ -104,6 +104,23 @@ bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event)
     return end > 0 && cmp->by_psn[end - 1].rel == rel;
 }
 
+/* Returns whether a later recorded response equals one of ours. */
+static bool comes_later(const struct response_cmp *cmp, uint32_t event, const struct tx_response *a)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= COMPARE_RECENT; i++) {
+        struct field_diffs d;
+
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].rel != a->rel)
+            continue;
+        rc_match_fields(cmp, event_packet(s, i), a, &d);
+        if (d.cnt == 0)
+            return true;
+    }
+    return false;
+}
+
 bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
@@ -115,7 +132,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         if (a->matched)
             continue;
         rc_match_fields(cmp, p, a, &d);
-        if (d.cnt == 1 && field_diff_find(&d, "bth.psn"))
+        if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !comes_later(cmp, event, a))
             return true;
     }
     return false;

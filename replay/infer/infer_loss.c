@@ -279,6 +279,23 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
+/* Returns whether a later request was captured after event `from`, and then a copy of request `rel`
+ * before event `to`. If the request was lost at `from`, the later one caused a sequence NAK, and
+ * the copy arrived. */
+static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
+{
+    bool later = false;
+
+    for (uint32_t i = from + 1; i < to && i - from < LOST_WINDOW; i++) {
+        if (s->event[i].response || !s->event[i].usable)
+            continue;
+        if (later && s->event[i].rel == rel)
+            return true;
+        later |= s->event[i].rel > rel;
+    }
+    return false;
+}
+
 /* Returns whether the NAKed request was retransmitted earlier than an RNR NAK would allow. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
@@ -373,7 +390,8 @@ static bool find_lost(struct inferred_setup *s)
          * copy arrived. Or the network delayed the request: it arrived after a later request.
          * Only an ACK before the next copy shows that. The ACK of the copy may be faster than all
          * other responses. */
-        if (is_shown(s, i, copy_after(s, i, e->rel), e->rel, (size_t)(e - s->req) != asked))
+        if (!came_again(s, executed[e - s->req], i, e->rel) &&
+            is_shown(s, i, copy_after(s, i, e->rel), e->rel, (size_t)(e - s->req) != asked))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;

@@ -76,17 +76,19 @@ int agent_failed(struct agent_device *dev, const char *what, int code)
     return error_set(&dev->error, "cannot %s: %s", what, strerror(code));
 }
 
+/* The windows come first: a QP with a bound window of type 2A cannot be destroyed, and rxe waits 50
+ * s for a window of type 2B. */
 void agent_device_close(struct agent_device *dev)
 {
+    for (uint32_t i = 0; i < dev->mw_cnt; i++)
+        if (dev->mw[i])
+            ibv_dealloc_mw(dev->mw[i]);
     for (uint32_t i = 0; i < dev->qp_cnt; i++)
         if (dev->qp[i].qp)
             ibv_destroy_qp(dev->qp[i].qp);
     for (uint32_t i = 0; i < dev->srq_cnt; i++)
         if (dev->srq[i])
             ibv_destroy_srq(dev->srq[i]);
-    for (uint32_t i = 0; i < dev->mw_cnt; i++)
-        if (dev->mw[i])
-            ibv_dealloc_mw(dev->mw[i]);
     for (uint32_t i = 0; i < AGENT_CQ_LEN; i++)
         if (dev->wr[i].bytes)
             agent_wr_free(dev, &dev->wr[i]);

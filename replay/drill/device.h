@@ -112,6 +112,9 @@ struct drill_device_ops {
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);
     uint64_t (*patience)(const struct drill_device *dev);
+    /* Real time only: returns for how long the device did not run since the drill began, ns. May be
+     * NULL. */
+    uint64_t (*stalled)(const struct drill_device *dev);
     /* Returns the error that ended the connection to the device, or NULL. May be NULL. */
     const char *(*failure)(const struct drill_device *dev);
     /* Returns whether the guard bytes before and after each memory region are unchanged. NULL: the

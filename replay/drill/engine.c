@@ -231,9 +231,22 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
 {
     /* A completion may be seen after the packet that follows it. Real time never goes back. */
     e->base = e->ops->wait && time < e->base ? e->base : time;
-    if (!e->ops->wait || event->time.from > 0 || event->kind == SCRIPT_SILENCE ||
-        event->kind == SCRIPT_NO_COMP || event->kind == SCRIPT_NO_ASYNC)
+    if (!e->ops->wait || event->time.from > 0 || match_is_none(event))
         e->anchor = e->base;
+    if (e->ops->wait && match_is_none(event) && e->now > e->base)
+        e->base = e->now; /* an alternative waits longer than its window */
+    e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
+}
+
+/* Adds the id of a known deviation to those of the drill. */
+static void add_known(struct drill_result *r, const char *id)
+{
+    size_t len = strlen(r->known);
+
+    for (const char *at = r->known; (at = strstr(at, id)) != NULL; at += strlen(id))
+        if ((at == r->known || at[-1] == ' ') && (at[strlen(id)] == ' ' || !at[strlen(id)]))
+            return;
+    snprintf(r->known + len, sizeof(r->known) - len, "%s%s", len ? " " : "", id);
 }
 
 /* Ends a step with the alternative that was met. Returns false if the drill ends with this
@@ -251,7 +264,7 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     if (*event->known) {
         e->result->verdict = DRILL_KNOWN;
         e->result->line = event->line;
-        memcpy(e->result->known, event->known, sizeof(e->result->known));
+        add_known(e->result, event->known);
     }
     return true;
 }
@@ -264,8 +277,8 @@ static void note_endless(struct drill_engine *e)
     match_fail(e, "%s", failure ? failure : "the device does not stop sending");
 }
 
-/* Waits until one alternative of the step is met, or all have failed. Returns false if the drill
- * ends here. */
+/* Waits until one alternative of the step is met, or all have failed. An alternative that nothing
+ * happens is met only if no other alternative can be met. Returns false if the drill ends here. */
 static bool run_expectation(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -274,21 +287,25 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
 
     drain_device(e);
     for (;;) {
-        uint64_t next = UINT64_MAX;
+        const struct script_event *none = NULL;
+        uint64_t next = UINT64_MAX, none_met = 0;
         bool pending = false;
 
         e->met = e->now;
 
         for (unsigned i = 0; i < step->cnt; i++) {
             const struct script_event *event = &main[i];
-            uint64_t end = event->kind == SCRIPT_SILENCE ? match_time_after(e->base, event->time.to)
-                                                         : match_latest(e, event);
+            uint64_t end = match_is_none(event) ? match_none_end(e, event) : match_latest(e, event);
             enum outcome_of_try outcome;
 
             e->diff.field[0] = '\0';
             outcome = match_event(e, event);
-            if (outcome == TRY_MET)
+            if (outcome == TRY_MET && (i == 0 || !match_is_none(event)))
                 return take_alternative(e, step, event);
+            if (outcome == TRY_MET && !none) {
+                none = event;
+                none_met = e->met;
+            }
             if (outcome == TRY_PENDING) {
                 pending = true;
                 next = end < next ? end : next;
@@ -298,6 +315,10 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
                        outcome == TRY_FAILED ? sizeof(problem) : 1);
                 diff = e->diff;
             }
+        }
+        if (none && !pending) {
+            e->met = none_met;
+            return take_alternative(e, step, none);
         }
         if (!pending || e->endless)
             break;
@@ -405,6 +426,26 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
+/* Returns the alternative of an action that is met, or NULL. An alternative of a verb is met if the
+ * verb has the other result. */
+static const struct script_event *met_alternative(struct drill_engine *e,
+                                                  const struct script_step *step)
+{
+    char problem[sizeof(e->problem)];
+    struct drill_diff diff = e->diff;
+
+    memcpy(problem, e->problem, sizeof(problem));
+    for (unsigned i = 1; i < step->cnt && !e->unsupported; i++) {
+        const struct script_event *event = &e->script->event[step->first + i];
+
+        if (event->kind == SCRIPT_VERB || check_value(e, event))
+            return event;
+    }
+    memcpy(e->problem, problem, sizeof(problem));
+    e->diff = diff;
+    return NULL;
+}
+
 /* Performs an action, or checks a state, at the end of its time. In real time, a state that differs
  * is checked again until the patience ends, because the device may still work. Returns false if the
  * drill ends here. */
@@ -412,11 +453,14 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
     uint64_t at = match_time_after(e->base, event->time.to);
+    const struct script_event *other;
     bool done = true;
 
     run_until(e, at > e->now ? at : e->now);
     if (e->ops->clock)
         e->now = e->ops->clock(e->ctx.dev);
+    if (e->ops->wait && e->now > at)
+        e->late += e->now - at;
     set_base(e, event, at > e->now ? at : e->now);
     e->diff.field[0] = '\0';
     switch (event->kind) {
@@ -440,6 +484,8 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         return true;
     if (e->endless)
         note_endless(e);
+    else if ((other = met_alternative(e, step)) != NULL)
+        return take_alternative(e, step, other);
     add_text(e, event->line, "%s", e->problem);
     stop_at(e, step, event, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
@@ -556,6 +602,40 @@ static const char *missing_need(const struct script *script, const struct drill_
     return NULL;
 }
 
+/* Returns the delay above which a failed drill in real time shows nothing, ns: half of the shortest
+ * timeout of its QPs. */
+static uint64_t permitted_delay(const struct script *script)
+{
+    uint64_t code = 18;
+
+    for (int i = 0; i < script->object_cnt; i++) {
+        const struct script_options *o = &script->object[i].options;
+        uint64_t value = script_number(o, SCRIPT_OPT_TIMEOUT, 0);
+
+        if (script->object[i].kind == SCRIPT_QP && value > 0 && value < code)
+            code = value;
+    }
+    return (UINT64_C(4096) << code) / 2;
+}
+
+/* In real time, a failure is inconclusive if this host or the device was too slow for the drill. */
+static void judge_delays(struct drill_engine *e)
+{
+    uint64_t stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
+    uint64_t delay = e->late > stalled ? e->late : stalled;
+    char text[32], problem[sizeof(e->result->problem)];
+    struct strbuf t = strbuf_of(text, sizeof(text));
+
+    if (!e->ops->wait || e->result->verdict != DRILL_FAIL || delay <= permitted_delay(e->script))
+        return;
+    strbuf_add_duration(&t, delay);
+    memcpy(problem, e->result->problem, sizeof(problem));
+    snprintf(e->result->problem, sizeof(e->result->problem), "%s were %s too slow: %.200s",
+             delay == e->late ? "the packets of the drill" : "the replies of the device", text,
+             problem);
+    e->result->verdict = DRILL_INCONCLUSIVE;
+}
+
 static void run_script(struct drill_engine *e)
 {
     bool on = true;
@@ -576,6 +656,7 @@ static void run_script(struct drill_engine *e)
     if (on && e->result->verdict == DRILL_PASS)
         on = check_whole_events(e) && check_rest(e);
     judge_end(e);
+    judge_delays(e);
     e->result->end = e->now - DRILL_TIME_BASE;
 }
 

@@ -52,7 +52,7 @@ struct drill_result {
     char problem[320];           /* reason of the verdict, one line; "" if there is none */
     struct drill_diff diff;      /* difference; its `field` is "" if there is none */
     char rule[SCRIPT_NAME_MAX];  /* rule of the event that failed, or "" */
-    char known[SCRIPT_NAME_MAX]; /* id of the known deviation of verdict DRILL_KNOWN */
+    char known[SCRIPT_NAME_MAX]; /* ids of the known deviations, separated by blanks */
     struct drill_log_row *log;
     size_t log_cnt, log_cap;
     uint64_t end; /* virtual time of the end, ns */

@@ -56,6 +56,19 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
     return match_time_after(match_time_after(e->base, event->time.to), e->patience);
 }
 
+bool match_is_none(const struct script_event *event)
+{
+    return event->kind == SCRIPT_SILENCE || event->kind == SCRIPT_NO_COMP ||
+           event->kind == SCRIPT_NO_ASYNC || event->kind == SCRIPT_NO_NOTIFY;
+}
+
+uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event)
+{
+    uint64_t stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
+
+    return match_time_after(match_time_after(e->base, event->time.to), stalled);
+}
+
 /* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
  * the least time is shorter by 12.5 %, at least by 4 ms. */
 static uint64_t least_delay(const struct drill_engine *e, const struct script_event *event)
@@ -182,7 +195,7 @@ static enum outcome_of_try try_none(struct drill_engine *e, const struct script_
     }
     if (found)
         return match_fail(e, "expected none, the device did: %s", found);
-    if (e->now < match_time_after(e->base, event->time.to))
+    if (e->now < match_none_end(e, event))
         return TRY_PENDING;
     e->met = match_time_after(e->base, event->time.to);
     return TRY_MET;
@@ -194,7 +207,7 @@ static enum outcome_of_try try_silence(struct drill_engine *e, const struct scri
         match_pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
 
     /* In real time the engine may see a frame that the device sent after the silence. */
-    if (row && row->time + DRILL_TIME_BASE > match_time_after(e->base, event->time.to))
+    if (row && row->time + DRILL_TIME_BASE > match_none_end(e, event))
         row = NULL;
     if (row && !event->time.whole)
         row->mark = DRILL_MARK_DIFF;

@@ -34,6 +34,8 @@ struct drill_engine {
     uint64_t anchor;   /* time from which lower bounds count, ns */
     uint64_t met;      /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
+    uint64_t stalled;  /* value of ops->stalled at `base`, ns */
+    uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
     bool endless;
     bool unsupported;     /* the device does not support a verb */
@@ -68,6 +70,13 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
 
 /* Returns the time until which an expected event may happen. */
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);
+
+/* Returns whether the event is that something does not happen: "> nothing", "no comp" and so on. */
+bool match_is_none(const struct script_event *event);
+
+/* Returns the end of the time window of such an event. In real time the window is longer by the
+ * time for which the device did not run. */
+uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns a time that is `delta` later, at most the end of time. */
 uint64_t match_time_after(uint64_t base, uint64_t delta);

@@ -15,6 +15,7 @@ static const char *const verdicts[] = {"pass",  "unsupported", "inconclusive",
 struct matrix_cell {
     const char *verdict; /* NULL: the report does not have the drill */
     const char *capture; /* or NULL */
+    const char *known;   /* ids of the known deviations of verdict "known", or NULL */
 };
 
 struct matrix_row {
@@ -74,6 +75,9 @@ static int add_report(struct matrix *m, const char *path, unsigned device, struc
             continue;
         cell->verdict = verdict;
         cell->capture = json_string_value(json_object_get(item, "capture"));
+        cell->known = strcmp(verdict, "known") == 0
+                          ? json_string_value(json_object_get(item, "known"))
+                          : NULL;
     }
     return 0;
 }
@@ -108,21 +112,29 @@ static void put_cell(FILE *out, const struct matrix *m, const struct matrix_cell
     const char *text = cell->verdict ? cell->verdict : "-";
 
     if (!m->html) {
+        fputs(cell->capture ? " [" : " ", out);
+        fputs(text, out);
+        if (cell->known) {
+            fputc(' ', out);
+            put_text(out, m, cell->known);
+        }
         if (cell->capture)
-            fprintf(out, " [%s](<%s>) |", text, cell->capture);
-        else
-            fprintf(out, " %s |", text);
+            fprintf(out, "](<%s>)", cell->capture);
+        fputs(" |", out);
         return;
     }
     fprintf(out, "<td class=\"%s\">", cell->verdict ? text : "none");
     if (cell->capture) {
         fputs("<a href=\"", out);
         xml_escape_name(out, cell->capture);
-        fprintf(out, "\">%s</a>", text);
-    } else {
-        fputs(text, out);
+        fputs("\">", out);
     }
-    fputs("</td>", out);
+    fputs(text, out);
+    if (cell->known) {
+        fputc(' ', out);
+        put_text(out, m, cell->known);
+    }
+    fputs(cell->capture ? "</a></td>" : "</td>", out);
 }
 
 static void print_head(FILE *out, const struct matrix *m)

@@ -176,6 +176,29 @@ static uint64_t message_offset(const struct drill_context *ctx, int qp, bool fro
     return off;
 }
 
+/* Returns bytes of a script. Bytes that are an address of drill_net_of() mean one of the two ends,
+ * which have other addresses on a real network. */
+static const uint8_t *end_address(const struct drill_context *ctx, const uint8_t *bytes, size_t len)
+{
+    const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
+    unsigned from = len == 4 ? 12 : 0;
+
+    if (len == 6)
+        return memcmp(bytes, own.own_mac, 6) == 0   ? ctx->net.own_mac
+               : memcmp(bytes, own.dut_mac, 6) == 0 ? ctx->net.dut_mac
+                                                    : bytes;
+    if (len != 4 && len != 16)
+        return bytes;
+    return memcmp(bytes, own.own_addr + from, len) == 0   ? ctx->net.own_addr + from
+           : memcmp(bytes, own.dut_addr + from, len) == 0 ? ctx->net.dut_addr + from
+                                                          : bytes;
+}
+
+static const uint8_t *address_bytes(const struct drill_context *ctx, const struct script_field *f)
+{
+    return end_address(ctx, f->bytes, f->field->width / 8);
+}
+
 /* Gets byte `i` of the payload. The first payload byte has offset `base` in its message. Returns
  * false if the named memory is too short. */
 static bool fill_byte(const struct drill_context *ctx, const struct script_fill *fill,
@@ -187,7 +210,9 @@ static bool fill_byte(const struct drill_context *ctx, const struct script_fill 
     case SCRIPT_FILL_PATTERN:
         *out = script_pattern(fill->pattern, fill->has_off ? fill->off + i : base + i);
         return true;
-    case SCRIPT_FILL_DATA: *out = i < fill->len ? fill->data[i] : 0; return i < fill->len;
+    case SCRIPT_FILL_DATA:
+        *out = i < fill->len ? end_address(ctx, fill->data, fill->len)[i] : 0;
+        return i < fill->len;
     case SCRIPT_FILL_ZERO: *out = 0; return true;
     case SCRIPT_FILL_MEMORY:
         object = &ctx->script->object[fill->place.object];
@@ -235,22 +260,6 @@ static uint64_t fill_base(const struct drill_context *ctx, const struct script_p
     start = ctx->ops->address(ctx->dev, fill->place.object);
     len = script_number(&ctx->script->object[fill->place.object].options, SCRIPT_OPT_LEN, 0);
     return va >= start && va - start < len ? va - start : off;
-}
-
-/* Returns the bytes of an address field. The addresses of drill_net_of() mean the two ends, which
- * have other addresses on a real network. */
-static const uint8_t *address_bytes(const struct drill_context *ctx, const struct script_field *f)
-{
-    unsigned len = f->field->width / 8, from = len == 4 ? 12 : 0;
-    const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
-
-    if (len == 6)
-        return memcmp(f->bytes, own.own_mac, 6) == 0   ? ctx->net.own_mac
-               : memcmp(f->bytes, own.dut_mac, 6) == 0 ? ctx->net.dut_mac
-                                                       : f->bytes;
-    return memcmp(f->bytes, own.own_addr + from, len) == 0   ? ctx->net.own_addr + from
-           : memcmp(f->bytes, own.dut_addr + from, len) == 0 ? ctx->net.dut_addr + from
-                                                             : f->bytes;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */

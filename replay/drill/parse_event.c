@@ -486,12 +486,17 @@ bool parse_alternative(struct parser *p)
     struct script *s = p->script;
     struct lexer *l = &p->lexer;
     struct script_event *event;
+    enum script_event_kind kind;
     unsigned main;
+    bool action;
 
     if (s->step_cnt == 0)
         return lexer_fail(l, "no event before this alternative");
     main = s->step[s->step_cnt - 1].first;
-    if (!is_expectation(&s->event[main]) || s->event[main].optional)
+    kind = s->event[main].kind;
+    action = kind == SCRIPT_VERB || kind == SCRIPT_STATE || kind == SCRIPT_MEMORY ||
+             kind == SCRIPT_COUNTER;
+    if ((!is_expectation(&s->event[main]) && !action) || s->event[main].optional)
         return lexer_fail(l, "the event before this alternative is not one that must happen");
     event = add_event(p);
     if (!event)
@@ -507,9 +512,12 @@ bool parse_alternative(struct parser *p)
     } else if (!parse_body(p, event)) {
         return false;
     }
-    if (!l->failed && !is_expectation(event))
+    if (!l->failed && (action ? event->kind != kind : !is_expectation(event)))
         return lexer_fail(l, "an alternative must be something that the device does");
     s->step[s->step_cnt - 1].cnt++;
-    return check_time(p, event) && parse_outcome(p, event) &&
-           parse_rules(p, &s->step[s->step_cnt - 1]);
+    if (!check_time(p, event) || !parse_outcome(p, event))
+        return false;
+    if (kind == SCRIPT_VERB && !*event->known && !event->inconclusive)
+        return lexer_fail(l, "an alternative of a verb is known or inconclusive");
+    return parse_rules(p, &s->step[s->step_cnt - 1]);
 }

@@ -144,6 +144,11 @@ static uint64_t device_patience(const struct drill_device *dev)
     return dev->patience;
 }
 
+static uint64_t device_stalled(const struct drill_device *dev)
+{
+    return dev->agent.stalled;
+}
+
 static const char *device_failure(const struct drill_device *dev)
 {
     return dev->agent.failed ? dev->agent.error.text
@@ -266,6 +271,7 @@ static struct drill_device *device_open(const void *config, const struct script 
     dev->agent.client.idle = receive_idle;
     dev->agent.client.idle_ctx = dev;
     dev->start = live_now();
+    dev->agent.stalled = 0;
     return dev;
 failed:
     device_close(dev);
@@ -349,5 +355,6 @@ const struct drill_device_ops device_live_ops = {
     .clock = device_clock,
     .arrived = device_arrived,
     .patience = device_patience,
+    .stalled = device_stalled,
     .failure = device_failure,
 };

@@ -13,6 +13,7 @@
 #define CHUNK       (128u * 1024) /* bytes of one load or store */
 #define ACCESS_BITS 0x1Fu         /* rights of libibverbs: local and remote access, bind */
 #define DEPTH       64            /* default depth of queues */
+#define REPLY_NS    10000000u     /* time of a reply of an agent that is not stalled, ns */
 
 /* ---- what the agent does not have ------------------------------------------------------------ */
 
@@ -108,6 +109,7 @@ json_t *live_agent_call(struct live_agent *agent, json_t *request)
 {
     bool refused = false;
     json_t *reply = NULL;
+    uint64_t start = live_now(), taken;
 
     if (agent->failed) {
         json_decref(request);
@@ -116,6 +118,8 @@ json_t *live_agent_call(struct live_agent *agent, json_t *request)
     agent->client.code = 0;
     reply = agent_client_call(&agent->client, request, &refused, &agent->error);
     agent->failed = !reply && !refused;
+    taken = live_now() - start;
+    agent->stalled += taken > REPLY_NS ? taken - REPLY_NS : 0;
     return reply;
 }
 

@@ -31,6 +31,7 @@ struct live_agent {
     const struct drill_net *net;
     struct agent_client client;
     unsigned timeout; /* default timeout code */
+    uint64_t stalled; /* sum of the delays of replies, beyond what a reply usually takes, ns */
     bool failed;
     struct error error;
     struct {

@@ -174,6 +174,27 @@ static void alternatives_decide_the_verdict(void)
            "expected none");
 }
 
+static void alternatives_of_actions_decide_the_verdict(void)
+{
+    struct drill_result r;
+
+    expect("+0 recv Q id 1 len 8 fails full\n else known S1\n", DRILL_KNOWN, 8, "");
+    expect("+0 recv Q id 1 len 8\n else known S1\n", DRILL_PASS, 0, "");
+    expect("+0 recv Q id 1 len 8 fails full\n or inconclusive\n+0 qp Q is ERR\n",
+           DRILL_INCONCLUSIVE, 8, "another way");
+    expect("+0 qp Q is ERR\n else qp Q is RTS known S1\n", DRILL_KNOWN, 8, "");
+    expect("+0 qp Q is ERR\n or qp Q is RTS\n", DRILL_PASS, 0, "");
+    expect("+0 qp Q is ERR\n else qp Q is SQD known S1\n", DRILL_FAIL, 7, "actual RTS");
+    /* The result has each id once. */
+    r = play("+0 qp Q is ERR\n else qp Q is RTS known S15\n"
+             "+0 qp Q is ERR\n else qp Q is RTS known S1\n"
+             "+0 qp Q is ERR\n else qp Q is RTS known S15\n",
+             "");
+    if (strcmp(r.known, "S15 S1") != 0)
+        suite_fail(__FILE__, __LINE__, "expected the ids 'S15 S1', actual '%s'", r.known);
+    drill_result_free(&r);
+}
+
 static void a_need_that_the_device_lacks_is_unsupported(void)
 {
     struct drill_result r = play("+0 qp Q is RTS\n", "uc,xrc");
@@ -324,6 +345,7 @@ SUITE("replay.drill_engine", TEST(packet_as_expected_passes),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
       TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),
       TEST(verbs_must_do_as_the_line_says), TEST(alternatives_decide_the_verdict),
+      TEST(alternatives_of_actions_decide_the_verdict),
       TEST(a_need_that_the_device_lacks_is_unsupported), TEST(an_object_that_cannot_be_made_fails),
       TEST(time_is_virtual_and_exact), TEST(an_own_nak_does_not_count_the_refused_message),
       TEST(documentation_has_the_grammar), TEST(examples_of_the_documentation_pass))

@@ -21,6 +21,7 @@
 struct delays {
     uint64_t to_device, from_device;
     uint64_t agent; /* time of one poll */
+    bool stalls;    /* the polls delay the device too */
     uint64_t patience;
     unsigned polls; /* number of polls after which completions are visible */
 };
@@ -142,6 +143,11 @@ static uint64_t slow_patience(const struct drill_device *dev)
     return dev->delays.patience;
 }
 
+static uint64_t slow_stalled(const struct drill_device *dev)
+{
+    return dev->delays.stalls ? dev->polls * dev->delays.agent : 0;
+}
+
 static int slow_verb(struct drill_device *dev, const struct script_event *event, uint64_t now)
 {
     int rc = inner->verb(dev->inner, event, dev->clock);
@@ -232,6 +238,7 @@ static void expect(const char *events, const struct delays *delays, enum drill_v
                                    .clock = slow_clock,
                                    .arrived = slow_arrived,
                                    .patience = slow_patience,
+                                   .stalled = slow_stalled,
                                    .guards_intact = slow_guards};
     struct drill_result r = {.verdict = DRILL_VERDICT_CNT};
     struct error error = {""};
@@ -264,6 +271,40 @@ static void packet_after_a_silence_belongs_to_the_next_line(void)
     const struct delays slow = {.from_device = MS(15), .agent = MS(20), .patience = MS(1000)};
 
     expect(WRITE_ACKED "+0~+10ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
+}
+
+/* The device did not run for 20 ms. Its packet belongs to the silence. */
+static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
+{
+    const struct delays slow = {
+        .from_device = MS(15), .agent = MS(20), .stalls = true, .patience = MS(1000)};
+
+    expect(WRITE_ACKED "+0~+10ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_FAIL,
+           "expected none");
+}
+
+/* The alternative that nothing happens waits as long as the packet may take. */
+static void late_packet_is_not_the_alternative_nothing(void)
+{
+    struct delays slow = {.from_device = MS(50), .patience = MS(100)};
+    static const char events[] =
+        WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK\n else > nothing known S1\n";
+
+    expect(events, &slow, DRILL_PASS, "");
+    slow.from_device = MS(500);
+    expect(events, &slow, DRILL_KNOWN, "");
+}
+
+/* The drill answers 700 ms after the SEND. The timeout of the QP is 1.07 s. */
+static void failure_of_a_slow_drill_is_inconclusive(void)
+{
+    const struct delays slow = {.agent = MS(700), .patience = MS(5000)};
+
+    expect("+0 post send Q id 1 from M+0 len 8\n"
+           "+0~+1ms > SEND Only PSN +0\n"
+           "+0 < Acknowledge PSN +0 ACK\n"
+           "+0~+1ms comp Q id 1 flushed\n",
+           &slow, DRILL_INCONCLUSIVE, "the packets of the drill were 700 ms too slow");
 }
 
 static void late_packet_passes_within_the_patience(void)
@@ -319,5 +360,8 @@ static void early_packet_fails(void)
 
 SUITE("replay.drill_real_time", TEST(packet_within_a_silence_that_is_seen_after_it_fails),
       TEST(packet_after_a_silence_belongs_to_the_next_line),
-      TEST(late_packet_passes_within_the_patience), TEST(memory_is_checked_until_the_patience_ends),
+      TEST(silence_is_longer_by_the_time_in_which_the_device_did_not_run),
+      TEST(late_packet_is_not_the_alternative_nothing),
+      TEST(failure_of_a_slow_drill_is_inconclusive), TEST(late_packet_passes_within_the_patience),
+      TEST(memory_is_checked_until_the_patience_ends),
       TEST(late_completion_does_not_move_a_lower_bound), TEST(early_packet_fails))

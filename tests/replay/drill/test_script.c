@@ -335,7 +335,15 @@ static void alternatives_follow_what_the_device_must_do(void)
     expect_line("+0 comp Q id 1 success\n or comp Q id 1 flushed\n else +1ms~+2ms known S1");
     expect_line("+0 > nothing\n or > Q: SEND Only PSN +0 inconclusive [RC-RSP-099]");
     expect_refused(HEAD "else known S1\n", "4:6", "no event before this alternative");
-    expect_refused(EVENTS "+0 recv Q id 1 len 5\nor no comp\n", "12:4", "not one that must happen");
+    expect_line("+0 recv Q id 1 len 5 fails full\n else known S1");
+    expect_line("+0 recv Q id 1 len 5 fails full\n or inconclusive");
+    expect_line("+0 qp Q is SQE\n else qp Q is ERR known S14");
+    expect_refused(EVENTS "+0 recv Q id 1 len 5\nor no comp\n", "12:11",
+                   "must be something that the device does");
+    expect_refused(EVENTS "+0 recv Q id 1 len 5\nor recv Q id 2 len 5\n", "12:21",
+                   "an alternative of a verb is known or inconclusive");
+    expect_refused(EVENTS "+0 < Q: SEND Only PSN +0\nor no comp\n", "12:4",
+                   "not one that must happen");
     expect_refused(EVENTS "+0 >? Q: SEND Only PSN +0\nor no comp\n", "12:4",
                    "not one that must happen");
     expect_refused(EVENTS "+0 no comp\nor recv Q id 1 len 5\n", "12:21",

@@ -27,6 +27,7 @@ struct sent_mad {
 };
 
 struct cm_replay_dev {
+    const struct cm_replay_watch *watch; /* callbacks, or NULL */
     struct cm_exchanges *xs;
     struct cm_exchange *x;
     uint32_t idx;
@@ -238,16 +239,18 @@ static void rebind(struct cm_replay_dev *dev, uint64_t recorded, uint64_t ours)
 
 /* Passes message `i` of the other end to our CM, with our communication and transaction ids in
  * place of the recorded ones. */
-static void deliver_mad(struct cm_replay_dev *dev, size_t i)
+static int deliver_mad(struct cm_replay_dev *dev, size_t i)
 {
     struct roce_cm_msg msg;
     uint8_t mad[ROCE_MAD_SIZE];
 
     cm_exchange_message(dev->xs->trace, dev->x->pkt[i], &msg);
+    if (dev->watch && dev->watch->receive(dev->watch->ctx, dev->x->pkt[i]) != 0)
+        return -1;
     dev->got[msg.kind] = true;
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
-        return;
+        return 0;
     /* The RTU was not captured, but an end that sends a DREQ was connected. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
@@ -257,6 +260,7 @@ static void deliver_mad(struct cm_replay_dev *dev, size_t i)
         put_field(mad, msg.kind, "remote_comm_id", rnic_cm_id_local(dev->id));
     rnic_cm_input(dev->cm, mad, sizeof(mad), &dev->addr, dev->now);
     drain_output(dev);
+    return 0;
 }
 
 /* ---- Actions of our end ---------------------------------------------------------------------- */
@@ -388,12 +392,16 @@ static bool has_timer(enum roce_cm kind)
            kind == ROCE_CM_SIDR_REQ;
 }
 
-static struct sent_mad *make_expected_mad(struct cm_replay_dev *dev, const struct roce_cm_msg *msg,
-                                          bool again)
+/* Sets *ours to the message of our CM that has the kind of recorded message `pkt`, or to NULL.
+ * Returns 0, or -1 if out of memory. */
+static int make_expected_mad(struct cm_replay_dev *dev, const struct roce_cm_msg *msg, uint32_t pkt,
+                             bool again, struct sent_mad **out)
 {
     struct sent_mad *ours = find_sent(dev, msg->kind);
 
     if (!ours && !again) {
+        if (dev->watch && dev->watch->act(dev->watch->ctx, pkt) != 0)
+            return -1;
         act_as_program(dev, msg);
         ours = find_sent(dev, msg->kind);
     }
@@ -402,12 +410,15 @@ static struct sent_mad *make_expected_mad(struct cm_replay_dev *dev, const struc
 
         if (at == RNIC_NEVER)
             break;
+        if (dev->watch && dev->watch->timer(dev->watch->ctx) != 0)
+            return -1;
         dev->now = at > dev->now ? at : dev->now;
         rnic_cm_expire(dev->cm, dev->now);
         drain_output(dev);
         ours = find_sent(dev, msg->kind);
     }
-    return ours;
+    *out = ours;
+    return 0;
 }
 
 static int expect_message(struct cm_replay_dev *dev, size_t at)
@@ -433,7 +444,8 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
         dev->end->optional++;
         return 0;
     }
-    ours = make_expected_mad(dev, &msg, again);
+    if (make_expected_mad(dev, &msg, dev->x->pkt[at], again, &ours) != 0)
+        return -1;
     dev->seen[msg.kind] = true;
     dev->last[msg.kind] = (uint32_t)at;
     dev->end->compared++;
@@ -461,20 +473,21 @@ static int play_end(struct cm_replay_dev *dev)
         if (!is_ours(dev, i)) {
             dev->end->lost += dev->lost[i] == 1;
             if (dev->lost[i] == 0)
-                deliver_mad(dev, i);
+                rc = deliver_mad(dev, i);
             continue;
         }
         rc = expect_message(dev, i);
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; rc == 0 && k < i; k++)
             if (dev->lost[k] == 2 && dev->after[k] == i)
-                deliver_mad(dev, k);
+                rc = deliver_mad(dev, k);
     }
     for (size_t i = 0; i < dev->sent_cnt; i++)
         dev->end->only_ours += !dev->sent[i].used;
     return rc;
 }
 
-static int replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
+int cm_replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role,
+                  const struct cm_replay_watch *watch)
 {
     struct cm_exchange *x = &xs->at[idx];
     struct cm_replay_dev *dev = calloc(1, sizeof(*dev));
@@ -482,8 +495,13 @@ static int replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role)
 
     if (!dev)
         return -1;
-    *dev = (struct cm_replay_dev){
-        .xs = xs, .x = x, .idx = idx, .role = role, .end = &x->end[role], .now = TIME_BASE};
+    *dev = (struct cm_replay_dev){.watch = watch,
+                                  .xs = xs,
+                                  .x = x,
+                                  .idx = idx,
+                                  .role = role,
+                                  .end = &x->end[role],
+                                  .now = TIME_BASE};
     dev->end->skip = cm_replay_dev_open(dev);
     if (!dev->end->skip) {
         find_lost(dev);
@@ -506,9 +524,9 @@ int cm_replay(struct cm_exchanges *xs, bool active, bool passive)
 
     for (uint32_t i = 0; rc == 0 && i < xs->cnt; i++) {
         if (active)
-            rc = replay_end(xs, i, CM_ACTIVE);
+            rc = cm_replay_end(xs, i, CM_ACTIVE, NULL);
         if (rc == 0 && passive)
-            rc = replay_end(xs, i, CM_PASSIVE);
+            rc = cm_replay_end(xs, i, CM_PASSIVE, NULL);
     }
     return rc;
 }

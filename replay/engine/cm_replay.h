@@ -16,6 +16,20 @@
 
 #include "engine/cm_exchange.h"
 
+/* Callbacks for what one end does, in order, so that a caller can repeat it on another device. Each
+ * returns 0, or -1 if out of memory. */
+struct cm_replay_watch {
+    void *ctx;
+    int (*receive)(void *ctx, uint32_t pkt); /* the end receives this packet of the trace */
+    int (*act)(void *ctx, uint32_t pkt);     /* its program makes the CM send such a message */
+    int (*timer)(void *ctx);                 /* a timer of the CM fires */
+};
+
+/* Replays and compares one end of exchange `idx`. `watch` may be NULL. Returns 0, or -1 if out of
+ * memory. */
+int cm_replay_end(struct cm_exchanges *xs, uint32_t idx, enum cm_role role,
+                  const struct cm_replay_watch *watch);
+
 /* Replays and compares the active ends, the passive ends, or both. Returns 0, or -1 if out of
  * memory. */
 int cm_replay(struct cm_exchanges *xs, bool active, bool passive);

@@ -129,44 +129,39 @@ static uint8_t read_response(const struct requester_run *run, int64_t rel, uint3
                             : ROCE_OP_RC_READ_RESP_MIDDLE;
 }
 
-void missing_response_inject(const struct requester_run *run,
-                             const struct missing_response *missing, struct rnic *rnic,
-                             rnic_time now)
+bool missing_response_make(const struct requester_run *run, const struct missing_response *missing,
+                           uint8_t *like, struct roce_pkt *pkt)
 {
     static const uint8_t zeros[4096];
     const struct inferred_setup *s = run->wrs.setup;
     const struct work_request *wr = work_request_at(&run->wrs, missing->rel);
-    uint8_t like[ROCE_FRAME_MAX], frame[ROCE_FRAME_MAX];
     size_t like_len = inject_frame(event_packet(s, missing->before), like);
-    struct roce_pkt pkt;
     uint32_t payload_len = 0;
     uint8_t opcode = ROCE_OP_RC_ATOMIC_ACK;
-    int len;
 
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, like, like_len, like_len) != 0)
-        return;
+    if (roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, like, like_len, like_len) != 0)
+        return false;
     if (wr->kind != ROCE_KIND_CMP_SWAP && wr->kind != ROCE_KIND_FETCH_ADD)
         opcode = read_response(run, missing->rel, &payload_len);
     if (inferred_setup_svc(s) == ROCE_SVC_XRC)
         opcode += ROCE_OP_XRC_ACK - ROCE_OP_RC_ACK;
-    pkt.bth.opcode = opcode;
-    pkt.bth.psn = roce_psn_add(s->psn, (int32_t)missing->rel).v;
-    pkt.bth.se = pkt.bth.ackreq = false;
-    pkt.aeth = (struct roce_aeth){.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE,
-                                  .msn = request_table_msn(s, missing->rel)};
-    pkt.atomicacketh.orig = 0;
-    pkt.payload = zeros;
-    pkt.payload_len = payload_len;
+    pkt->bth.opcode = opcode;
+    pkt->op = roce_opcode(opcode);
+    pkt->bth.psn = roce_psn_add(s->psn, (int32_t)missing->rel).v;
+    pkt->bth.se = pkt->bth.ackreq = false;
+    pkt->aeth = (struct roce_aeth){.syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE,
+                                   .msn = request_table_msn(s, missing->rel)};
+    pkt->atomicacketh.orig = 0;
+    pkt->payload = zeros;
+    pkt->payload_len = payload_len;
     if (missing->like) {
         const struct trace_packet *p = event_packet(s, missing->like);
         struct roce_pkt other;
 
         trace_parse(p, &other);
-        pkt.atomicacketh.orig = other.atomicacketh.orig;
+        pkt->atomicacketh.orig = other.atomicacketh.orig;
         if (p->payload_len == payload_len)
-            pkt.payload = trace_payload(p);
+            pkt->payload = trace_payload(p);
     }
-    len = roce_pkt_build(&pkt, 0, frame, sizeof(frame));
-    if (len > 0)
-        rnic_input(rnic, frame, (size_t)len, now);
+    return true;
 }

@@ -4,7 +4,7 @@
  * the capture lacks. A requester retransmits a READ or atomic until it has all responses. So if a
  * later response arrives and the requester does not retransmit, it had received the missing one.
  *
- * rc_requester.c calls missing_responses_find() before the replay, and missing_response_inject()
+ * rc_requester.c calls missing_responses_find() before the replay, and missing_response_make()
  * during it. Our RNIC then receives the data of an earlier response, or zeros, and completes the
  * same work requests as the recorded requester.
  */
@@ -17,9 +17,9 @@
  * out of memory. */
 int missing_responses_find(struct requester_run *run);
 
-/* Passes a missing response to our RNIC. */
-void missing_response_inject(const struct requester_run *run,
-                             const struct missing_response *missing, struct rnic *rnic,
-                             rnic_time now);
+/* Makes the packet of a missing response. `like` is a buffer of ROCE_FRAME_MAX bytes, which *pkt
+ * refers to. Returns false if there is none. */
+bool missing_response_make(const struct requester_run *run, const struct missing_response *missing,
+                           uint8_t *like, struct roce_pkt *pkt);
 
 #endif

@@ -25,6 +25,8 @@
 /* State of the replay of one direction, with our RNIC as the requester. */
 struct requester_dev {
     struct requester_run *run;
+    const struct session_watch *watch; /* callbacks, or NULL */
+    uint32_t dir;                      /* index of the direction, for the callbacks */
     const struct inferred_setup *setup;
     struct rnic *rnic;
     struct rnic_pd *pd;
@@ -266,6 +268,9 @@ static int post_due_wrs(struct requester_dev *dev)
     while (dev->posted_cnt < w->cnt && w->wr[dev->posted_cnt].posted_by <= dev->event) {
         int rc = rc_post_wr(&dev->posted[dev->posted_cnt], w, dev->posted_cnt, dev->pd, dev->qp);
 
+        if (rc == 0 && dev->watch &&
+            dev->watch->post(dev->watch->ctx, dev->dir, (uint32_t)dev->posted_cnt) != 0)
+            return -1;
         if (rc == RNIC_ERR_FULL) {
             posted_wr_free(&dev->posted[dev->posted_cnt]);
             return 0;
@@ -275,6 +280,36 @@ static int post_due_wrs(struct requester_dev *dev)
         dev->posted_cnt++;
     }
     return 0;
+}
+
+/* Advances time to the deadline `at` of our RNIC. Returns 0, or -1 if out of memory. */
+static int fire_timer(struct requester_dev *dev, rnic_time at)
+{
+    if (dev->watch && dev->watch->timer(dev->watch->ctx, dev->dir) != 0)
+        return -1;
+    dev->now = at > dev->now ? at : dev->now;
+    rnic_expire(dev->rnic, dev->now);
+    return take_output(dev);
+}
+
+/* Passes a response to our RNIC. `recorded` is its packet in the trace, or NULL. Returns 0, or -1
+ * if out of memory. */
+static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
+                         const struct trace_packet *recorded)
+{
+    uint8_t frame[ROCE_FRAME_MAX];
+    int len;
+
+    if (dev->watch && dev->watch->response(dev->watch->ctx, dev->dir, pkt, recorded) != 0)
+        return -1;
+    if (recorded) {
+        inject(dev->rnic, recorded, dev->now);
+    } else {
+        len = roce_pkt_build(pkt, 0, frame, sizeof(frame));
+        if (len > 0)
+            rnic_input(dev->rnic, frame, (size_t)len, dev->now);
+    }
+    return take_output(dev);
 }
 
 /* Fires timers after the last event, until our RNIC has sent the requests that wait for a timer. */
@@ -287,9 +322,7 @@ static int fire_last_timers(struct requester_dev *dev)
 
         if (at == RNIC_NEVER)
             return 0;
-        dev->now = at > dev->now ? at : dev->now;
-        rnic_expire(dev->rnic, dev->now);
-        if (take_output(dev) != 0)
+        if (fire_timer(dev, at) != 0)
             return -1;
     }
     return 0;
@@ -303,10 +336,7 @@ static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 
         if (at == RNIC_NEVER)
             return 0;
-        if (at > dev->now)
-            dev->now = at;
-        rnic_expire(dev->rnic, dev->now);
-        if (take_output(dev) != 0)
+        if (fire_timer(dev, at) != 0)
             return -1;
     }
     return 0;
@@ -320,6 +350,8 @@ static int play_event(struct requester_dev *dev)
     const struct trace_packet *p = event_packet(s, dev->event);
     rnic_time now = p->time - s->trace->pkt[0].time + TIME_BASE;
     int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
+    uint8_t like[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
 
     if (now > dev->now)
         dev->now = now;
@@ -329,13 +361,13 @@ static int play_event(struct requester_dev *dev)
         if (a->outcome[dev->event] != RESP_ACCEPTED)
             return 0;
         for (; dev->missing < a->missing_cnt && a->missing[dev->missing].before == dev->event;
-             dev->missing++) {
-            missing_response_inject(a, &a->missing[dev->missing], dev->rnic, dev->now);
-            if (take_output(dev) != 0)
+             dev->missing++)
+            if (missing_response_make(a, &a->missing[dev->missing], like, &pkt) &&
+                take_response(dev, &pkt, NULL) != 0)
                 return -1;
-        }
-        inject(dev->rnic, p, dev->now);
-        return take_output(dev);
+        if (dev->watch)
+            trace_parse(p, &pkt);
+        return take_response(dev, &pkt, p);
     }
     if (idx < 0 || a->retransmit[dev->event] == RETX_WIRE_DUPLICATE)
         return 0;
@@ -353,10 +385,16 @@ static void requester_dev_close(struct requester_dev *dev)
     free(dev->ours);
 }
 
-static int play_requester(struct requester_run *a)
+static int play_requester(struct requester_run *a, const struct session *session)
 {
     const struct work_requests *w = &a->wrs;
-    struct requester_dev dev = {.run = a, .setup = w->setup, .now = TIME_BASE};
+    struct requester_dev dev = {
+        .run = a,
+        .watch = session->watch && session->watch->post ? session->watch : NULL,
+        .dir = (uint32_t)(a->dir - session->dir),
+        .setup = w->setup,
+        .now = TIME_BASE,
+    };
     size_t psns = (size_t)(w->end - w->setup->first);
     uint32_t *first = malloc((psns + 1) * sizeof(*first));
     int rc = 0;
@@ -383,7 +421,8 @@ static int play_requester(struct requester_run *a)
     return rc;
 }
 
-static int run_requester(struct requester_run *a, const struct rc_direction *dir)
+static int run_requester(struct requester_run *a, const struct session *session,
+                         const struct rc_direction *dir)
 {
     size_t cnt = dir->setup.event_cnt + 1;
 
@@ -396,7 +435,7 @@ static int run_requester(struct requester_run *a, const struct rc_direction *dir
     if (!a->outcome || !a->retransmit || !a->tx_cnt_after ||
         infer_work_requests(&a->wrs, &dir->setup) != 0)
         return -1;
-    return a->wrs.skip ? 0 : play_requester(a);
+    return a->wrs.skip ? 0 : play_requester(a, session);
 }
 
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
@@ -409,7 +448,8 @@ int rc_requester_play(struct rc_requester *requester, const struct session *sess
     if (!requester->run)
         rc = -1;
     while (rc == 0 && requester->run_cnt < session->dir_cnt) {
-        rc = run_requester(&requester->run[requester->run_cnt], &session->dir[requester->run_cnt]);
+        rc = run_requester(&requester->run[requester->run_cnt], session,
+                           &session->dir[requester->run_cnt]);
         requester->run_cnt++;
     }
     return rc == 0 ? 0 : error_set(error, "%s: no memory", session->trace->name);

@@ -74,9 +74,10 @@ struct responder_host {
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
-/* Callbacks for each action of a responder's program and for each request played, in order. A
- * caller can repeat these actions on a remote device. Each callback returns 0, or -1 if out of
- * memory. */
+/* Callbacks for each action of a program and for each packet played, in order. A caller can repeat
+ * these actions on another device. Each callback returns 0, or -1 if out of memory. The first four
+ * are called while the responders are played, the others while the requesters are. A watch sets all
+ * callbacks of a role, or none. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);
@@ -87,6 +88,14 @@ struct session_watch {
     /* Called when the request of `event` is played. The time is that of packet `pkt` of the
      * trace, and the place in the order is that of event `when`. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
+    /* Called before the requester's program posts work request `wr` (infer_work_requests.h). */
+    int (*post)(void *ctx, uint32_t dir, uint32_t wr);
+    /* Called before the requester receives a response. `recorded` is its packet in the trace, or
+     * NULL if the capture lacks the response. */
+    int (*response)(void *ctx, uint32_t dir, const struct roce_pkt *pkt,
+                    const struct trace_packet *recorded);
+    /* Called before a timer of the requester fires. */
+    int (*timer)(void *ctx, uint32_t dir);
 };
 
 struct session {

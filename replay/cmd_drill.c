@@ -9,20 +9,19 @@
 #include "base/error.h"
 #ifdef HAVE_LIVE
 #include "drill/device/device_live.h"
-#include "drill/from/drill_from.h"
 #endif
 #include "drill/device/device_pipe.h"
 #include "drill/device/device_rnic.h"
 #include "drill/device/rnic_api.h"
 #include "drill/drill_page.h"
 #include "drill/drill_report.h"
+#include "drill/from/drill_from.h"
 #include "drill/matrix.h"
 #include "drill/parser.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
 
-#define NO_CONNECTION UINT32_MAX
-#define PIPE_TIMEOUT  10 /* default of --timeout, s */
+#define PIPE_TIMEOUT 10 /* default of --timeout, s */
 
 enum {
     KEY_GRAMMAR = CLI_LONG,
@@ -39,6 +38,9 @@ enum {
     KEY_PIPE,
     KEY_FROM,
     KEY_CONNECTION,
+    KEY_STREAM,
+    KEY_EXCHANGE,
+    KEY_ROLE,
     KEY_TIMEOUT,
     KEY_SO,
     KEY_LIVE,
@@ -57,9 +59,12 @@ static const struct cli_option rows[] = {
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
     {"from", KEY_FROM, "CAPTURE",
-     "play nothing; write a drill with the requests of a connection of this capture"},
+     "play nothing; write a drill of a connection, UC or UD stream or CM exchange of this capture"},
     {"connection", KEY_CONNECTION, "N",
      "from: number of the connection (default: the first that can be replayed)"},
+    {"stream", KEY_STREAM, "N", "from: number of a UC or UD stream, as replay prints it"},
+    {"exchange", KEY_EXCHANGE, "N", "from: number of a CM exchange, as replay prints it"},
+    {"role", KEY_ROLE, "ROLE", "from: the device is the responder (default) or requester"},
     {"timeout", KEY_TIMEOUT, "S", "pipe: maximum time for a reply of the program (default: 10)"},
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
@@ -105,8 +110,9 @@ struct drill_live_args {
 struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
-    const char *from;    /* capture of --from, or NULL */
-    uint32_t connection; /* number of --connection, or NO_CONNECTION */
+    const char *from; /* capture of --from, or NULL */
+    struct drill_from_options from_options;
+    bool from_any;       /* an option of --from is given */
     const char *library; /* path of --so, or NULL */
     struct device_pipe_config pipe;
     struct rnic_api api; /* functions of the library */
@@ -210,8 +216,7 @@ static int write_from(const struct drill_args *args)
 #ifdef HAVE_LIVE
     struct error error = {""};
 
-    _Static_assert(NO_CONNECTION == DRILL_FROM_FIRST, "without the option: the first connection");
-    if (drill_from_capture(args->from, args->connection, stdout, &error) != 0)
+    if (drill_from_capture(args->from, &args->from_options, stdout, &error) != 0)
         return cli_error("drill: %s", error.text);
     return EXIT_HOLDS;
 #else
@@ -241,6 +246,34 @@ static int choose_device(struct drill_args *args)
         args->options.config = &args->api;
     }
     return check_live(args);
+}
+
+/* Reads an option of --from. Returns -1 to continue, else the exit status. */
+static int read_from_option(int key, const char *value, struct drill_args *args)
+{
+    struct drill_from_options *o = &args->from_options;
+    unsigned long number;
+
+    args->from_any = true;
+    if (key == KEY_ROLE) {
+        o->requester = strcmp(value, "requester") == 0;
+        return o->requester || strcmp(value, "responder") == 0
+                   ? -1
+                   : cli_error("drill: --role %s: neither responder nor requester", value);
+    }
+    if (!parse_whole(value, key == KEY_CONNECTION ? 0 : 1, UINT32_MAX - 1, &number))
+        return cli_error("drill: --%s %s: not a number that replay prints",
+                         key == KEY_CONNECTION ? "connection"
+                         : key == KEY_STREAM   ? "stream"
+                                               : "exchange",
+                         value);
+    if (o->connection != DRILL_FROM_NONE || o->stream != DRILL_FROM_NONE ||
+        o->exchange != DRILL_FROM_NONE)
+        return cli_error("drill: use only one of --connection, --stream and --exchange");
+    *(key == KEY_CONNECTION ? &o->connection
+      : key == KEY_STREAM   ? &o->stream
+                            : &o->exchange) = (uint32_t)number;
+    return -1;
 }
 
 /* Reads the options. Returns -1 to continue, else the exit status. */
@@ -275,9 +308,12 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_MATRIX: args->matrix_path = optarg; break;
         case KEY_FROM: args->from = optarg; break;
         case KEY_CONNECTION:
-            if (!parse_whole(optarg, 0, UINT32_MAX - 1, &number))
-                return cli_error("drill: --connection %s: not the number of a connection", optarg);
-            args->connection = (uint32_t)number;
+        case KEY_STREAM:
+        case KEY_EXCHANGE:
+        case KEY_ROLE:
+            c = read_from_option(c, optarg, args);
+            if (c >= 0)
+                return c;
             break;
         case KEY_SO: args->library = optarg; break;
         case KEY_LIVE:
@@ -302,8 +338,8 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         default: return EXIT_UNUSABLE;
         }
     }
-    if (args->connection != NO_CONNECTION && !args->from)
-        return cli_error("drill: --connection requires --from");
+    if (args->from_any && !args->from)
+        return cli_error("drill: --connection, --stream, --exchange and --role require --from");
     if (args->from)
         return optind < argc ? cli_error("drill: --from plays no drills: %s", argv[optind])
                              : write_from(args);
@@ -390,7 +426,10 @@ static int write_matrix(const char *path, char **reports, unsigned cnt)
 
 int cmd_drill(int argc, char **argv)
 {
-    struct drill_args args = {.options = {.ops = &device_rnic_ops}, .connection = NO_CONNECTION};
+    struct drill_args args = {.options = {.ops = &device_rnic_ops},
+                              .from_options = {.connection = DRILL_FROM_NONE,
+                                               .stream = DRILL_FROM_NONE,
+                                               .exchange = DRILL_FROM_NONE}};
 #ifdef HAVE_LIVE
     args.live.config.patience_ns = DEVICE_LIVE_PATIENCE;
     args.live.config.timeout = DEVICE_LIVE_TIMEOUT;

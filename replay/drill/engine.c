@@ -132,6 +132,22 @@ static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
         row->time = e->ops->arrived(e->ctx.dev) - DRILL_TIME_BASE;
 }
 
+/* Adds a completion to the log, in the form of its line. */
+static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
+{
+    char text[48] = "";
+    struct strbuf t = strbuf_of(text, sizeof(text));
+    const char *qp = comp->object == SCRIPT_NO_OBJECT ? "?" : e->script->object[comp->object].name;
+
+    if (comp->recv && comp->status == RNIC_WC_SUCCESS) {
+        strbuf_addf(&t, " len %u", comp->len);
+        if (comp->has_imm)
+            strbuf_addf(&t, " imm 0x%x", comp->imm);
+    }
+    add_text(e, 0, "comp %s%s id %" PRIu64 " %s%s", comp->recv ? "recv " : "", qp, comp->id,
+             words_name(words_status, comp->status), text);
+}
+
 /* Fetches all frames, completions and events that the device has ready at this time. */
 static void drain_device(struct drill_engine *e)
 {
@@ -151,10 +167,7 @@ static void drain_device(struct drill_engine *e)
         take_frame(e, buf, len);
     }
     while (e->ops->poll(e->ctx.dev, &comp.comp)) {
-        add_text(e, 0, "comp %s%s id %" PRIu64 " %s", comp.comp.recv ? "recv " : "",
-                 comp.comp.object == SCRIPT_NO_OBJECT ? "?"
-                                                      : e->script->object[comp.comp.object].name,
-                 comp.comp.id, words_name(words_status, comp.comp.status));
+        comp_text(e, &comp.comp);
         e->comp_total++;
         if (e->comp_cnt < DRILL_QUEUE_MAX)
             e->comp[e->comp_cnt++] = comp;

@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill from a capture: writes a drill with the requests that a capture shows on one connection,
- * and with the actions of the responder's program. The device under test is the responder, at both
- * ends if both sent requests.
+ * Drill from a capture: writes a drill that plays one end of a connection, datagram stream or CM
+ * exchange of a capture. The device under test takes the place of the other end.
  *
- *   1. The replay engine infers the setup, and finds the actions (live/live_script.h).
- *   2. A first script has only the packets and actions. The software RNIC plays it.
- *   3. The responses, completions and events of the software RNIC become the lines that the drill
- *      expects. The software RNIC plays the result, which must pass.
+ *   1. The replay engine infers the setup, the actions of the program, and the packets that the
+ *      device received. They become lines of the drill (from_rc.h, from_dgram.h, from_cm.h).
+ *   2. The software RNIC plays these lines. What it does becomes the lines that the drill expects
+ *      (from_drill.h).
+ *   3. The software RNIC plays the result, which must pass.
  */
 #ifndef REPLAY_DRILL_FROM_DRILL_FROM_H
 #define REPLAY_DRILL_FROM_DRILL_FROM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "base/error.h"
 
-#define DRILL_FROM_FIRST UINT32_MAX
+#define DRILL_FROM_NONE UINT32_MAX
 
-/* Writes the drill of a connection, which has the number that `rocedrill check` and `replay` print.
- * DRILL_FROM_FIRST is the first connection that can be replayed. Returns 0, or -1 and an error that
- * names the capture, and the frame if there is one. */
-int drill_from_capture(const char *path, uint32_t connection, FILE *out, struct error *error);
+struct drill_from_options {
+    uint32_t connection; /* number that `rocedrill check` and `replay` print, or DRILL_FROM_NONE */
+    uint32_t stream;     /* number of a datagram stream that `replay` prints, or DRILL_FROM_NONE */
+    uint32_t exchange;   /* number of a CM exchange that `replay` prints, or DRILL_FROM_NONE */
+    bool requester;      /* the device is the requester, sender or active end */
+};
+
+/* Writes the drill. Without a number, it is that of the first connection that can be replayed, else
+ * of the first stream, else of the first exchange. Returns 0, or -1 and an error that names the
+ * capture, and the frame if there is one. */
+int drill_from_capture(const char *path, const struct drill_from_options *options, FILE *out,
+                       struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Expected lines: writes the line of a drill that expects a frame, completion or event, from the
- * row of the log in which the device did it. drill_from.c calls expected_lines_add() for each row.
+ * row of the log in which the device did it. from_drill.c calls expected_lines_add() for each row.
  */
 #ifndef REPLAY_DRILL_FROM_EXPECTED_LINES_H
 #define REPLAY_DRILL_FROM_EXPECTED_LINES_H
@@ -9,34 +9,58 @@
 #include <stdio.h>
 #include "drill/engine.h"
 
-#define DRILL_FROM_QPS_MAX     8u
-#define DRILL_FROM_REGIONS_MAX 48u
+#define EXPECTED_SHORT_PAYLOAD 32u /* longest payload that a line has as bytes */
 
-/* Region of the responder's memory in the capture. */
-struct drill_region {
-    uint32_t host; /* index into session.host */
-    uint32_t rkey;
-    uint64_t low, span;
+/* Packet of the recorded device, whose frame number becomes the comment of an expected line. */
+struct recorded_packet {
+    int qp; /* number of the QP in the drill, or -1 for a CM message */
+    uint8_t opcode;
+    uint32_t psn; /* PSN, or kind of the CM message */
+    uint32_t frame;
+    bool used;
+};
+
+/* Message that the device's program posts. */
+struct posted_message {
+    unsigned qp;
+    uint32_t psn, cnt; /* first PSN, number of PSNs */
+    uint64_t local;    /* offset in region L */
+    char check[96];    /* line that checks the result of a READ or atomic, or "" */
+};
+
+/* Properties of a line to the device, which its effects show. */
+struct from_meaning {
+    char content[80]; /* contents that a receive completes with, as "fill 58", or "" */
+    char memory[16];  /* region from which the device answers a READ, or "" */
+    bool verb; /* the line is a verb: a device may send an ACK with its new credits, or not */
 };
 
 struct expected_lines {
     const struct script *script;
-    unsigned qp_cnt;
-    bool after_verb; /* the row follows a verb of the program: a device may send an ACK with its new
-                      * credits, or not */
-    uint32_t psn[DRILL_FROM_QPS_MAX]; /* first PSN of the requests to each QP */
+    bool many_qps;
+    struct recorded_packet *recorded;
+    size_t recorded_cnt, recorded_cap;
+    struct posted_message *posted; /* ids of the work requests count from 1 in this order */
+    size_t posted_cnt, posted_cap;
+    const struct from_meaning *meaning; /* of the latest line to the device */
 };
 
-/* Returns the name of the object in the drill: M0, M1, ..., and A, B, ... Each result is valid
- * until the next call. */
-const char *drill_region_name(unsigned index);
-const char *drill_qp_name(unsigned index);
-
 /* Returns the distance from PSN `from` to `psn`. */
-int drill_psn_distance(uint32_t psn, uint32_t from);
+int expected_lines_distance(uint32_t psn, uint32_t from);
 
-/* Writes the line that expects the row. Writes nothing for a packet to the device. */
-void expected_lines_add(const struct expected_lines *lines, const struct drill_log_row *row,
-                        FILE *out);
+/* Adds a packet of the recorded device. Returns 0, or -1 if out of memory. */
+int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn,
+                          uint32_t frame);
+
+/* Writes the line that expects the row, with `time` as its time. Writes nothing for a packet to the
+ * device. Returns whether it wrote one. */
+bool expected_lines_add(struct expected_lines *lines, const struct drill_log_row *row,
+                        const char *time, FILE *out);
+
+/* Prints " data HEX". */
+void expected_lines_hex(FILE *out, const uint8_t *bytes, size_t len);
+
+/* Prints the end of a line: a comment with the frame number, unless that is 0. */
+void expected_lines_end(FILE *out, uint32_t frame);
 
 #endif

@@ -146,17 +146,24 @@ static void capture_becomes_a_drill(void)
     CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/rc-atomics.pcap >$T/from.drill && "
                     "$R drill $T/from.drill",
                     0, "/from\n", "");
-    CHECKRUN_EXPECT("grep -c 'Atomic Acknowledge PSN +4 ACK MSN 5 original 0x0$' $T/from.drill", 0,
-                    "1\n", "");
+    CHECKRUN_EXPECT(
+        "grep -c 'Atomic Acknowledge PSN +4 ACK MSN 5 original 0x0  # frame' $T/from.drill", 0,
+        "1\n", "");
     CHECKRUN_EXPECT("$R drill --connection 2 --from " TRACES_DIR "/captures/multi-qp.pcap", 0,
                     "connection #2 of multi-qp.pcap", "");
     CHECKRUN_EXPECT("$R drill --connection 99 --from " TRACES_DIR "/captures/rc-atomics.pcap", 2,
-                    "", "rc-atomics.pcap: connection #99 cannot become a drill: no requests");
-    CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/ud-unicast.pcap", 2, "",
-                    "ud-unicast.pcap: no requests that can be replayed");
+                    "", "rc-atomics.pcap: connection #99 cannot become a drill: nothing with");
+    CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/cm-reject.pcap", 0,
+                    "> CM REJ message=0 reason=28  # frame 2", "");
+    CHECKRUN_EXPECT("$R drill --stream 1 --from " TRACES_DIR "/captures/cm-reject.pcap", 2, "",
+                    "stream 1 cannot become a drill: it has management datagrams");
+    CHECKRUN_EXPECT("$R drill --role requester --from " TRACES_DIR "/captures/uc-loss.pcap", 0,
+                    "> SEND Middle PSN +2 payload 1024 fill L+1000\n", "");
+    CHECKRUN_EXPECT("$R drill --role sender --from a", 2, "", "--role sender");
+    CHECKRUN_EXPECT("$R drill --stream 1 --exchange 1 --from a", 2, "", "use only one of");
     CHECKRUN_EXPECT("$R drill --from $T/none.pcap", 2, "", "none.pcap: No such file");
     CHECKRUN_EXPECT("$R drill --connection x --from a", 2, "", "--connection x");
-    CHECKRUN_EXPECT("$R drill --connection 0 $T/d", 2, "", "--connection requires --from");
+    CHECKRUN_EXPECT("$R drill --connection 0 $T/d", 2, "", "--role require --from");
     CHECKRUN_EXPECT("$R drill --from a $T/d", 2, "", "--from plays no drills");
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Written drill: a drill that is written from a capture. The caller adds what the drill does to the
+ * device, and this module adds what the device does.
+ *
+ *   1. from_head(), from_line() and from_line_end() add the head, the objects, and the packets and
+ *      verbs of the drill (from_rc.h, from_dgram.h, from_cm.h).
+ *   2. from_wait() marks places where the device acts by its timer.
+ *   3. from_drill_write() plays the lines on the software RNIC, and writes the drill with a line
+ *      for each response, completion and event of the software RNIC.
+ */
+#ifndef REPLAY_DRILL_FROM_FROM_DRILL_H
+#define REPLAY_DRILL_FROM_FROM_DRILL_H
+
+#include <stdio.h>
+#include "base/error.h"
+#include "drill/from/expected_lines.h"
+#include "infer/trace.h"
+
+#define FROM_REGION_MAX  (UINT64_C(1) << 26) /* longest region, bytes */
+#define FROM_REGIONS_MAX 44u
+#define FROM_QPS_MAX     8u
+#define FROM_PATTERNS    200u /* number of byte patterns for messages */
+
+/* A packet to the device, a verb of its program, or a wait for its timer. */
+struct from_step {
+    char *text;        /* the line without its time; NULL for a wait */
+    uint32_t frame;    /* frame number in the capture; 0 if there is none */
+    char unit;         /* wait: name of the let with its shortest time; 0 if it has none */
+    uint64_t least_ns; /* wait: value of that let, ns */
+    struct from_meaning meaning;
+};
+
+/* Region of memory, as the packets address it. */
+struct from_region {
+    uint32_t host; /* index into session.host, or 0 */
+    uint32_t rkey;
+    uint64_t low, span;
+};
+
+struct from_drill {
+    const char *capture; /* path, for messages */
+    const char *file;    /* name of its file, for the purpose */
+    char what[48];       /* part of the capture, for messages: "connection #3" */
+    struct error *error;
+    char *head; /* head and objects */
+    size_t head_len;
+    struct from_step *step;
+    size_t step_cnt, step_cap;
+    struct expected_lines lines;
+    struct from_region region[FROM_REGIONS_MAX];
+    unsigned region_cnt;
+    FILE *out; /* the head or the line that is written */
+    char *text;
+    size_t text_len;
+};
+
+/* Sets the error "CAPTURE: WHAT cannot become a drill: REASON". Returns -1. */
+int from_fail(struct from_drill *d, const char *reason);
+
+/* Returns the stream of the head. Call from_head_end() after writing to it. Returns NULL if out of
+ * memory. */
+FILE *from_head(struct from_drill *d);
+void from_head_end(struct from_drill *d);
+
+/* Returns the stream of a new line. Call from_line_end() after writing to it: `frame` is its frame
+ * in the capture, or 0. Returns 0, or -1 and an error. */
+FILE *from_line(struct from_drill *d);
+int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning meaning);
+
+/* Adds a wait until a timer of the device fires. `unit` is the name of the let with the shortest
+ * time that the specification permits, `least_ns` nanoseconds, or 0. Returns 0, or -1 and an error.
+ */
+int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
+
+/* Adds a range of addresses to the region of a key. Ranges that are too far apart are ignored.
+ * Returns 0, or -1 if there are too many regions. */
+int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t len);
+
+/* Returns the region of a key at a host, or -1. */
+int from_region_of(const struct from_drill *d, uint32_t host, uint32_t rkey);
+
+/* Print the name of a QP or region. */
+char from_qp_name(unsigned qp);
+
+/* Prints the words of an opcode, or "opcode N" if it is reserved. */
+void from_print_opcode(FILE *out, const struct roce_opcode *op);
+
+/* Prints " access write,read". */
+void from_print_access(FILE *out, unsigned access);
+
+/* Prints " WORD PLACE": the address in a region named `prefix` and its number, or a number. A place
+ * outside a region has its key after `key_word`. */
+void from_print_place(const struct from_drill *d, FILE *out, const char *word, char prefix,
+                      uint32_t host, uint64_t va, uint32_t rkey, const char *key_word);
+
+/* Writes the drill. The software RNIC has played it and passes it. Returns 0, or -1 and an error.
+ */
+int from_drill_write(struct from_drill *d, FILE *out);
+void from_drill_free(struct from_drill *d);
+
+#endif

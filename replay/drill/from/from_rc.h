@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Drills of RC and XRC connections: a connection has a QP in the drill for each of its directions
+ * (infer/session.h). session_infer() must have inferred the session.
+ */
+#ifndef REPLAY_DRILL_FROM_FROM_RC_H
+#define REPLAY_DRILL_FROM_FROM_RC_H
+
+#include "drill/from/from_drill.h"
+#include "engine/replay.h"
+
+/* The first connection that can be replayed. */
+#define FROM_RC_FIRST UINT32_MAX
+
+/* Add the lines of a connection, with the device as the responder: the requests, and the actions
+ * of its program; or as the requester: the work requests, and the responses. Return 0; 1 if the
+ * capture has no such connection that can be replayed; or -1 and an error. */
+int from_rc_responder(struct from_drill *d, struct replay *replay, uint32_t connection);
+int from_rc_requester(struct from_drill *d, struct replay *replay, uint32_t connection);
+
+/* Directions of the connection that becomes the drill. */
+struct from_directions {
+    uint32_t dir[FROM_QPS_MAX]; /* direction of each QP */
+    unsigned cnt;
+};
+
+/* Chooses the directions of a connection. Returns as from_rc_responder(). */
+int from_rc_choose(struct from_drill *d, const struct session *session, uint32_t *connection,
+                   struct from_directions *out);
+
+/* Returns the QP of a direction, or -1 if the direction belongs to another connection. */
+int from_rc_qp(const struct from_directions *directions, uint32_t dir);
+
+/* Prints the head of a drill of a connection. `sentence` has the role and what the device does. */
+void from_rc_head(FILE *out, const struct session *session, const struct from_directions *q,
+                  const char *role, const char *rule);
+
+#endif

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Drills that `rocedrill drill --from` writes.
+
+Each recorded capture becomes a drill for each role, and the software RNIC passes it. If one line
+that the drill expects is altered, the software RNIC fails it. A capture that `drill --record` wrote
+becomes a drill too.
+
+    tests/replay/drill/drill_from.py ROCEDRILL TOP
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROCEDRILL, TOP = sys.argv[1], pathlib.Path(sys.argv[2])
+ROLES = ("responder", "requester")
+# Groups whose recorded drills become drills again, and the roles of the device in them.
+GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("requester",)}
+# Captures of --record from which no drill can be written, with a part of the reason.
+REFUSED = {
+    "cm-244-sidr-without-service-requester": "only services of TCP ports",
+    "cm-233-hostile-disconnects-requester": "not allowed in this QP state",
+}
+
+fails = 0
+
+
+def fail(text):
+    global fails
+    fails += 1
+    print(text)
+
+
+def write_drill(capture, role, folder):
+    """Writes the drill of a capture. Returns its path, or the error."""
+    path = folder / f"{capture.stem}-{role}.drill"
+    with path.open("wb") as out:
+        run = subprocess.run([ROCEDRILL, "drill", "--from", capture, "--role", role], stdout=out,
+                             stderr=subprocess.PIPE, text=True)
+    if run.returncode == 0:
+        return path, ""
+    path.unlink()
+    return None, run.stderr
+
+
+def verdicts(folder):
+    """Plays the drills of a folder. Returns the verdict of each file."""
+    run = subprocess.run([ROCEDRILL, "drill", "--json", "-", folder], stdout=subprocess.PIPE,
+                         text=True)
+    return {pathlib.Path(d["file"]).name: d["verdict"] for d in json.loads(run.stdout)["drills"]}
+
+
+def alter(text):
+    """Alters one expected line in the middle of a drill. Returns None if it expects nothing."""
+    lines = text.splitlines()
+    rows = [i for i, line in enumerate(lines) if re.match(r"\+\S+\s+(> |comp )", line)]
+    if not rows:
+        return None
+    at = rows[len(rows) // 2]
+    line = lines[at]
+    line = re.sub(r"(> .*PSN [+-])(\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}", line)
+    line = re.sub(r"> CM (\w+).*", lambda m: "> CM " + ("REJ" if m[1] != "REJ" else "REP"), line)
+    line = re.sub(r"comp (.*) success.*", r"comp \1 flushed", line)
+    line = re.sub(r"comp (.*) (?!flushed|success)\S+$", r"comp \1 success", line)
+    if line == lines[at]:
+        return None
+    lines[at] = line
+    return "\n".join(lines) + "\n"
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    whole, altered, again, recorded = (folder / n for n in ("whole", "altered", "again", "recorded"))
+    for sub in (whole, altered, again):
+        sub.mkdir()
+    captures = sorted((TOP / "traces/captures").glob("*.pcap"))
+    for capture in captures:
+        for role in ROLES:
+            path, error = write_drill(capture, role, whole)
+            if not path:
+                fail(error)
+                continue
+            text = alter(path.read_text())
+            if not text:
+                fail(f"{path.name}: no line to alter")
+                continue
+            (altered / path.name).write_text(text)
+    for drill, verdict in verdicts(whole).items():
+        if verdict != "pass":
+            fail(f"{drill}: {verdict}")
+    for drill, verdict in verdicts(altered).items():
+        if verdict != "fail":
+            fail(f"{drill}: altered, but {verdict}")
+    count = 0
+    for group, roles in GROUPS.items():
+        subprocess.run([ROCEDRILL, "drill", "--quiet", "--record", recorded,
+                        TOP / "tests/conformance" / group], stdout=subprocess.PIPE, check=True)
+        for capture in sorted(recorded.glob(f"{group}-*.pcapng")):
+            for role in roles:
+                path, error = write_drill(capture, role, again)
+                why = REFUSED.get(f"{capture.stem}-{role}", "nothing in it can be replayed")
+                if not path and why not in error:
+                    fail(error)
+                count += path is not None
+    for drill, verdict in verdicts(again).items():
+        if verdict != "pass":
+            fail(f"{drill}: recorded, but {verdict}")
+    print(f"{2 * len(captures)} drills from captures, {count} from recorded drills")
+    if len(captures) < 120 or count < 100:
+        fail("too few captures")
+sys.exit(fails != 0)

@@ -171,6 +171,13 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
     a->marks |= b->marks;
 }
 
+/* Merges a run into an earlier one and counts packets that are no longer drawn one by one. */
+static void join(struct packet_runs *runs, struct packet_run *into, const struct packet_run *run)
+{
+    runs->merged += (into->cnt == 1) + (run->cnt == 1);
+    merge_into(into, run);
+}
+
 /* Merges each run with the next run of its side and class, in pairs. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
@@ -178,20 +185,18 @@ static void merge_pairs(struct packet_runs *runs, enum merge_level level)
     uint32_t kept = 0;
 
     memset(open, 0, sizeof(open));
+    memset(runs->last, 0, sizeof(runs->last));
     for (uint32_t i = 0; i < runs->cnt; i++) {
         struct packet_run *run = &runs->run[i];
         uint32_t *at = &open[run->side & 1][run->class];
 
         if (*at && can_merge(&runs->run[*at - 1], run, level)) {
-            struct packet_run *into = &runs->run[*at - 1];
-
-            runs->merged += (into->cnt == 1) + (run->cnt == 1);
-            merge_into(into, run);
+            join(runs, &runs->run[*at - 1], run);
             *at = 0;
             continue;
         }
         runs->run[kept] = *run;
-        *at = ++kept;
+        *at = runs->last[run->side & 1][run->class] = ++kept;
     }
     runs->cnt = kept;
 }
@@ -204,12 +209,21 @@ void packet_runs_limit(struct packet_runs *runs, uint32_t max)
         do {
             before = runs->cnt;
             merge_pairs(runs, (enum merge_level)level);
+            if (level == MERGE_PLAIN && runs->cnt < before - before / 4)
+                runs->length = runs->length ? runs->length * 2 : 2;
         } while (runs->cnt > max && runs->cnt < before - before / 4);
     }
 }
 
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
 {
+    uint32_t *last = &runs->last[run->side & 1][run->class];
+
+    if (*last && runs->run[*last - 1].cnt < runs->length &&
+        can_merge(&runs->run[*last - 1], run, MERGE_PLAIN)) {
+        join(runs, &runs->run[*last - 1], run);
+        return true;
+    }
     if (runs->cnt >= max)
         packet_runs_limit(runs, max - max / 4);
     if (runs->cnt == runs->cap) {
@@ -222,5 +236,6 @@ bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uin
         runs->cap = cap;
     }
     runs->run[runs->cnt++] = *run;
+    *last = runs->cnt;
     return true;
 }

@@ -2,8 +2,9 @@
 /*
  * Packet runs: the packets of one stream, as a graph draws them. At first each packet is one run.
  * When a stream reaches its limit, neighbouring packets of the same class become one run, except
- * packets with a mark (NAK, gap, finding ...), which are merged last. So memory and page size do
- * not grow with the capture, and trouble stays visible packet by packet. Used by page_capture.c.
+ * packets with a mark (NAK, gap, finding ...), which are merged last. Later packets join runs of
+ * the same length at once. So memory and page size do not grow with the capture, and trouble stays
+ * visible packet by packet. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
 #define REPLAY_PAGE_PACKET_RUNS_H
@@ -63,6 +64,8 @@ struct packet_runs {
     struct packet_run *run; /* ascending by first_frame */
     uint32_t cnt, cap;
     uint64_t merged; /* packets that are no longer drawn one by one */
+    uint32_t length; /* number of packets that a run without a mark may take, or 0 */
+    uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 
 void packet_runs_free(struct packet_runs *runs);

@@ -29,20 +29,33 @@ static void flush_numbers(struct numbers *numbers)
 /* Writes a number and, before it, the separator unless that is 0. */
 static void put_number(struct numbers *numbers, char sep, int64_t v)
 {
-    char digits[NUMBER_LEN], *p = digits + sizeof(digits);
+    char digits[NUMBER_LEN], *p = digits + sizeof(digits), *to;
     uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
-    do
-        *--p = (char)('0' + left % 10);
-    while ((left /= 10) != 0);
-    if (v < 0)
-        *--p = '-';
-    if (sep)
-        *--p = sep;
     if (numbers->len + NUMBER_LEN > sizeof(numbers->buf))
         flush_numbers(numbers);
-    memcpy(numbers->buf + numbers->len, p, (size_t)(digits + sizeof(digits) - p));
-    numbers->len += (size_t)(digits + sizeof(digits) - p);
+    to = numbers->buf + numbers->len;
+    if (sep)
+        *to++ = sep;
+    if (v < 0)
+        *to++ = '-';
+    for (; left >= 10; left /= 10)
+        *--p = (char)('0' + left % 10);
+    *to++ = (char)('0' + left);
+    while (p < digits + sizeof(digits))
+        *to++ = *p++;
+    numbers->len = (size_t)(to - numbers->buf);
+}
+
+/* Writes a short text between numbers. */
+static void put_short_text(struct numbers *numbers, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (numbers->len + len > sizeof(numbers->buf))
+        flush_numbers(numbers);
+    memcpy(numbers->buf + numbers->len, text, len);
+    numbers->len += len;
 }
 
 static int64_t time_since(uint64_t time, uint64_t base)
@@ -283,18 +296,21 @@ static void write_messages(FILE *out, const struct page_capture *capture, uint32
         for (uint32_t k = 0; k < stream->messages.cnt; k++) {
             const struct message_time *m = &stream->messages.message[k];
 
-            fprintf(out, "%s[%u,\"%s\"", sep, stream->owner[m->side & 1].side,
-                    roce_kind_name((enum roce_kind)m->kind));
+            put_short_text(&numbers, sep);
+            put_number(&numbers, '[', stream->owner[m->side & 1].side);
+            put_short_text(&numbers, ",\"");
+            put_short_text(&numbers, roce_kind_name((enum roce_kind)m->kind));
+            put_short_text(&numbers, "\"");
             put_number(&numbers, ',', time_since(m->first, base));
             put_number(&numbers, ',', time_since(m->last, m->first));
             put_number(&numbers, ',', time_since(m->done, m->first));
             put_number(&numbers, ',', (int64_t)m->bytes);
             put_number(&numbers, ',', m->frame);
-            flush_numbers(&numbers);
-            fputc(']', out);
+            put_short_text(&numbers, "]");
             sep = ",";
         }
     }
+    flush_numbers(&numbers);
     fprintf(out, "],\"messages_left_out\":%" PRIu64, left_out);
 }
 

@@ -35,6 +35,7 @@ enum {
     OPT_JUNIT,
     OPT_ANNOTATE,
     OPT_HTML,
+    OPT_TIMELINE,
     OPT_NO_ICRC,
     OPT_FAIL_ON,
     OPT_IMMEDIATE,
@@ -56,6 +57,9 @@ static const struct cli_option rows[] = {
      "write the capture as pcapng with the findings as packet comments"},
 #ifdef HAVE_PAGE
     {"html", OPT_HTML, "OUT", "write a page with graphs, for a browser; - is stdout"},
+    {"timeline", OPT_TIMELINE, "FILE",
+     "html: show when the programs posted and polled, from rnic-run --timeline=FILE of the same "
+     "run"},
 #endif
     {"events", OPT_EVENTS, "FILE", "write each packet and event as a JSON line; - is stdout"},
     {"csv", OPT_CSV, "FOLDER", "write tables: connections.csv, operations.csv, findings.csv"},
@@ -97,9 +101,10 @@ struct check_args {
     bool summed_up; /* print totals after several captures */
     enum roce_profile profile;
     enum fail_on fail_on;
-    const char *json_path, *junit_path, *annotate_path, *html_path;
+    const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;
+    struct work_times timeline;
     struct export_paths paths;
     struct export *export; /* NULL without a path in `paths` */
     struct capture_set captures;
@@ -208,8 +213,10 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
     struct check_report report;
     int rc, status;
 
-    if (capture)
+    if (capture) {
         watch[watch_cnt] = page_capture_watch(capture);
+        capture->timeline = args->timeline_path ? &args->timeline : NULL;
+    }
     if (args->export)
         export_begin(args->export, name);
     rc = check_capture(path, &options, &report, &error);
@@ -267,6 +274,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
         case OPT_HTML: args->html_path = optarg; break;
+        case OPT_TIMELINE: args->timeline_path = optarg; break;
         case OPT_ANNOTATE: args->annotate_path = optarg; break;
         case 'p':
             args->profile =
@@ -341,6 +349,10 @@ static int read_captures(int cnt, char **files, struct check_args *args)
                                                                         : "--html");
     if (cnt == 0 && !args->monitor.interface)
         return cli_error("check: no capture given (see --help)");
+    if (args->timeline_path && !args->html_path)
+        return cli_error("check: --timeline requires --html");
+    if (args->timeline_path && work_times_read(&args->timeline, args->timeline_path, &error) != 0)
+        return cli_error("%s", error.text);
     for (int i = 0; i < cnt; i++) {
         stdins += strcmp(files[i], "-") == 0;
         if (capture_set_add(&args->captures, files[i], &error) != 0)
@@ -530,6 +542,7 @@ int cmd_check(int argc, char **argv)
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
         status = run_check(&args);
+    work_times_free(&args.timeline);
     narrow_free(&args.narrow);
     capture_set_free(&args.captures);
     return status;

@@ -13,26 +13,34 @@ void message_times_free(struct message_times *times)
 void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
                           bool ends)
 {
-    if (starts)
+    if (starts) {
         times->open[side] = time;
+        times->started[side]++;
+    }
     if (ends) {
         uint32_t at = times->sent_cnt[side]++ % MESSAGE_LAST_PACKETS;
 
         times->sent[side][at].first = times->open[side];
         times->sent[side][at].last = time;
+        times->sent[side][at].number = times->started[side] - 1;
     }
 }
 
-/* Returns the time of the last packet of the message that began at `first`; `first` itself if that
- * packet is not known. */
-static uint64_t last_packet_of(const struct message_times *times, unsigned side, uint64_t first)
+/* Sets the time of the last packet and the number of a message that began at `message->first`. */
+static void find_sent(const struct message_times *times, struct message_time *message)
 {
+    unsigned side = message->side & 1;
     uint32_t cnt = times->sent_cnt[side];
 
-    for (uint32_t i = 1; i <= MESSAGE_LAST_PACKETS && i <= cnt; i++)
-        if (times->sent[side][(cnt - i) % MESSAGE_LAST_PACKETS].first == first)
-            return times->sent[side][(cnt - i) % MESSAGE_LAST_PACKETS].last;
-    return first;
+    for (uint32_t i = 1; i <= MESSAGE_LAST_PACKETS && i <= cnt; i++) {
+        uint32_t at = (cnt - i) % MESSAGE_LAST_PACKETS;
+
+        if (times->sent[side][at].first == message->first) {
+            message->last = times->sent[side][at].last;
+            message->number = times->sent[side][at].number;
+            return;
+        }
+    }
 }
 
 static void keep_slower_halves(struct message_times *times)
@@ -67,12 +75,14 @@ bool message_times_add(struct message_times *times, const struct roce_flow_done 
     }
     times->message[times->cnt++] = (struct message_time){
         .first = done->start,
-        .last = last_packet_of(times, done->side & 1, done->start),
+        .last = done->start,
+        .number = UINT32_MAX,
         .done = done->start + done->ns,
         .bytes = done->bytes,
         .frame = done->frame,
         .side = done->side,
         .kind = (uint8_t)done->kind,
     };
+    find_sent(times, &times->message[times->cnt - 1]);
     return true;
 }

@@ -15,9 +15,10 @@ struct message_time {
     uint64_t first, last, done; /* times of the first packet of the request, of its last packet, and
                                  * of its completion, ns */
     uint64_t bytes;
-    uint32_t frame; /* packet that completes the message */
-    uint8_t side;   /* requester */
-    uint8_t kind;   /* enum roce_kind of the request */
+    uint32_t frame;  /* packet that completes the message */
+    uint32_t number; /* index among the messages that the side sent; UINT32_MAX if not known */
+    uint8_t side;    /* requester */
+    uint8_t kind;    /* enum roce_kind of the request */
 };
 
 struct message_times {
@@ -27,10 +28,20 @@ struct message_times {
     /* The last packets of the latest messages, to find `last`. */
     struct {
         uint64_t first, last;
+        uint32_t number;
     } sent[2][MESSAGE_LAST_PACKETS];
-    uint32_t sent_cnt[2];
+    uint32_t sent_cnt[2], started[2];
     uint64_t open[2]; /* time of the first packet of the message that a side sends now, ns */
 };
+
+/* Loads into the processor's cache what the next message_times_add() writes. */
+static inline void message_times_prefetch(const struct message_times *times)
+{
+    if (times->message)
+        __builtin_prefetch(&times->message[times->cnt], 1);
+    for (unsigned side = 0; side < 2; side++)
+        __builtin_prefetch(&times->sent[side][times->sent_cnt[side] % MESSAGE_LAST_PACKETS], 1);
+}
 
 void message_times_free(struct message_times *times);
 

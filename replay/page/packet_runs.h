@@ -68,6 +68,19 @@ struct packet_runs {
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 
+/* Loads into the processor's cache what the next packet_runs_add() reads. */
+static inline void packet_runs_prefetch(const struct packet_runs *runs)
+{
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned class = RUN_REQUEST; class <= RUN_ACK; class += RUN_ACK)
+            if (runs->last[side][class]) {
+                const struct packet_run *run = &runs->run[runs->last[side][class] - 1];
+
+                __builtin_prefetch(run, 1);
+                __builtin_prefetch((const char *)run + 64, 1);
+            }
+}
+
 void packet_runs_free(struct packet_runs *runs);
 
 /* Returns a run of one packet. */

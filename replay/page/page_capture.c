@@ -88,10 +88,25 @@ static void add_pending(struct page_capture *capture, struct page_stream *stream
         capture->no_memory = true;
 }
 
+/* Loads into the processor's cache what flush_pending() will read: the stream at `near`, whose
+ * header is there already, and the header of the stream at `far`. */
+static void prefetch_streams(const struct page_capture *capture, uint32_t near, uint32_t far)
+{
+    const struct page_stream *stream = near < capture->stream_end ? capture->stream[near] : NULL;
+
+    if (stream) {
+        packet_runs_prefetch(&stream->runs);
+        message_times_prefetch(&stream->messages);
+    }
+    if (far < capture->stream_end && capture->stream[far])
+        __builtin_prefetch(capture->stream[far]);
+}
+
 /* Adds all that waits to the streams. */
 static void flush_pending(struct page_capture *capture)
 {
     for (uint32_t i = 0; i < capture->stream_end; i++) {
+        prefetch_streams(capture, i + 2, i + 4);
         for (uint16_t at = capture->first_pending[i]; at; at = capture->pending[at - 1].next)
             add_pending(capture, capture->stream[i], &capture->pending[at - 1]);
         capture->first_pending[i] = capture->last_pending[i] = 0;
@@ -198,6 +213,8 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
     }
     conn = &capture->conn[capture->conn_cnt];
     conn->conn_index = sum->facts.conn_index;
+    for (unsigned side = 0; side < 2; side++)
+        conn->qpn[side] = sum->side[side].qpn;
     conn->json = page_conn_json(capture->name, sum);
     if (conn->json)
         capture->conn_cnt++;

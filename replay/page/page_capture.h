@@ -16,6 +16,7 @@
 #include "check/check.h"
 #include "page/message_times.h"
 #include "page/packet_runs.h"
+#include "page/work_times.h"
 
 #define PAGE_CONNS    4096u   /* connections of the table, and streams whose packets are kept */
 #define PAGE_RUNS     100000u /* packet runs of all streams */
@@ -46,7 +47,8 @@ struct page_pending {
 
 struct page_conn {
     uint32_t conn_index;
-    char *json; /* object without its closing brace */
+    uint32_t qpn[2]; /* of each side; or ROCE_QPN_UNKNOWN */
+    char *json;      /* object without its closing brace */
 };
 
 struct page_findings {
@@ -66,7 +68,8 @@ struct page_capture {
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;
     struct page_findings findings[ROCE_SEV_CNT];
-    const char *name; /* name of the capture */
+    const char *name;                  /* name of the capture */
+    const struct work_times *timeline; /* work requests of the same run, or NULL */
     bool no_memory;
 };
 

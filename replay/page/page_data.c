@@ -277,11 +277,25 @@ static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, ui
 /* ---- messages ----------------------------------------------------------------------------------
  */
 
-/* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
- * bytes, frame]; times in ns. */
-static void write_messages(FILE *out, const struct page_capture *capture, uint32_t conn_index,
-                           uint64_t base)
+/* Writes the steps of a work request, after the first packet of its message, ns. */
+static void put_steps(struct numbers *numbers, const struct work_time *work,
+                      const struct message_time *m)
 {
+    put_short_text(numbers, ",[");
+    for (unsigned i = 0; i < STEP_CNT; i++)
+        if (work->at[i])
+            put_number(numbers, i ? ',' : 0, time_since(work->at[i], m->first));
+        else
+            put_short_text(numbers, ",null");
+    put_short_text(numbers, "]");
+}
+
+/* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
+ * bytes, frame]; times in ns. A message whose work request is known also has its steps. */
+static void write_messages(FILE *out, const struct page_capture *capture,
+                           const struct page_conn *conn, uint64_t base)
+{
+    uint32_t conn_index = conn->conn_index;
     uint64_t left_out = 0;
     const char *sep = "";
     struct numbers numbers = {.out = out};
@@ -295,9 +309,12 @@ static void write_messages(FILE *out, const struct page_capture *capture, uint32
         left_out += stream->messages.left_out;
         for (uint32_t k = 0; k < stream->messages.cnt; k++) {
             const struct message_time *m = &stream->messages.message[k];
+            unsigned side = stream->owner[m->side & 1].side;
+            const struct work_time *work =
+                capture->timeline ? work_times_find(capture->timeline, conn->qpn[side], m) : NULL;
 
             put_short_text(&numbers, sep);
-            put_number(&numbers, '[', stream->owner[m->side & 1].side);
+            put_number(&numbers, '[', side);
             put_short_text(&numbers, ",\"");
             put_short_text(&numbers, roce_kind_name((enum roce_kind)m->kind));
             put_short_text(&numbers, "\"");
@@ -306,6 +323,8 @@ static void write_messages(FILE *out, const struct page_capture *capture, uint32
             put_number(&numbers, ',', time_since(m->done, m->first));
             put_number(&numbers, ',', (int64_t)m->bytes);
             put_number(&numbers, ',', m->frame);
+            if (work)
+                put_steps(&numbers, work, m);
             put_short_text(&numbers, "]");
             sep = ",";
         }
@@ -338,7 +357,7 @@ static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
     fprintf(out, ",\"merged\":%" PRIu64, merged);
     if (runs) {
         write_runs(out, runs, cnt, base);
-        write_messages(out, capture, conn->conn_index, base);
+        write_messages(out, capture, conn, base);
     }
     fputs("}", out);
     free(runs);

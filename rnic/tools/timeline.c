@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "device/rnic.h"
 #include "verbs/timeline_record.h"
 
@@ -59,10 +60,21 @@ static void print_row(const struct timeline_record *record, uint64_t start, FILE
     fputc('\n', out);
 }
 
+static uint64_t time_ns(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
 static void print_rows(const struct timeline_record *records, size_t cnt, FILE *out)
 {
-    fputs("Send work requests: POSTED in us since the first one, the rest in us after POSTED.\n",
-          out);
+    struct timespec wall, clock;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    uint64_t posted = time_ns(&wall) - (time_ns(&clock) - records[0].at[TIMELINE_POSTED]);
+    fprintf(out,
+            "Send work requests: POSTED in us since the first one, the rest in us after POSTED. "
+            "The first one was posted at UNIX time %" PRIu64 ".%09" PRIu64 ".\n",
+            posted / UINT64_C(1000000000), posted % UINT64_C(1000000000));
     fprintf(out, "%7s %6s %16s %-12s %10s %-14s %6s %12s", "PID", "QPN", "WR_ID", "OPERATION",
             "BYTES", "STATUS", "RESENT", "POSTED");
     static const char *const names[] = {"SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED"};

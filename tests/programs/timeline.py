@@ -5,6 +5,7 @@ The times of a row are in the order of their events. The percentiles count all r
 
 timeline.py --bin FOLDER"""
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -63,6 +64,23 @@ def check(text, rows, run):
     assert polled and int(polled[1]) == cnt - unsignaled, text
 
 
+def check_page(args, folder, rows, cnt):
+    """The page of the recording has the work request of each message, with the times of its row."""
+    page = os.path.join(folder, "page.html")
+    done = subprocess.run([os.path.join(args.bin, "rocedrill"), "check", "-q", "--html", page, "--timeline", rows,
+                           os.path.join(folder, "packets.pcapng")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    with open(page, encoding="utf-8") as text:
+        data = json.loads(re.search(r'id="data">(.*?)</script>', text.read(), re.S).group(1))
+    drawn = [m[7] for c in data["captures"][0]["connections"] for m in c.get("messages", []) if len(m) > 7]
+    assert len(drawn) == cnt, f"{len(drawn)} of {cnt} requests are in the page"
+    with open(rows, encoding="ascii") as text:
+        polled = sorted(float(line.split()[13]) for line in text.read().splitlines()[2:])
+    page_polled = sorted((d[6] - d[0]) / 1e3 for d in drawn)
+    assert all(abs(a - b) < 0.1 for a, b in zip(polled, page_polled)), (polled, page_polled)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -71,7 +89,7 @@ def main():
         with tempfile.TemporaryDirectory(prefix="rnic-timeline-") as folder:
             file = os.path.join(folder, "rows")
             command = [os.path.join(args.bin, "rnic-run"), "-n", "-i", "lo", "--seed", "1",
-                       f"--timeline={file}", *run[2], "--", sys.executable,
+                       "-w", os.path.join(folder, "packets.pcapng"), f"--timeline={file}", *run[2], "--", sys.executable,
                        os.path.join(HERE, "pair.py"), "--port", "18515", *run[0].split(), "---",
                        *run[1].split()]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -80,6 +98,8 @@ def main():
             assert done.returncode == 0, f"{run[0]}: status {done.returncode}"
             with open(file, encoding="ascii") as rows:
                 check(done.stdout, rows.read(), run)
+            if run[4] == "READ":
+                check_page(args, folder, file, run[3])
     return 0
 
 

@@ -62,7 +62,9 @@ const RoceData = (function () {
   function decodeMessages(conn) {
     return (conn.messages || []).map((m) => ({
       side: m[0], kind: m[1], first: m[2] * 1e-9, last: (m[2] + m[3]) * 1e-9, done: (m[2] + m[4]) * 1e-9,
-      ns: m[4], bytes: m[5], frame: m[6] }));
+      ns: m[4], bytes: m[5], frame: m[6], begin: (m[2] + (m[7] ? m[7][0] : 0)) * 1e-9,
+      steps: m[7] ? m[7].map((ns) => ns === null ? null : (m[2] + ns) * 1e-9) : null }))
+      .map((m) => Object.assign(m, { end: m.steps ? Math.max(m.done, ...m.steps) : m.done }));
   }
 
   // Sums a value of the runs into bins between two times; a run counts evenly over its duration.

@@ -6,6 +6,7 @@ const RoceGraph = (function () {
   const D = RoceData;
   const HEIGHT = { psn: 340, messages: 260, latency: 200, data: 170, flight: 150, rate: 150, lanes: 150 };
   const MARKED = new Set(["nak", "rnr nak", "cnp", "dropped"]);
+  const STEPS = ["taken by the RNIC", "first packet", "last packet", "acknowledged", "completed", "polled"]; // after posted
   let colors = {};
 
   function readColors() {
@@ -89,10 +90,7 @@ const RoceGraph = (function () {
         "repeated response": colors["response-again"], "copy": colors.other }[s.class];
       if (color && r.count[i] > 1 && x1 - x0 > 3) line(ctx, x0, y0, x1, y1, color, 3);
       else if (color) bar(ctx, x0, x0 + 2.5, y0, y1, color);
-      if (r.gap[i] && s.class !== "copy") {
-        const low = at.y(r.psn[i] - r.gap[i]);
-        line(ctx, x0 + 1, low, x0 + 1, y0, colors.missing, 3, [3, 2]);
-      }
+      if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
       if (s.cause === "timeout" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
         band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, colors.timeout, "waited " + D.duration(r.wait[i]));
         waitedTo = r.time[i];
@@ -163,13 +161,8 @@ const RoceGraph = (function () {
     const r = view.runs, bins = Math.max(8, Math.floor(at.width / 6)), step = (at.t1 - at.t0) / bins;
     [0, 1].forEach((side) => {
       const v = D.binned(r, at.t0, at.t1, bins, (i) => r.style[i].side === side ? r.wire[i] : 0);
-      let x = null, y = null;
-      for (let b = 0; b < bins; b++) {
-        const nx = at.x(at.t0 + (b + 0.5) * step), ny = at.y(v[b] / step);
-        if (x !== null) line(at.ctx, x, y, nx, ny, side ? colors["side-b"] : colors["side-a"], 1.5);
-        x = nx;
-        y = ny;
-      }
+      path(at.ctx, Array.from(v).flatMap((bytes, b) => [at.x(at.t0 + (b + 0.5) * step), at.y(bytes / step)]),
+        side ? colors["side-b"] : colors["side-a"], 1.5);
     });
     for (let i = 0; i < r.length; i++) {
       if (r.time[i] < at.t0 || r.time[i] > at.t1) continue;
@@ -182,14 +175,18 @@ const RoceGraph = (function () {
 
   function paintMessages(view, at) {
     view.messages.forEach((m, i) => {
-      if (m.done < at.t0 || m.first > at.t1) return;
+      if (m.end < at.t0 || m.begin > at.t1) return;
       const y0 = at.y(i + 0.15), y1 = at.y(i + 0.85), x0 = at.x(m.first), x1 = at.x(m.last), x2 = at.x(m.done);
       const color = m.side ? colors["side-b"] : colors["side-a"];
       at.ctx.globalAlpha = 0.35;
       bar(at.ctx, x1, x2, y0, y1, color);
       at.ctx.globalAlpha = 1;
       bar(at.ctx, x0, x1, y0, y1, color);
-      at.hitMessage(i, x0, x2, y0, y1);
+      at.hitMessage(i, at.x(m.begin), at.x(m.end), y0, y1);
+      if (!m.steps) return;
+      const y = (y0 + y1) / 2, to = (from, x, c) => (path(at.ctx, [from, y, x, y, x, y0, x, y1], colors[c], 1.5), x);
+      to(x0, at.x(m.begin), "again");
+      [[4, "ack"], [5, "rnr"], [6, "timeout"]].reduce((from, [k, c]) => m.steps[k] === null ? from : to(from, at.x(m.steps[k]), c), x2);
     });
   }
 
@@ -209,12 +206,11 @@ const RoceGraph = (function () {
   // ---- value ranges: of what is visible between two times ----
 
   function visible(view, t0, t1, low, high, accept) {
-    let range = null;
+    let min = Infinity, max = -Infinity;
     const r = view.runs;
     for (let i = 0; i < r.length; i++)
-      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i], i))
-        range = range ? [Math.min(range[0], low(i)), Math.max(range[1], high(i))] : [low(i), high(i)];
-    return range;
+      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i], i)) [min, max] = [Math.min(min, low(i)), Math.max(max, high(i))];
+    return min <= max ? [min, max] : null;
   }
 
   function padded(range, share) {
@@ -258,7 +254,7 @@ const RoceGraph = (function () {
       } }),
     messages: () => ({ paint: paintMessages, tick: () => "",
       range: (view, t0, t1) => {
-        const shown = view.messages.map((m, i) => m.done < t0 || m.first > t1 ? -1 : i).filter((i) => i >= 0);
+        const shown = view.messages.map((m, i) => m.end < t0 || m.begin > t1 ? -1 : i).filter((i) => i >= 0);
         return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
       } }),
     lanes: () => ({ paint: paintLanes, tick: () => "", range: (view) => [0, view.lanes.length] }),
@@ -274,14 +270,13 @@ const RoceGraph = (function () {
       this.messages = D.decodeMessages(conn);
       this.lanes = [...new Set(this.runs.style.map(laneOf))].sort();
       this.graphs = [];
-      const last = this.runs.end.reduce((m, v) => Math.max(m, v), 0), first = this.runs.time[0];
+      const last = this.messages.reduce((t, m) => Math.max(t, m.end), this.runs.end.reduce((m, v) => Math.max(m, v), 0));
+      const first = this.messages.reduce((t, m) => Math.min(t, m.begin), this.runs.time[0]);
       const pad = Math.max((last - first) * 0.02, 1e-6);
       this.full = [first - pad, last + pad];
       this.window = this.full;
-      this.trouble = [];
-      for (let i = 0; i < this.runs.length; i++)
-        if (isAgain(this.runs.style[i]) || MARKED.has(this.runs.style[i].class) || this.runs.gap[i] ||
-            this.runs.style[i].marks & D.MARK.impliedNak) this.trouble.push(i);
+      const isTrouble = (s, i) => isAgain(s) || MARKED.has(s.class) || this.runs.gap[i] || s.marks & D.MARK.impliedNak;
+      this.trouble = this.runs.style.flatMap((s, i) => isTrouble(s, i) ? [i] : []);
     }
 
     add(div, kind, direction) {
@@ -355,13 +350,9 @@ const RoceGraph = (function () {
     }
 
     moveToFrame(frame) {
-      const r = this.runs;
-      for (let i = 0; i < r.length; i++)
-        if (r.frame[i] <= frame && frame <= r.lastFrame[i]) {
-          this.moveTo(i, true);
-          return true;
-        }
-      return false;
+      const i = this.runs.frame.findIndex((first, k) => first <= frame && frame <= this.runs.lastFrame[k]);
+      if (i >= 0) this.moveTo(i, true);
+      return i >= 0;
     }
 
     next(list, step) {
@@ -405,7 +396,9 @@ const RoceGraph = (function () {
       if (item === "message") {
         const m = this.messages[i];
         return [m.kind + ", " + D.size(m.bytes) + ", by " + (m.side ? this.conn.b : this.conn.a).address,
-          "took " + D.duration(m.ns) + ": sent in " + D.duration((m.last - m.first) * 1e9) + ", completed in frame " + m.frame];
+          "took " + D.duration(m.ns) + ": sent in " + D.duration((m.last - m.first) * 1e9) + ", completed in frame " + m.frame]
+          .concat(m.steps ? ["after the program posted it: " + STEPS.map((name, k) => m.steps[k + 1] === null ? name + " never"
+            : name + " " + D.duration((m.steps[k + 1] - m.begin) * 1e9)).join(", ")] : []);
       }
       const r = this.runs, s = r.style[i], lines = [], one = r.count[i] === 1, isData = s.class !== "cnp" && s.class !== "other";
       lines.push((one ? "frame " + r.frame[i] : D.count(r.count[i], "packet") + " in frames " + r.frame[i] + " to " + r.lastFrame[i]) +

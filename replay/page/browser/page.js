@@ -213,7 +213,10 @@
     }
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
       addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]]));
-    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered.", both);
+    const timed = v.messages.some((m) => m.steps);
+    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered." +
+      (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
+      both.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
     if (v.lanes.length > 2 && v.lanes.length <= 64) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network: " + v.lanes.join(", ") + ".", both.concat([["again", "sent again"]]));
   }
 

@@ -15,7 +15,7 @@
 
 struct watch;
 
-/* What a watch has to say at its end. */
+/* Result of watching a capture, when rnic-run ends. */
 struct watch_result {
     int verdict;         /* exit status of rocedrill; 2 if nothing was recorded; 126 or 127 if
                           * rocedrill could not be started */

@@ -20,19 +20,11 @@ import tempfile
 
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+from failures import Failures  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 OPERATIONS = ("send", "write", "read", "atomic", "other")
-
-
-class Failures:
-    def __init__(self):
-        self.cnt, self.where = 0, ""
-
-    def expect(self, what, found, wanted):
-        if found != wanted:
-            self.cnt += 1
-            if self.cnt <= 20:
-                print(f"{self.where}: {what}: found {found}, expected {wanted}")
 
 
 def lines_of(path):

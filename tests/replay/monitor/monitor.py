@@ -18,21 +18,13 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+from failures import Failures  # noqa: E402
+
 DEADLINE = 120  # seconds for a wait
 ROW = re.compile(r"^#(\d+) \S+ .* (ok|idle|trouble|closed|failed) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ")
 COLUMNS = ("retransmitted", "missing", "rnr", "nak", "cnp")
 METRIC = re.compile(r'^rocedrill_(\w+)\{connection="(\d+)",[^}]*\} ([\d.]+)$', re.M)
-
-
-class Failures:
-    def __init__(self):
-        self.cnt, self.where = 0, ""
-
-    def expect(self, what, found, wanted):
-        if found != wanted:
-            self.cnt += 1
-            if self.cnt <= 20:
-                print(f"{self.where}: {what}: found {found}, expected {wanted}")
 
 
 def figures(path):

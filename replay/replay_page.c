@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "check/check.h"
+#include "engine/diff.h"
 #include "page/difference.h"
 #include "page/page.h"
 #include "util/strbuf.h"
@@ -37,13 +38,15 @@ static const json_t *first_difference(const struct job *job)
 static void add_result(struct strbuf *t, const struct job *job)
 {
     const json_t *d = first_difference(job);
+    char text[DIFF_TEXT_MAX];
 
     if (job->error)
         strbuf_addf(t, "%s", job->error);
     else if (job->outcome == OUTCOME_FAIL && d)
-        strbuf_addf(t, "frame %" JSON_INTEGER_FORMAT ": %s: recorded %s, replayed %s",
-                    json_integer_value(json_object_get(d, "frame")), text_of(d, "field"),
-                    text_of(d, "expected"), text_of(d, "actual"));
+        strbuf_addf(
+            t, "frame %" JSON_INTEGER_FORMAT ": %s",
+            json_integer_value(json_object_get(d, "frame")),
+            diff_text(text, text_of(d, "field"), text_of(d, "recorded"), text_of(d, "replayed")));
     if (job->expected != OUTCOME_PASS)
         strbuf_addf(t, "%sexpected %s", t->len ? "; " : "", outcome_name(job->expected));
 }
@@ -92,8 +95,8 @@ static void write_difference(FILE *out, const json_t *d)
     const char *known = text_of(d, "known_deviation");
     const struct difference_row row = {.place = place,
                                        .field = text_of(d, "field"),
-                                       .expected = text_of(d, "expected"),
-                                       .actual = text_of(d, "actual"),
+                                       .expected = text_of(d, "recorded"),
+                                       .actual = text_of(d, "replayed"),
                                        .reason = reason,
                                        .rule = json_string_value(json_object_get(d, "rule"))};
 

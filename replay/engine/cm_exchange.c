@@ -160,8 +160,8 @@ int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role,
             return -1;
         diff = &xs->diff[xs->diff_cnt++];
         *diff = (struct diff){.dir = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
-        memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
-        memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
+        memcpy(diff->recorded, d->at[i].recorded, sizeof(diff->recorded));
+        memcpy(diff->replayed, d->at[i].replayed, sizeof(diff->replayed));
         snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
     }
     return 0;

@@ -219,8 +219,8 @@ int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, u
                            .request = EVENT_NONE,
                            .field = diffs->at[i].field,
                            .known = known};
-        memcpy(d->expected, diffs->at[i].expected, sizeof(d->expected));
-        memcpy(d->actual, diffs->at[i].actual, sizeof(d->actual));
+        memcpy(d->recorded, diffs->at[i].recorded, sizeof(d->recorded));
+        memcpy(d->replayed, diffs->at[i].replayed, sizeof(d->replayed));
         snprintf(d->reason, sizeof(d->reason), "%s", reason);
     }
     return 0;

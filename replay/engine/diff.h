@@ -2,10 +2,8 @@
 /*
  * Diff: one difference between the capture and our RNIC, and the verdicts.
  *
- * `expected` is the recorded value, which reports call "recorded". `actual` is that of our RNIC,
- * or of the target of --live, which reports call "replayed". The capture is the reference. If the
- * capture was altered or the recorded device is wrong, the report still shows a difference of our
- * RNIC.
+ * The capture is the reference. If the capture was altered or the recorded device is wrong, the
+ * report still shows a difference of our RNIC.
  */
 #ifndef REPLAY_ENGINE_DIFF_H
 #define REPLAY_ENGINE_DIFF_H
@@ -34,8 +32,8 @@ struct diff {
     uint32_t
         request; /* index into trace.pkt of the request that the packet answers, or EVENT_NONE */
     const char *field;              /* name of the differing field, such as "aeth.msn" */
-    char expected[96];              /* value in the recorded packet */
-    char actual[96];                /* value in the packet of our RNIC */
+    char recorded[96];              /* value in the recorded packet */
+    char replayed[96];              /* value of our RNIC, or of the target of --live */
     char reason[200];               /* explanation of the difference in one sentence */
     const struct peer_quirk *known; /* known quirk that explains the difference, or NULL */
 };
@@ -44,6 +42,13 @@ enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
 /* Returns the name of a verdict for messages and JSON. */
 const char *verdict_name(enum verdict verdict);
+
+/* Length of the text of a difference, with the terminating zero. Longer texts are truncated. */
+#define DIFF_TEXT_MAX 1024
+
+/* Writes "FIELD: recorded VALUE, replayed VALUE" to `text`. Returns `text`. */
+const char *diff_text(char text[DIFF_TEXT_MAX], const char *field, const char *recorded,
+                      const char *replayed);
 
 /* Appends a copy of *diff to a growing array. Returns 0, or -1 if out of memory. */
 int diff_append(struct diff **list, size_t *cnt, size_t *cap, const struct diff *diff);

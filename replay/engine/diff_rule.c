@@ -13,7 +13,7 @@ enum {
 };
 
 /* Rules that a difference in an RC packet violates. The first row that fits applies. `word` must
- * occur in the expected or the actual value; "" always fits. */
+ * occur in the recorded or the replayed value; "" always fits. */
 static const struct {
     unsigned kinds;
     const char *field;
@@ -68,7 +68,7 @@ const char *diff_rule(const struct trace *trace, const struct diff *d)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].kinds & kind && strcmp(rows[i].field, d->field) == 0 &&
-            (strstr(d->expected, rows[i].word) || strstr(d->actual, rows[i].word)))
+            (strstr(d->recorded, rows[i].word) || strstr(d->replayed, rows[i].word)))
             return rows[i].rule;
     return NULL;
 }
@@ -85,7 +85,7 @@ enum {
 static const struct {
     unsigned who;
     const char *field;
-    const char *expected; /* prefix of the expected value */
+    const char *recorded; /* prefix of the recorded value */
     const char *rule;
 } stream_rows[] = {
     /* clang-format off */
@@ -125,7 +125,7 @@ const char *diff_rule_stream(const struct dgram_streams *streams, const struct d
 
     for (size_t i = 0; i < sizeof(stream_rows) / sizeof(stream_rows[0]); i++)
         if (stream_rows[i].who & who && begins_with(d->field, stream_rows[i].field) &&
-            begins_with(d->expected, stream_rows[i].expected))
+            begins_with(d->recorded, stream_rows[i].recorded))
             return stream_rows[i].rule;
     return NULL;
 }

@@ -6,14 +6,14 @@
 #include <string.h>
 #include "wire/codes.h"
 
-void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
-                    const char *actual)
+void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
+                    const char *replayed)
 {
     if (d->cnt == FIELD_DIFFS_MAX)
         return;
     d->at[d->cnt].field = field;
-    snprintf(d->at[d->cnt].expected, sizeof(d->at[0].expected), "%s", expected);
-    snprintf(d->at[d->cnt].actual, sizeof(d->at[0].actual), "%s", actual);
+    snprintf(d->at[d->cnt].recorded, sizeof(d->at[0].recorded), "%s", recorded);
+    snprintf(d->at[d->cnt].replayed, sizeof(d->at[0].replayed), "%s", replayed);
     d->cnt++;
 }
 
@@ -26,25 +26,25 @@ const struct field_diff *field_diff_find(const struct field_diffs *d, const char
 }
 
 void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
-                        uint64_t expected, uint64_t actual)
+                        uint64_t recorded, uint64_t replayed)
 {
     char e[32], a[32];
 
-    if (expected == actual)
+    if (recorded == replayed)
         return;
-    snprintf(e, sizeof(e), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, expected);
-    snprintf(a, sizeof(a), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, actual);
+    snprintf(e, sizeof(e), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, recorded);
+    snprintf(a, sizeof(a), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, replayed);
     field_diff_add(d, field, e, a);
 }
 
-void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual)
+void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed)
 {
     char e[96], a[96];
 
-    if (expected == actual)
+    if (recorded == replayed)
         return;
-    snprintf(e, sizeof(e), "0x%02x (%s)", expected, roce_opcode(expected)->name);
-    snprintf(a, sizeof(a), "0x%02x (%s)", actual, roce_opcode(actual)->name);
+    snprintf(e, sizeof(e), "0x%02x (%s)", recorded, roce_opcode(recorded)->name);
+    snprintf(a, sizeof(a), "0x%02x (%s)", replayed, roce_opcode(replayed)->name);
     field_diff_add(d, "bth.opcode", e, a);
 }
 
@@ -103,10 +103,10 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
 }
 
 /* Returns whether the MSN of a READ response First is one that R103 and the other recorded
- * responses allow. `actual` is the MSN of our RNIC, which counts the READ before it responds. */
-static bool read_first_msn_fits(int8_t style, uint32_t expected, uint32_t actual)
+ * responses allow. `replayed` is the MSN of our RNIC, which counts the READ before it responds. */
+static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
-    int32_t off = roce_psn_diff(roce_psn_of(expected), roce_psn_of(actual));
+    int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));
 
     return style == 1 ? off == 0 || off == -1 : off == style;
 }

@@ -14,8 +14,8 @@
 
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
-    char expected[96];
-    char actual[96];
+    char recorded[96];
+    char replayed[96];
 };
 
 struct field_diffs {
@@ -35,12 +35,12 @@ const struct field_diff *field_diff_find(const struct field_diffs *d, const char
 
 /* Add a difference to *d. The second and third functions add nothing if both values are equal.
  * Their `fmt` contains "%x" or "%u". */
-void field_diff_add(struct field_diffs *d, const char *field, const char *expected,
-                    const char *actual);
+void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
+                    const char *replayed);
 /* Adds the difference "form": a packet whose form is invalid although its ICRC is right. */
 void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p);
-void field_diff_add_opcode(struct field_diffs *d, uint8_t expected, uint8_t actual);
+void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed);
 void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
-                        uint64_t expected, uint64_t actual);
+                        uint64_t recorded, uint64_t replayed);
 
 #endif

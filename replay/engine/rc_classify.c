@@ -107,8 +107,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                             .field = d->at[i].field,
                             .known = known};
 
-        memcpy(diff.expected, d->at[i].expected, sizeof(diff.expected));
-        memcpy(diff.actual, d->at[i].actual, sizeof(diff.actual));
+        memcpy(diff.recorded, d->at[i].recorded, sizeof(diff.recorded));
+        memcpy(diff.replayed, d->at[i].replayed, sizeof(diff.replayed));
         snprintf(diff.reason, sizeof(diff.reason), "%s", reason);
         if (diff_append(&cmp->all->diff, &cmp->all->diff_cnt, &cmp->all->diff_cap, &diff) != 0)
             return -1;

@@ -67,8 +67,8 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
                               .request = EVENT_NONE,
                               .field = d->at[i].field,
                               .known = known};
-        memcpy(diff->expected, d->at[i].expected, sizeof(diff->expected));
-        memcpy(diff->actual, d->at[i].actual, sizeof(diff->actual));
+        memcpy(diff->recorded, d->at[i].recorded, sizeof(diff->recorded));
+        memcpy(diff->replayed, d->at[i].replayed, sizeof(diff->replayed));
         snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Compare responses: compares the packets of the recorded responder with those of our RNIC in
- * its place (in diff.h, `expected` is the recorded value and `actual` is ours).
+ * its place (in diff.h, `recorded` and `replayed`).
  *
  * Compared, because the specification prescribes it: which requests are executed and with which
  * bytes; each NAK with its PSN, MSN and code; READ responses and Atomic ACKs with opcode, PSN,

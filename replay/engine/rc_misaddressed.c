@@ -81,8 +81,8 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
                                const struct field_diff *which)
 {
     diff->field = which->field;
-    memcpy(diff->expected, which->expected, sizeof(diff->expected));
-    memcpy(diff->actual, which->actual, sizeof(diff->actual));
+    memcpy(diff->recorded, which->recorded, sizeof(diff->recorded));
+    memcpy(diff->replayed, which->replayed, sizeof(diff->replayed));
     snprintf(diff->reason, sizeof(diff->reason),
              "the response belongs to no connection, but equals a response of our RNIC except for "
              "this field");

@@ -93,12 +93,12 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
 {
     struct diff d = {.dir = dir, .pkt = pkt, .request = EVENT_NONE, .field = "packet"};
 
-    snprintf(d.expected, sizeof(d.expected), "none");
-    snprintf(d.actual, sizeof(d.actual), "none");
+    snprintf(d.recorded, sizeof(d.recorded), "none");
+    snprintf(d.replayed, sizeof(d.replayed), "none");
     if (want)
-        strict_text(d.expected, sizeof(d.expected), want);
+        strict_text(d.recorded, sizeof(d.recorded), want);
     if (is)
-        strict_text(d.actual, sizeof(d.actual), is);
+        strict_text(d.replayed, sizeof(d.replayed), is);
     snprintf(d.reason, sizeof(d.reason), "--strict requires the same packets in the same order");
     return d;
 }

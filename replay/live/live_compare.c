@@ -57,9 +57,9 @@ static int compare_late(struct live *live, struct response_comparison *all)
         if (res->verdict == VERDICT_SKIPPED || res->mark[late->step] != MARK_OK ||
             !arrived_late(live, late))
             continue;
-        snprintf(diff.expected, sizeof(diff.expected), "within %" PRIu64 " ms",
+        snprintf(diff.recorded, sizeof(diff.recorded), "within %" PRIu64 " ms",
                  live->options->tolerance_ns / 1000000);
-        snprintf(diff.actual, sizeof(diff.actual), "later");
+        snprintf(diff.replayed, sizeof(diff.replayed), "later");
         snprintf(diff.reason, sizeof(diff.reason), "the target responds after the time limit");
         if (add_diff(all, late->run, &diff) != 0)
             return -1;
@@ -130,15 +130,15 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
     diff.pkt = x->pkt;
-    agent_client_describe(diff.expected, sizeof(diff.expected), "success", x->len, x->crc32,
+    agent_client_describe(diff.recorded, sizeof(diff.recorded), "success", x->len, x->crc32,
                           x->imm_present, x->imm);
     if (!c)
-        snprintf(diff.actual, sizeof(diff.actual), "none");
+        snprintf(diff.replayed, sizeof(diff.replayed), "none");
     else if (!success)
-        snprintf(diff.actual, sizeof(diff.actual), "%s", text ? text : "?");
+        snprintf(diff.replayed, sizeof(diff.replayed), "%s", text ? text : "?");
     else
-        agent_client_describe(diff.actual, sizeof(diff.actual), "success", len, crc, imm != NULL,
-                              imm_value);
+        agent_client_describe(diff.replayed, sizeof(diff.replayed), "success", len, crc,
+                              imm != NULL, imm_value);
     snprintf(diff.reason, sizeof(diff.reason), "the target's receive completes differently");
     return add_diff(all, dir, &diff);
 }
@@ -218,8 +218,8 @@ static int compare_bytes(struct live *live, struct response_comparison *all, uin
         *found = true;
         diff.dir = w->dir;
         diff.pkt = w->pkt;
-        e = strbuf_of(diff.expected, sizeof(diff.expected));
-        a = strbuf_of(diff.actual, sizeof(diff.actual));
+        e = strbuf_of(diff.recorded, sizeof(diff.recorded));
+        a = strbuf_of(diff.replayed, sizeof(diff.replayed));
         for (size_t k = i; k < len && k < i + SHOWN; k++) {
             strbuf_addf(&e, "%02x", region->image[off + k]);
             strbuf_addf(&a, "%02x", bytes[k]);

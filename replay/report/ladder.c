@@ -54,13 +54,15 @@ static void print_arrow(FILE *out, const char *text, bool to_responder, const ch
 /* Prints the differences of one recorded packet below its arrow. */
 static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
+    char text[DIFF_TEXT_MAX];
+
     for (unsigned v = 0; v < 2; v++)
         for (size_t i = 0; i < l->view[v].diff_cnt; i++) {
             const struct diff *d = &l->view[v].diff[i];
 
             if (d->dir == l->run && d->pkt == pkt)
-                fprintf(out, "%20s│    %s: recorded %s, replayed %s\n", "", d->field, d->expected,
-                        d->actual);
+                fprintf(out, "%20s│    %s\n", "",
+                        diff_text(text, d->field, d->recorded, d->replayed));
         }
 }
 
@@ -209,7 +211,7 @@ void ladder_draw(FILE *out, const struct ladder *ladder, const struct ladder_par
                 const struct diff *d = &ladder->view[v].diff[k];
 
                 if (d->dir == ladder->run && d->pkt == s->event[i].pkt)
-                    ladder_svg_difference(&drawing, d->field, d->expected, d->actual);
+                    ladder_svg_difference(&drawing, d->field, d->recorded, d->replayed);
             }
     }
     ladder_svg_write(out, &drawing);

@@ -106,7 +106,7 @@ void report_exchange_json(json_t *out, json_t *diffs, const struct cm_exchanges 
                         diffs, json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s, s:s*}", "exchange",
                                          (int)json_array_size(out), "as", role_names[role], "frame",
                                          (int)xs->trace->pkt[d->pkt].frame, "field", d->field,
-                                         "expected", d->expected, "actual", d->actual, "reason",
+                                         "recorded", d->recorded, "replayed", d->replayed, "reason",
                                          d->reason, "rule", diff_rule_exchange(xs, d)));
             }
         }

@@ -84,7 +84,7 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
 {
     json_t *diff = json_pack("{s:i, s:s, s:i, s:s, s:s, s:s, s:s}", "direction", (int)d->dir + 1,
                              "as", side, "frame", (int)trace->pkt[d->pkt].frame, "field", d->field,
-                             "expected", d->expected, "actual", d->actual, "reason", d->reason);
+                             "recorded", d->recorded, "replayed", d->replayed, "reason", d->reason);
 
     if (diff && d->request != EVENT_NONE)
         json_object_set_new(diff, "request_frame", json_integer(trace->pkt[d->request].frame));

@@ -42,7 +42,7 @@ static void draw_packet(struct ladder_drawing *drawing, const struct packet_list
     ladder_svg_arrow(drawing, memcmp(list->trace->flow[p->flow].src, list->left, 16) == 0, p->frame,
                      (double)(p->time - list->trace->pkt[0].time) / 1e9, buf, mark);
     for (; d; d = diff_of(list, list->pkt[i], (size_t)(d - list->diff) + 1))
-        ladder_svg_difference(drawing, d->field, d->expected, d->actual);
+        ladder_svg_difference(drawing, d->field, d->recorded, d->replayed);
 }
 
 /* Draws the packets around the first difference. */

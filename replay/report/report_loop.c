@@ -51,14 +51,15 @@ static int add_exchanges(struct loop_summary *sum, const struct closed_loop *clo
 static void tell_diff(char *out, size_t size, const struct dgram_streams *streams, uint32_t idx)
 {
     struct strbuf t = strbuf_of(out, size);
+    char text[DIFF_TEXT_MAX];
 
     for (size_t i = 0; i < streams->diff_cnt; i++) {
         const struct diff *d = &streams->diff[i];
 
         if (d->dir != idx)
             continue;
-        strbuf_addf(&t, "frame %u: %s: expected %s, actual %s: %s",
-                    streams->trace->pkt[d->pkt].frame, d->field, d->expected, d->actual, d->reason);
+        strbuf_addf(&t, "frame %u: %s; %s", streams->trace->pkt[d->pkt].frame,
+                    diff_text(text, d->field, d->recorded, d->replayed), d->reason);
         return;
     }
 }
@@ -363,8 +364,8 @@ static json_t *failure_json(const struct loop_failure *failure)
     snprintf(field, sizeof(field), "seed %" PRIu64, failure->seed);
     snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats this run", failure->seed);
     return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->what, (int)failure->number,
-                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "expected",
-                     "the behavior without impairments, within the rules", "actual",
+                     "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "recorded",
+                     "the behavior without impairments, within the rules", "replayed",
                      failure->reason, "reason", again);
 }
 

@@ -51,18 +51,19 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
 void report_diff(FILE *out, const struct trace *trace, const struct diff *d, const char *rule,
                  const char *end)
 {
+    char text[DIFF_TEXT_MAX];
+
+    diff_text(text, d->field, d->recorded, d->replayed);
     if (d->known) {
-        fprintf(
-            out, "  known deviation %s of %s (%s; %s): frame %u: %s: recorded %s, replayed %s\n",
-            d->known->deviation->id, roce_profile_name(d->known->peer), d->known->deviation->text,
-            d->known->deviation->rules, trace->pkt[d->pkt].frame, d->field, d->expected, d->actual);
+        fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s\n", d->known->deviation->id,
+                roce_profile_name(d->known->peer), d->known->deviation->text,
+                d->known->deviation->rules, trace->pkt[d->pkt].frame, text);
         return;
     }
     fputs("  difference ", out);
     put_escaped(out, trace->name);
-    fprintf(out, ": frame %u: %s: recorded %s, replayed %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame,
-            d->field, d->expected, d->actual, d->reason, end, rule ? " [" : "", rule ? rule : "",
-            rule ? "]" : "");
+    fprintf(out, ": frame %u: %s; %s%s%s%s%s\n", trace->pkt[d->pkt].frame, text, d->reason, end,
+            rule ? " [" : "", rule ? rule : "", rule ? "]" : "");
 }
 
 static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t idx)

@@ -36,9 +36,10 @@ void report_direction_ends(struct strbuf *t, const struct inferred_setup *s)
 static void add_diff(struct strbuf *t, const struct response_comparison *all, const struct diff *d)
 {
     const struct trace *trace = all->session->trace;
+    char text[DIFF_TEXT_MAX];
 
-    strbuf_addf(t, ": frame %u: %s: recorded %s, replayed %s", trace->pkt[d->pkt].frame, d->field,
-                d->expected, d->actual);
+    strbuf_addf(t, ": frame %u: %s", trace->pkt[d->pkt].frame,
+                diff_text(text, d->field, d->recorded, d->replayed));
     if (d->request != EVENT_NONE) {
         const struct trace_packet *p = &trace->pkt[d->request];
 

@@ -2,6 +2,7 @@
 #include "suite/suite_report.h"
 
 #include <string.h>
+#include "engine/diff.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
@@ -120,12 +121,11 @@ static bool is_known(const json_t *diff)
 
 static void put_diff(FILE *out, const json_t *diff)
 {
+    char text[DIFF_TEXT_MAX];
+
     fprintf(out, "frame %d: ", (int)json_integer_value(json_object_get(diff, "frame")));
-    xml_escape(out, text_of_member(diff, "field"));
-    fputs(": recorded ", out);
-    xml_escape(out, text_of_member(diff, "expected"));
-    fputs(", replayed ", out);
-    xml_escape(out, text_of_member(diff, "actual"));
+    xml_escape(out, diff_text(text, text_of_member(diff, "field"), text_of_member(diff, "recorded"),
+                              text_of_member(diff, "replayed")));
     fputs("; ", out);
     xml_escape(out, text_of_member(diff, "reason"));
 }
@@ -285,7 +285,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 }
 
 /* Version of replay.schema.json. */
-#define SUITE_JSON_VERSION 1
+#define SUITE_JSON_VERSION 2
 
 /* ---- JSON --------------------------------------------------------------------------------------
  */

@@ -75,7 +75,7 @@ def replayed(args, path, peer):
         if not diff.get("known_deviation") and side not in failed: # the others follow from the first one
             failed.add(side)
             result["faults"].append(("FAIL", diff["as"], diff["frame"],
-                                     f"{diff['field']}: expected {diff['expected']}, actual {diff['actual']}: {diff['reason']}"))
+                                     f"{diff['field']}: recorded {diff['recorded']}, replayed {diff['replayed']}: {diff['reason']}"))
     return result
 
 

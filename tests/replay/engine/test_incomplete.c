@@ -71,8 +71,8 @@ static void report_fail(const struct original *o, enum kind kind, const char *wh
     for (size_t i = 0; i < replay->responses.diff_cnt; i++)
         if (!replay->responses.diff[i].known)
             d = &replay->responses.diff[i];
-    snprintf(line, sizeof(line), "%s: %s, %s: frame %u: %s: expected %s, actual %s: %s", o->name,
-             names[kind], what, replay->trace.pkt[d->pkt].frame, d->field, d->expected, d->actual,
+    snprintf(line, sizeof(line), "%s: %s, %s: frame %u: %s: recorded %s, replayed %s: %s", o->name,
+             names[kind], what, replay->trace.pkt[d->pkt].frame, d->field, d->recorded, d->replayed,
              d->reason);
     if (kind == RANDOM)
         printf("%s\n", line);

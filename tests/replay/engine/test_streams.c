@@ -215,9 +215,9 @@ static void expect_rule(const struct dgram_streams *streams, const struct diff *
     bool uc = streams->stream[d->dir].svc == ROCE_SVC_UC;
     const char *rule = diff_rule_stream(streams, d);
     const char *want = strcmp(d->field, "packets") == 0 ? (uc ? "UC-REQ-167" : "UD-REQ-168")
-                       : strcmp(d->field, "completion") == 0 && strcmp(d->expected, "none") == 0
+                       : strcmp(d->field, "completion") == 0 && strcmp(d->recorded, "none") == 0
                            ? (uc ? "UC-RSP-166" : "UD-RSP-174")
-                       : strcmp(d->field, "data") == 0 && strcmp(d->expected, "unchanged") == 0
+                       : strcmp(d->field, "data") == 0 && strcmp(d->recorded, "unchanged") == 0
                            ? "UC-RSP-165"
                            : NULL;
 

@@ -158,7 +158,8 @@ def differences(browser):
 
 def check_rows(name, have, want):
     """`want`: differences of a JSON report. The page adds the text of the rule to its id."""
-    if [r[:3] for r in have] != [[d.get("field", ""), d.get("expected", ""), d.get("actual", "")] for d in want]:
+    if [r[:3] for r in have] != [[d.get("field", ""), d.get("recorded") or d.get("expected", ""),
+                                  d.get("replayed") or d.get("actual", "")] for d in want]:
         fail(name, f"differences {have}, JSON {want}")
     for row, d in zip(have, want):
         if not row[3].startswith(d.get("rule", "")) or ("rule" in d and len(row[3]) < len(d["rule"]) + 10):

@@ -52,7 +52,7 @@ static void json_report_has_the_facts_of_the_text(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
                           "d=json.load(sys.stdin)[\"captures\"][0][\"differences\"][0]; "
-                          "print(d[\"frame\"], d[\"field\"], d[\"expected\"], d[\"actual\"], "
+                          "print(d[\"frame\"], d[\"field\"], d[\"recorded\"], d[\"replayed\"], "
                           "d[\"rule\"])'",
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }

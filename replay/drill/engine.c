@@ -290,6 +290,22 @@ static void note_endless(struct drill_engine *e)
     match_fail(e, "%s", failure ? failure : "the device does not stop sending");
 }
 
+/* Returns when the window of an alternative begins that is later than the window of the step's main
+ * event, or 0 if there is none. */
+static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
+{
+    const struct script_event *main = &e->script->event[step->first];
+    uint64_t least = 0;
+
+    for (unsigned i = 1; i < step->cnt; i++) {
+        uint64_t low = match_least_delay(e, &main[i]);
+
+        if (low > main->time.to && (least == 0 || low < least))
+            least = low;
+    }
+    return least;
+}
+
 /* Waits until one alternative of the step is met, or all have failed. An alternative that nothing
  * happens is met only if no other alternative can be met. Returns false if the drill ends here. */
 static bool run_expectation(struct drill_engine *e, const struct script_step *step)
@@ -298,6 +314,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
     char problem[sizeof(e->problem)];
     struct drill_diff diff;
 
+    e->later = e->ops->wait ? later_window(e, step) : 0;
     drain_device(e);
     for (;;) {
         const struct script_event *none = NULL;
@@ -506,6 +523,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
 
 static bool run_step(struct drill_engine *e, const struct script_step *step)
 {
+    e->later = 0;
     switch (e->script->event[step->first].kind) {
     case SCRIPT_SEND:
     case SCRIPT_VERB:

@@ -53,7 +53,12 @@ static void consume_frame(struct drill_engine *e, struct drill_log_row *row, uns
 
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event)
 {
-    return match_time_after(match_time_after(e->base, event->time.to), e->patience);
+    uint64_t patience = e->patience;
+
+    /* An event in the window of a later alternative is that alternative, not late. */
+    if (e->later > event->time.to && e->later - event->time.to < patience)
+        patience = e->later - event->time.to;
+    return match_time_after(match_time_after(e->base, event->time.to), patience);
 }
 
 bool match_is_none(const struct script_event *event)
@@ -69,9 +74,7 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
     return match_time_after(match_time_after(e->base, event->time.to), stalled);
 }
 
-/* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
- * the least time is shorter by 12.5 %, at least by 4 ms. */
-static uint64_t least_delay(const struct drill_engine *e, const struct script_event *event)
+uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event)
 {
     uint64_t low = event->time.from == event->time.to ? 0 : event->time.from;
     uint64_t slack = !e->ops->wait ? 0 : low / 8 > SLACK_NS ? low / 8 : SLACK_NS;
@@ -82,7 +85,7 @@ static uint64_t least_delay(const struct drill_engine *e, const struct script_ev
 /* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
-    uint64_t low = least_delay(e, event);
+    uint64_t low = match_least_delay(e, event);
     bool late = time > match_latest(e, event);
     char after[32], limit[32];
     struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit));
@@ -92,7 +95,7 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
     if (!late && (low == 0 || time >= match_time_after(e->anchor, low)))
         return true;
     strbuf_add_duration(&a, time > from ? time - from : 0);
-    strbuf_add_duration(&b, late ? event->time.to + e->patience : low);
+    strbuf_add_duration(&b, late ? match_latest(e, event) - e->base : low);
     match_fail(e, "too %s: after %s, expected after at %s %s", late ? "late" : "early", after,
                late ? "most" : "least", limit);
     return false;
@@ -108,7 +111,7 @@ static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_
 
     if (e->now < match_latest(e, event))
         return TRY_PENDING;
-    strbuf_add_duration(&t, event->time.to + e->patience);
+    strbuf_add_duration(&t, match_latest(e, event) - e->base);
     return match_fail(e, "no %s within %s", what, text);
 }
 

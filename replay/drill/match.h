@@ -34,6 +34,8 @@ struct drill_engine {
     uint64_t anchor;   /* time from which lower bounds count, ns */
     uint64_t met;      /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
+    uint64_t later;    /* real time: start of the window of a later alternative of the current step,
+                        * after `base`, ns; 0: none */
     uint64_t stalled;  /* value of ops->stalled at `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
@@ -67,6 +69,10 @@ enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
 /* Returns the first frame of this QP (or of the CM, or of any QP if `any`) that the DUT sent and no
  * line has consumed. Returns NULL if there is none. */
 struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool any);
+
+/* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
+ * the least time is shorter by 12.5 %, at least by 4 ms. */
+uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns the time until which an expected event may happen. */
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);

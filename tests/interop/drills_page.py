@@ -33,16 +33,29 @@ def read_runs(folder):
     return {kernel: [runs[kernel][run] for run in sorted(runs[kernel])] for kernel in sorted(runs, key=version)}
 
 
-def verdicts(report):
-    return {(case["name"], case["variant"]): (case["verdict"], case.get("known", "")) for case in report["drills"]}
+def too_slow(case):
+    """True if this host was too slow for the drill, so that the run shows nothing."""
+    return case["verdict"] == "inconclusive" and " too slow: " in case.get("problem", "")
+
+
+def best(reports):
+    """The report of a kernel: of each drill the first run that shows something."""
+    cases = collections.defaultdict(list)
+    for report in reports:
+        for case in report["drills"]:
+            cases[case["name"], case["variant"]].append(case)
+    drills = [next((case for case in runs if not too_slow(case)), runs[0]) for runs in cases.values()]
+    names = collections.Counter(case["verdict"] for case in drills)
+    return {**reports[0], "drills": drills, "totals": {name: names[name] for name in reports[0]["totals"]}}
 
 
 def changes(kernel, reports):
     """Prints the verdicts that change between the runs of a kernel. Returns their number."""
-    tables = [verdicts(report) for report in reports]
+    tables = [{(case["name"], case["variant"]): case for case in report["drills"]} for report in reports]
     cnt = 0
     for case in tables[0]:
-        seen = [" ".join(table.get(case, ("missing", ""))).strip() for table in tables]
+        runs = [table[case] for table in tables if case in table and not too_slow(table[case])]
+        seen = [f"{run['verdict']} {run.get('known', '')}".strip() for run in runs]
         if len(set(seen)) > 1:
             print(f"{kernel}: {' '.join(case).strip()} changes between the runs: {', '.join(seen)}")
             cnt += 1
@@ -79,8 +92,8 @@ def main():
     runs = read_runs(options.folder)
     if not runs:
         sys.exit(f"{options.folder}: no report of a kernel")
-    first = [reports[0] for reports in runs.values()]
-    text = totals(first) + matrix(options.rocedrill, first)
+    reports = [best(reports) for reports in runs.values()]
+    text = totals(reports) + matrix(options.rocedrill, reports)
     if options.page:
         options.page.write_text(HEAD + text)
     else:

@@ -295,6 +295,17 @@ static void late_packet_is_not_the_alternative_nothing(void)
     expect(events, &slow, DRILL_KNOWN, "");
 }
 
+/* The packet is within the patience, but in the window of the known deviation. */
+static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
+{
+    const struct delays slow = {.agent = MS(1), .patience = MS(5000)};
+
+    expect("+0 post send Q id 1 from M+0 len 8\n"
+           "+0~+1ms > SEND Only PSN +0\n"
+           "+0~+1ms > SEND Only PSN +0\n else +1s~+4s known S1\n",
+           &slow, DRILL_KNOWN, "");
+}
+
 /* The drill answers 700 ms after the SEND. The timeout of the QP is 1.07 s. */
 static void failure_of_a_slow_drill_is_inconclusive(void)
 {
@@ -362,6 +373,7 @@ SUITE("replay.drill_real_time", TEST(packet_within_a_silence_that_is_seen_after_
       TEST(packet_after_a_silence_belongs_to_the_next_line),
       TEST(silence_is_longer_by_the_time_in_which_the_device_did_not_run),
       TEST(late_packet_is_not_the_alternative_nothing),
-      TEST(failure_of_a_slow_drill_is_inconclusive), TEST(late_packet_passes_within_the_patience),
-      TEST(memory_is_checked_until_the_patience_ends),
+      TEST(failure_of_a_slow_drill_is_inconclusive),
+      TEST(packet_in_the_window_of_a_later_alternative_is_that_alternative),
+      TEST(late_packet_passes_within_the_patience), TEST(memory_is_checked_until_the_patience_ends),
       TEST(late_completion_does_not_move_a_lower_bound), TEST(early_packet_fails))

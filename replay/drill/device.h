@@ -115,7 +115,9 @@ struct drill_device_ops {
     /* Real time only: returns for how long the device did not run since the drill began, ns. May be
      * NULL. */
     uint64_t (*stalled)(const struct drill_device *dev);
-    /* Returns the error that ended the connection to the device, or NULL. May be NULL. */
+    /* Returns the reason why the drill cannot go on, or NULL: the error that ended the connection
+     * to the device, or DRILL_UNSUPPORTED_TEXT and an operation that the device lacks. May be NULL.
+     */
     const char *(*failure)(const struct drill_device *dev);
     /* Returns whether the guard bytes before and after each memory region are unchanged. NULL: the
      * regions have no guard bytes. */

@@ -282,12 +282,19 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
+/* Returns whether the text names what the device lacks. */
+static bool is_unsupported(const char *text)
+{
+    return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
+}
+
 /* Sets the reason why the engine stopped by itself. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
 
     match_fail(e, "%s", failure ? failure : "the device does not stop sending");
+    e->unsupported = failure && is_unsupported(failure);
 }
 
 /* Returns when the window of an alternative begins that is later than the window of the step's main
@@ -359,7 +366,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
     if (e->endless)
         note_endless(e);
     add_text(e, main->line, "%s", e->problem);
-    stop_at(e, step, main, DRILL_FAIL);
+    stop_at(e, step, main, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
 
@@ -728,7 +735,7 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
             ops->close(e->ctx.dev);
         } else {
             snprintf(result->problem, sizeof(result->problem), "%.300s", error.text);
-            if (strncmp(error.text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0)
+            if (is_unsupported(error.text))
                 result->verdict = DRILL_UNSUPPORTED;
         }
     }

@@ -369,11 +369,16 @@ static json_t *request_of(const char *op)
 
 static void device_input(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now)
 {
-    json_t *request = request_of("frame");
+    json_t *request = request_of("frame"), *reply;
+    const char *lacking;
 
     json_object_set_new(request, "hex", json_hex(frame, len));
     set_number(request, "at", now);
-    json_decref(call(dev, request));
+    reply = call(dev, request);
+    lacking = get_text(reply, "unsupported");
+    if (*lacking && !*dev->failure)
+        snprintf(dev->failure, sizeof(dev->failure), DRILL_UNSUPPORTED_TEXT "%.120s", lacking);
+    json_decref(reply);
 }
 
 static size_t device_output(struct drill_device *dev, uint8_t *buf, size_t cap, uint64_t now)

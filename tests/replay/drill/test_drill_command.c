@@ -130,6 +130,10 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
                     "read x; echo nonsense: a reply that is not a JSON object", "");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
                     "the device has no rc", "");
+    /* It opens, and does not have the operation of the first packet. */
+    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; "
+                    "echo '{\\\"unsupported\\\":\\\"WRITE\\\"}'\" $T/d/g/1-pass.drill",
+                    0, "the device has no WRITE", "");
     /* It opens, and ends at the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
                     "the program ended", "");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """A small RC responder behind rocedrill drill --pipe: the reference for a device in another language.
 
-    rocedrill drill --pipe tests/replay/drill/responder.py tests/conformance/rc-rsp
+    rocedrill drill --pipe tests/conformance/pipe/responder.py tests/conformance/rc-rsp
 
 It reads JSON lines from standard input and answers each with one line (replay/docs/drill.md). It executes SEND,
 WRITE, READ and atomics of RC QPs over IPv4 and IPv6, and reports everything else as unsupported.

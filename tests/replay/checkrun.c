@@ -194,6 +194,16 @@ void checkrun_write_pcap(const char *name, uint32_t linktype, const struct captu
         exit(2);
 }
 
+void checkrun_refused(const char *arguments, const char *text)
+{
+    struct checkrun r = checkrun("%s", arguments);
+
+    if (r.status != 2)
+        suite_fail(__FILE__, __LINE__, "%s: expected status 2, actual %d", arguments, r.status);
+    CU_ASSERT_TRUE(checkrun_complains(&r, text));
+    checkrun_free(&r);
+}
+
 void checkrun_expect(const char *file, unsigned line, const char *command, int status,
                      const char *out, const char *err)
 {

@@ -40,6 +40,10 @@ void checkrun_expect(const char *file, unsigned line, const char *command, int s
 #define CHECKRUN_EXPECT(command, status, out, err)                                                 \
     checkrun_expect(__FILE__, __LINE__, command, status, out, err)
 
+/* Runs rocedrill with these arguments. Asserts exit status 2 and one line with `text` on standard
+ * error. */
+void checkrun_refused(const char *arguments, const char *text);
+
 /* Returns the path of a file in $T, in a static buffer. */
 const char *checkrun_path(const char *name);
 

@@ -14,7 +14,8 @@
 /* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* Jitter of response times: a response may be faster than the fastest certain one by 1/JITTER. */
+/* Jitter of response times: a response may be faster, by 1/JITTER, than the fastest response whose
+ * request is known. */
 #define JITTER 8u
 
 /* Used as an event number: the request has several copies. */

@@ -51,7 +51,8 @@ struct shared_memory {
     struct atomic_turn *turn; /* turns, sorted by direction, request packet and word */
     size_t turn_cnt;
     size_t turn_cap;
-    uint32_t *next; /* for each word: number of writes of its order executed so far */
+    uint32_t
+        *next; /* for each word: number of its writes, in their order, that were executed so far */
     size_t word_cnt;
     size_t next_cap;
     uint64_t effort; /* search steps used so far; the search gives up at a limit */

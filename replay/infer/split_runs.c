@@ -24,8 +24,8 @@ static uint32_t device_of(struct session *session, const struct trace_flow *flow
     return (uint32_t)session->host_cnt++;
 }
 
-/* Adds a recorded direction, or the stretch `part` of it, to the session. `part` may be NULL; the
- * session becomes its owner. Returns 0, or -1 if out of memory. */
+/* Adds a recorded direction, or its stretch `part` (split_at_gap.h), to the session, which then
+ * owns `part`. `part` is NULL for the whole direction. Returns 0, or -1 if out of memory. */
 static int add_direction(struct session *session, const struct recorded_direction *recorded,
                          struct recorded_direction *part)
 {

@@ -81,8 +81,8 @@ static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t 
                 v->result[idx].diff_frames - DIFFS_MAX);
     if (v->result[idx].not_compared)
         fprintf(out,
-                "  not compared: %u requests after our QP entered the error state and the recorded "
-                "QP did not\n",
+                "  not compared: %u requests that the recorded QP sent after our QP entered the "
+                "error state\n",
                 v->result[idx].not_compared);
 }
 

@@ -76,8 +76,8 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
                 all->result[dir].diff_frames - DIFFS_MAX);
     if (all->result[dir].not_compared)
         fprintf(out,
-                "  not compared: %u responses after our QP entered the error state and the "
-                "recorded QP did not\n",
+                "  not compared: %u responses that the recorded QP sent after our QP entered "
+                "the error state\n",
                 all->result[dir].not_compared);
 }
 
@@ -197,7 +197,7 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
             res->why_inconclusive);
 }
 
-/* Prints the gap after which this stretch of a direction starts, with the missing PSN. */
+/* Prints the gap before this stretch of a direction (split_at_gap.h), with the missing PSN. */
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)

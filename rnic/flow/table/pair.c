@@ -183,8 +183,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* candidates whose PSNs do not match */
-    unsigned scan = 0, mates = 0;             /* `mates`: candidates with the same source port */
+    struct candidates port = {0},
+                      near = {0}; /* PSNs do not match; UDP port matches, PSN is close */
+    unsigned scan = 0, mates = 0; /* `mates`: candidates with the same source port */
     bool ports, alone;
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);

@@ -96,11 +96,33 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* Sets setup.first. The first request may have been lost before the capture point. The
- * responder's sequence NAK then requests it, and `first` is negative. */
+/* Returns the PSN of a response to a request with a negative PSN, if the request begins a message
+ * and the MSN shows that this message is the first of the connection; else 0. `begins` as in
+ * find_first(). */
+static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
+                            const uint32_t begins[LOST_FIRST_MAX])
+{
+    const struct pkt_event *response = &s->event[event];
+    int64_t rel = response->rel;
+
+    if (s->recorded->cm.present || s->recorded->after_gap || rel >= 0 || rel < -LOST_FIRST_MAX ||
+        !roce_opcode_has(event_opcode(s, event), ROCE_HDR_AETH) ||
+        event_packet(s, event)->msn != !event_is_nak(s, event))
+        return 0;
+    if (!begins[-rel - 1])
+        return 0;
+    /* The MSN of an ACK inside a message counts the message before it. */
+    return event_is_nak(s, event) || roce_opcode_ends(event_opcode(s, begins[-rel - 1] - 1)) ? rel
+                                                                                             : 0;
+}
+
+/* Sets setup.first. The first request may have been lost before the capture point, and the
+ * responder's sequence NAK then requests it; or the network reordered the first requests. Then
+ * `first` is negative. */
 static void find_first(struct inferred_setup *s)
 {
-    uint32_t begins[LOST_FIRST_MAX] = {0}; /* last event that begins a message, by negative PSN */
+    uint32_t begins[LOST_FIRST_MAX] = {0}; /* number after the last event that begins a message, by
+                                            * negative PSN; 0 if there is none */
 
     s->first = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -108,8 +130,13 @@ static void find_first(struct inferred_setup *s)
 
         if (!event->response && event->usable && event->rel < 0 && event->rel >= -LOST_FIRST_MAX &&
             roce_opcode_starts(event_opcode(s, i)))
-            begins[-event->rel - 1] = i;
+            begins[-event->rel - 1] = i + 1;
     }
+    for (uint32_t i = 0; i < s->event_cnt && s->first == 0; i++)
+        if (s->event[i].response && s->event[i].usable)
+            s->first = first_by_msn(s, i, begins);
+    if (s->first < 0)
+        return;
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
 
@@ -120,7 +147,7 @@ static void find_first(struct inferred_setup *s)
         if (!event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) || event->rel >= 0 ||
             event->rel < -LOST_FIRST_MAX)
             continue;
-        if (begins[-event->rel - 1] > i) {
+        if (begins[-event->rel - 1] > i + 1) {
             s->first = event->rel;
             return;
         }

@@ -83,6 +83,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
         cmp->res->lacks |= lacks;
+        inconclusive_reason_add(cmp->res->reason, why, 1);
         if (cmp->res->inconclusive++ == 0) {
             cmp->res->why_inconclusive = why;
             cmp->res->inconclusive_from = event;

@@ -21,6 +21,13 @@
 /* Number of our latest responses among which the match of a recorded response is searched. */
 #define COMPARE_RECENT 64u
 
+/* Responses that cannot be judged for one reason. */
+struct inconclusive_reason {
+    const char *why; /* text of rc_inconclusive.h; NULL with 0 responses */
+    uint32_t responses;
+};
+#define INCONCLUSIVE_REASONS 16u
+
 struct response_result {
     enum verdict verdict;
     const char *skip; /* reason why the direction was not compared, if SKIPPED */
@@ -37,6 +44,8 @@ struct response_result {
     uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is
                                    * that of the last one */
     uint32_t inconclusive_to;
+    struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* the inconclusive responses by
+                                                              * reason */
     uint32_t not_compared; /* number of responses after our QP entered the error state and the
                             * recorded QP did not */
     /* Counts of differences that the specification allows. */
@@ -52,6 +61,10 @@ struct response_result {
     uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that
                                * the capture lacks */
 };
+
+/* Adds responses to the count of their reason in a list of INCONCLUSIVE_REASONS elements. The last
+ * element stands for all further reasons. */
+void inconclusive_reason_add(struct inconclusive_reason *list, const char *why, uint32_t responses);
 
 struct response_comparison {
     const struct session *session;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/rc_inconclusive.h"
 
+#include <string.h>
 #include "engine/rc_match.h"
 #include "infer/infer_loss.h"
 #include "infer/shadow_memory.h"
@@ -496,6 +497,17 @@ static const struct {
     {may_be_tail,         true,  "may have begun after the READ of this response"},
     /* clang-format on */
 };
+
+void inconclusive_reason_add(struct inconclusive_reason *list, const char *why, uint32_t responses)
+{
+    size_t i = 0;
+
+    while (i + 1 < INCONCLUSIVE_REASONS && list[i].why && strcmp(list[i].why, why) != 0)
+        i++;
+    if (!list[i].why)
+        list[i].why = why;
+    list[i].responses += responses;
+}
 
 const char *inconclusive_reason(const struct response_case *c, bool *lacks)
 {

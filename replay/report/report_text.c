@@ -324,6 +324,30 @@ static uint32_t skipped_sides(const struct replay *r, uint32_t idx)
            (r->requests.result && r->requests.result[idx].verdict == VERDICT_SKIPPED);
 }
 
+/* Prints what cannot be judged, and why: it is not part of the verdict. */
+static void print_unjudged(FILE *out, const struct replay *r)
+{
+    struct inconclusive_reason sum[INCONCLUSIVE_REASONS] = {{NULL, 0}};
+    uint32_t compared = 0, inconclusive = 0;
+
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
+        const struct response_result *res = r->responses.result ? &r->responses.result[i] : NULL;
+
+        if (!res)
+            continue;
+        compared += res->compared;
+        inconclusive += res->inconclusive;
+        for (unsigned k = 0; k < INCONCLUSIVE_REASONS && res->reason[k].responses; k++)
+            inconclusive_reason_add(sum, res->reason[k].why, res->reason[k].responses);
+    }
+    if (inconclusive == 0)
+        return;
+    fprintf(out, "not judged: %u of %u responses:", inconclusive, compared);
+    for (unsigned i = 0; i < INCONCLUSIVE_REASONS && sum[i].responses; i++)
+        fprintf(out, "%s %u because the capture %s", i ? "," : "", sum[i].responses, sum[i].why);
+    fputc('\n', out);
+}
+
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
     uint32_t sides = 0;
@@ -344,6 +368,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 "covered bytes; the ICRCs are accepted",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
+    print_unjudged(out, r);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_direction(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;

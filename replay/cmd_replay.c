@@ -39,7 +39,9 @@ enum {
 static const struct cli_option rows[] = {
     {"ladder", 'l', NULL,
      "print the packets of every connection with the verdict on each response"},
-    {"quirks", 'p', "NAME", "do not fail on known deviations of this implementation"},
+    {"quirks", 'p', "NAME",
+     "do not fail on known deviations of this implementation; auto (the default) recognises it, "
+     "none judges all; with --live the default is none"},
     {"side", OPT_SIDE, "SIDE",
      "our RNIC (live: the target) is the responder, requester, or both (default)"},
     {"strict", OPT_STRICT, NULL,
@@ -97,7 +99,7 @@ static void print_usage(FILE *out)
         "expected verdicts (columns file,\npeer, replay: PASS, FAIL, SKIPPED or "
         "UNUSABLE).\noptions:\n");
     cli_print_options(out, &table);
-    fprintf(out, "names for --quirks:");
+    fprintf(out, "names for --quirks: auto none");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
     fprintf(
@@ -177,7 +179,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         switch (c) {
         case 'l': args->ladder = true; break;
         case 'p':
-            if (!peer_quirks_profile_known(optarg))
+            if (!peer_quirks_profile_known(optarg) && strcmp(optarg, PEER_QUIRKS_NONE) != 0)
                 return cli_error("--quirks: unknown name '%s' (rocedrill replay --help lists them)",
                                  optarg);
             args->peer = optarg;

@@ -270,17 +270,39 @@ static bool loses_after_loss(const struct delivery_case *c)
     .peer = ROCE_PROFILE_##PEER, .deviation = &roce_deviations[ROCE_DEVIATION_##ID]
 
 static const struct peer_quirk table[] = {
-#define QUIRK_RESPONSE(PEER, ID, p) {ROW(PEER, ID), .fits_response = p},
-#define QUIRK_REQUEST(PEER, ID, p)  {ROW(PEER, ID), .fits_request = p},
-#define QUIRK_DELIVERY(PEER, ID, p) {ROW(PEER, ID), .fits_delivery = p},
-#define QUIRK_ICRC(PEER, ID, p)     {ROW(PEER, ID), .fix_icrc = p},
+#define QUIRK_RESPONSE(PEER, ID, p)                                                                \
+    {ROW(PEER, ID), .fits_response = p}, {ROW(AUTO, ID), .fits_response = p},
+#define QUIRK_REQUEST(PEER, ID, p)                                                                 \
+    {ROW(PEER, ID), .fits_request = p}, {ROW(AUTO, ID), .fits_request = p},
+#define QUIRK_DELIVERY(PEER, ID, p)                                                                \
+    {ROW(PEER, ID), .fits_delivery = p}, {ROW(AUTO, ID), .fits_delivery = p},
+#define QUIRK_ICRC(PEER, ID, p) {ROW(PEER, ID), .fix_icrc = p}, {ROW(AUTO, ID), .fix_icrc = p},
 #include "flow/base/known_deviations.def"
 };
 #define TABLE_CNT (sizeof(table) / sizeof(table[0]))
 
 static bool has_quirk(const char *quirks, const struct peer_quirk *row)
 {
-    return quirks && strcmp(roce_profile_name(row->peer), quirks) == 0;
+    return quirks &&
+           strcmp(row->peer == ROCE_PROFILE_AUTO ? PEER_QUIRKS_AUTO : roce_profile_name(row->peer),
+                  quirks) == 0;
+}
+
+const char *peer_quirks_named(const char *name)
+{
+    if (name && strcmp(name, PEER_QUIRKS_NONE) == 0)
+        return NULL;
+    return name && peer_quirks_profile_known(name) ? name : PEER_QUIRKS_AUTO;
+}
+
+const char *peer_quirk_peer(const struct peer_quirk *quirk)
+{
+    return quirk->peer == ROCE_PROFILE_AUTO ? "linux-rxe" : roce_profile_name(quirk->peer);
+}
+
+const char *peer_quirks_of_sender(const char *quirks, bool rxe)
+{
+    return quirks && strcmp(quirks, PEER_QUIRKS_AUTO) == 0 && !rxe ? NULL : quirks;
 }
 
 const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct response_case *c)
@@ -315,24 +337,29 @@ static const struct peer_quirk *find_icrc_quirk(const char *quirks, const struct
     return NULL;
 }
 
-int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks)
+int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks, const bool *rxe)
 {
     struct roce_pkt pkt;
+    int cnt = 0;
 
     for (uint32_t i = 0; quirks && i < trace->cnt; i++) {
-        if (trace->pkt[i].icrc != ROCE_ICRC_BAD)
+        const char *of = peer_quirks_of_sender(quirks, rxe && rxe[trace->pkt[i].flow]);
+
+        if (trace->pkt[i].icrc != ROCE_ICRC_BAD || !of)
             continue;
         trace_parse(&trace->pkt[i], &pkt);
-        trace->pkt[i].icrc_fixed = find_icrc_quirk(quirks, &pkt);
+        trace->pkt[i].icrc_fixed = find_icrc_quirk(of, &pkt);
+        cnt += trace->pkt[i].icrc_fixed != NULL;
         if (trace->pkt[i].icrc_fixed && trace_fix_icrc(trace, i) != 0)
             return -1;
     }
-    return 0;
+    return cnt;
 }
 
 bool peer_quirks_profile_known(const char *name)
 {
     enum roce_profile profile = roce_profile_find(name);
 
-    return profile != ROCE_PROFILE_NONE && profile != ROCE_PROFILE_CNT;
+    return strcmp(name, PEER_QUIRKS_AUTO) == 0 ||
+           (profile != ROCE_PROFILE_NONE && profile != ROCE_PROFILE_CNT);
 }

@@ -68,6 +68,23 @@ struct peer_quirk {
                                                    * ICRC that the peer computes and accepts */
 };
 
+/* Value of `quirks` that stands for the quirks of Linux rxe with any kernel, for packets whose
+ * sender was recognised as rxe (flow/base/peer.h). */
+#define PEER_QUIRKS_AUTO "auto"
+
+#define PEER_QUIRKS_NONE "none" /* argument of --quirks for NULL */
+
+/* Returns the quirks of an argument of --quirks, or of the peer that a manifest names:
+ * PEER_QUIRKS_AUTO for NULL and for another implementation. */
+const char *peer_quirks_named(const char *name);
+
+/* Returns the quirks that may explain a packet: `quirks`, or NULL if that is PEER_QUIRKS_AUTO and
+ * the sender of the packet was not recognised (`rxe`). */
+const char *peer_quirks_of_sender(const char *quirks, bool rxe);
+
+/* Returns the name of the implementation with this quirk, for example "linux-rxe-6.1". */
+const char *peer_quirk_peer(const struct peer_quirk *quirk);
+
 /* Returns the quirk of profile `quirks` that explains a differing response, or NULL if none does.
  */
 const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct response_case *c);
@@ -81,10 +98,11 @@ bool peer_quirk_shifts_psns(const struct peer_quirk *quirk);
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c);
 
 /* Corrects wrong ICRCs that devices of profile `quirks` compute and accept, so that our RNIC
- * accepts the packets too. `quirks` may be NULL. Returns 0, or -1 if out of memory. */
-int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks);
+ * accepts the packets too. `quirks` may be NULL. With PEER_QUIRKS_AUTO, only those of the flows for
+ * which `rxe` is true. Returns the number of packets, or -1 if out of memory. */
+int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks, const bool *rxe);
 
-/* Returns whether `name` is a profile in known_deviations.def. */
+/* Returns whether `name` is a profile in known_deviations.def, or PEER_QUIRKS_AUTO. */
 bool peer_quirks_profile_known(const char *name);
 
 #endif

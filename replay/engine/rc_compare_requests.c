@@ -242,6 +242,13 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
 }
 
+static const struct peer_quirk *quirk_of(const struct request_cmp *cmp,
+                                         const struct request_case *c)
+{
+    return peer_quirk_of_request(
+        peer_quirks_of_sender(cmp->all->quirks, cmp->setup->recorded->req_rxe), c);
+}
+
 /* Reports a retry beyond the largest retry count. Our RNIC retries as often then, so that the rest
  * of the direction is compared. */
 static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
@@ -256,7 +263,7 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
     }
     field_diff_add(&d, "retries", "8 or more", "7");
     return report_or_excuse(cmp, event, &d, "the largest retry count permits no more retries",
-                            peer_quirk_of_request(cmp->all->quirks, &again));
+                            quirk_of(cmp, &again));
 }
 
 /* Returns whether the request of an event has the payload of another PSN. */
@@ -334,7 +341,7 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
         cmp->res->mark[event] = MARK_NOTE;
         return 0;
     }
-    known = d.cnt ? peer_quirk_of_request(cmp->all->quirks, &again) : NULL;
+    known = d.cnt ? quirk_of(cmp, &again) : NULL;
     if (known && peer_quirk_shifts_psns(known)) {
         cmp->shifted = true;
         if (event + 1 < cmp->run->unsure_from)

@@ -88,16 +88,27 @@ static int play_ends(struct replay *replay, const struct replay_options *options
 int replay_open(struct replay *replay, const char *path, const struct replay_options *options,
                 struct error *error)
 {
+    int fixed;
+
     memset(replay, 0, sizeof(*replay));
     replay->quirks = options->quirks;
     replay->roles = options->roles ? options->roles : REPLAY_BOTH;
     if (trace_read_narrowed(&replay->trace, path, options->narrow, error) != 0)
         return -1;
-    if (peer_quirks_fix_icrcs(&replay->trace, options->quirks) != 0)
-        return error_set(error, "%s: no memory", replay->trace.name);
-    if (connections_find(&replay->connections, &replay->trace, error) != 0)
+    fixed = peer_quirks_fix_icrcs(&replay->trace, options->quirks, NULL);
+    if (fixed >= 0 && connections_find(&replay->connections, &replay->trace, error) != 0)
         return -1;
-    return 0;
+    if (fixed == 0)
+        fixed = peer_quirks_fix_icrcs(&replay->trace, options->quirks, replay->connections.rxe);
+    else if (fixed > 0)
+        return 0;
+    if (fixed < 0)
+        return error_set(error, "%s: no memory", replay->trace.name);
+    if (fixed == 0)
+        return 0;
+    /* More packets are undamaged than before. */
+    connections_free(&replay->connections);
+    return connections_find(&replay->connections, &replay->trace, error);
 }
 
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,

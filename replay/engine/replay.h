@@ -32,7 +32,8 @@
 #include "infer/roles.h"
 
 struct replay_options {
-    const char *quirks; /* name of a profile of known deviations (peer_quirks.h), or NULL */
+    const char *quirks; /* name of a profile of known deviations, PEER_QUIRKS_AUTO
+                         * (peer_quirks.h), or NULL */
     unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both roles */
     bool strict;        /* also compare packets in which the specification leaves a choice */
     struct setup_override *override; /* values from the user that replace inferred ones, or NULL;

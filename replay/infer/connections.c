@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "flow/base/peer.h"
 #include "flow/flow.h"
 #include "wire/codes.h"
 
@@ -163,8 +164,11 @@ static bool observe_trace(struct finder *f)
 {
     size_t cnt = 0;
 
-    f->flow = roce_flow_new(&(struct roce_flow_opts){
-        .mem_max = FLOW_BYTES_MAX, .user = f, .on_use = note_use, .on_conn = note_conn});
+    f->flow = roce_flow_new(&(struct roce_flow_opts){.mem_max = FLOW_BYTES_MAX,
+                                                     .profile = ROCE_PROFILE_AUTO,
+                                                     .user = f,
+                                                     .on_use = note_use,
+                                                     .on_conn = note_conn});
     if (!f->flow)
         return false;
     for (uint32_t i = 0; i < f->trace->cnt; i++) {
@@ -200,6 +204,25 @@ static bool observe_trace(struct finder *f)
     if (f->use_cnt)
         qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
     return !f->no_memory && place_damaged(f);
+}
+
+/* Notes which flows come from Linux rxe. Returns false if out of memory. */
+static bool recognise_peers(struct connections *connections, const struct finder *f)
+{
+    connections->rxe = calloc(f->trace->flows.cnt + 1, sizeof(*connections->rxe));
+    if (!connections->rxe)
+        return false;
+    for (size_t i = 0; i < f->trace->cnt; i++) {
+        const struct trace_packet *p = &f->trace->pkt[i];
+        bool *rxe = &connections->rxe[p->flow];
+        struct roce_pkt pkt;
+
+        if (*rxe || p->dropped || !roce_peer_host_is_rxe(f->flow, f->trace->flow[p->flow].src))
+            continue;
+        trace_parse(p, &pkt);
+        *rxe = !pkt.bth.migreq;
+    }
+    return true;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -399,6 +422,8 @@ static bool build_directions(struct connections *connections, struct finder *f)
                                            .side = order[i]->side,
                                            .req_flow = order[i]->req_flow,
                                            .resp_flow = order[i]->resp_flow,
+                                           .req_rxe = connections->rxe[order[i]->req_flow],
+                                           .resp_rxe = connections->rxe[order[i]->resp_flow],
                                            .cm = cm_of(f->trace, order[i])};
     }
     free(order);
@@ -492,7 +517,8 @@ int connections_find(struct connections *connections, const struct trace *trace,
     f.owner = malloc((trace->cnt + 1) * sizeof(*f.owner));
     f.group_of = malloc((trace->cnt + 1) * sizeof(*f.group_of));
     f.self = calloc(trace->cnt + 1, 1);
-    ok = f.owner && f.group_of && f.self && observe_trace(&f) && group_packets(&f);
+    ok = f.owner && f.group_of && f.self && observe_trace(&f) && recognise_peers(connections, &f) &&
+         group_packets(&f);
     if (ok)
         pair_alone(&f);
     ok = ok && build_directions(connections, &f) && assign_packets(connections, &f) &&
@@ -522,5 +548,6 @@ void connections_free(struct connections *connections)
     free(connections->dir);
     free(connections->skip);
     free(connections->unassigned);
+    free(connections->rxe);
     memset(connections, 0, sizeof(*connections));
 }

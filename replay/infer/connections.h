@@ -31,10 +31,11 @@ struct recorded_cm {
 };
 
 struct recorded_direction {
-    uint32_t conn_index; /* number of the connection, as `rocedrill check` prints the number */
-    uint8_t side;        /* side of the connection that is the requester: 0 or 1 */
-    uint32_t req_flow;   /* trace flow from requester to responder */
-    uint32_t resp_flow;  /* trace flow from responder to requester */
+    uint32_t conn_index;    /* number of the connection, as `rocedrill check` prints the number */
+    uint8_t side;           /* side of the connection that is the requester: 0 or 1 */
+    uint32_t req_flow;      /* trace flow from requester to responder */
+    uint32_t resp_flow;     /* trace flow from responder to requester */
+    bool req_rxe, resp_rxe; /* requester, responder was recognised as Linux rxe */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
@@ -66,6 +67,8 @@ struct connections {
     uint32_t *unassigned; /* packets of no direction: indices into trace.pkt, in capture order */
     size_t unassigned_cnt;
     size_t unassigned_cap;
+    bool *rxe; /* for each flow of the trace: the sender was recognised as Linux rxe, as
+                * `rocedrill check` does (flow/base/peer.h) */
 };
 
 /* Finds the connections of a trace. Returns 0, or -1 and an error: out of memory, or too many

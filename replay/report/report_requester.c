@@ -56,8 +56,8 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
     diff_text(text, d->field, d->recorded, d->replayed);
     if (d->known) {
         fprintf(out, "  known deviation %s of %s (%s; %s): frame %u: %s\n", d->known->deviation->id,
-                roce_profile_name(d->known->peer), d->known->deviation->text,
-                d->known->deviation->rules, trace->pkt[d->pkt].frame, text);
+                peer_quirk_peer(d->known), d->known->deviation->text, d->known->deviation->rules,
+                trace->pkt[d->pkt].frame, text);
         return;
     }
     fputs("  difference ", out);

@@ -64,7 +64,7 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
         add_diff(&t, all, d);
         if (d->known)
             fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->deviation->id,
-                    roce_profile_name(d->known->peer), d->known->deviation->text,
+                    peer_quirk_peer(d->known), d->known->deviation->text,
                     d->known->deviation->rules);
         else
             fputs("  difference ", out);
@@ -303,7 +303,7 @@ static uint32_t print_seals(FILE *out, const struct trace *trace)
     if (cnt)
         fprintf(out,
                 "known deviation %s of %s (%s; %s): %u frame%s, first frame %u: ICRC accepted\n",
-                first->icrc_fixed->deviation->id, roce_profile_name(first->icrc_fixed->peer),
+                first->icrc_fixed->deviation->id, peer_quirk_peer(first->icrc_fixed),
                 first->icrc_fixed->deviation->text, first->icrc_fixed->deviation->rules, cnt,
                 cnt == 1 ? "" : "s", first->frame);
     return cnt;
@@ -322,6 +322,54 @@ static uint32_t skipped_sides(const struct replay *r, uint32_t idx)
         return 0;
     return (r->responses.result && r->responses.result[idx].verdict == VERDICT_SKIPPED) +
            (r->requests.result && r->requests.result[idx].verdict == VERDICT_SKIPPED);
+}
+
+static bool is_auto(const struct replay *r)
+{
+    return r->quirks && strcmp(r->quirks, PEER_QUIRKS_AUTO) == 0;
+}
+
+/* Returns whether a known deviation of a recognised peer explains a difference. */
+static bool excuses(const struct replay *r)
+{
+    bool known = false;
+
+    if (!is_auto(r))
+        return false;
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
+        known |= (r->responses.result && r->responses.result[i].known_frames) ||
+                 (r->requests.result && r->requests.result[i].known_frames);
+    for (uint32_t i = 0; i < r->trace.cnt && !known; i++)
+        known = r->trace.pkt[i].icrc_fixed != NULL;
+    return known;
+}
+
+/* Prints the hosts that were recognised as Linux rxe, and why. */
+static void print_peers(FILE *out, const struct replay *r)
+{
+    const char *sep = "recognised as Linux rxe: ";
+    bool any = false;
+
+    for (uint32_t i = 0; i < r->trace.flows.cnt; i++) {
+        char buf[64];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+        bool told = !r->connections.rxe[i];
+
+        for (uint32_t k = 0; k < i && !told; k++)
+            told = r->connections.rxe[k] &&
+                   memcmp(r->trace.flow[k].src, r->trace.flow[i].src, 16) == 0;
+        if (told)
+            continue;
+        strbuf_add_addr(&t, r->trace.flow[i].src);
+        fprintf(out, "%s%s", sep, buf);
+        sep = ", ";
+        any = true;
+    }
+    if (any)
+        fputs(
+            "; by MigReq 0 and UDP source ports derived from QP numbers (--quirks none excuses no "
+            "deviation)\n",
+            out);
 }
 
 /* Prints what cannot be judged, and why: it is not part of the verdict. */
@@ -368,6 +416,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 "covered bytes; the ICRCs are accepted",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
+    if (excuses(r))
+        print_peers(out, r);
     print_unjudged(out, r);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_direction(out, r, i, options);
@@ -412,7 +462,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         fprintf(out, "; %u side%s skipped: %s", sides, sides == 1 ? "" : "s",
                 report_skip_reason(r));
     if (known)
-        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s", r->quirks);
+        fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s",
+                is_auto(r) ? "linux-rxe" : r->quirks);
     if (inconclusive)
         fprintf(out, "; %u response%s inconclusive because packets were not captured", inconclusive,
                 inconclusive == 1 ? "" : "s");

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "engine/peer_quirks.h"
 #include "suite/suite_writer.h"
 #include "suite/anonymize.h"
 #include "report/report.h"
@@ -170,7 +171,7 @@ static void describe_selection(const struct replay *replay, const struct selecti
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
                          struct import_result *added, struct error *error)
 {
-    const struct replay_options options = {.quirks = peer};
+    const struct replay_options options = {.quirks = peer_quirks_named(peer)};
     struct replay replay;
     int rc = replay_run(&replay, path, &options, error);
 
@@ -194,7 +195,7 @@ static int import_packets(const char *path, const struct import_options *options
                           struct suite_folder *folder, struct import_result *added,
                           struct error *error)
 {
-    const struct replay_options as_it_is = {.quirks = options->peer};
+    const struct replay_options as_it_is = {.quirks = peer_quirks_named(options->peer)};
     struct selection selection = {.want_cnt = options->want_cnt};
     struct replay replay;
     struct import_copy copy = {.replay = &replay, .selection = &selection, .added = added};

@@ -30,9 +30,9 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
 
 static const char *peer_of(const struct capture_item *item, const struct job_options *options)
 {
-    if (options->peer)
-        return options->peer;
-    return item->peer && peer_quirks_profile_known(item->peer) ? item->peer : NULL;
+    const char *quirks = peer_quirks_named(options->peer ? options->peer : item->peer);
+
+    return options->live && quirks && strcmp(quirks, PEER_QUIRKS_AUTO) == 0 ? NULL : quirks;
 }
 
 /* ---- one job, wherever it runs ----------------------------------------------------------------
@@ -85,6 +85,10 @@ static void print_rerun_command(FILE *text, const struct job *job,
                                         [REPLAY_BOTH] = ""};
     const char *peer = peer_of(job->item, options);
 
+    if (!peer)
+        peer = PEER_QUIRKS_NONE;
+    else if (strcmp(peer, PEER_QUIRKS_AUTO) == 0)
+        peer = NULL;
     fprintf(text, "to repeat: rocedrill replay --ladder%s%s%s%s ", peer ? " --quirks " : "",
             peer ? peer : "", options->sides ? sides[options->sides & REPLAY_BOTH] : "",
             options->strict ? " --strict" : "");

@@ -458,6 +458,30 @@ static bool refuses_repeated(const struct response_case *c)
     return copies > 1;
 }
 
+/* Returns whether a NAK refuses a WRITE packet after the first of its message, although a response
+ * shows that the first was executed. The responder's program deregistered the region in between. */
+static bool refuses_rest(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_REMOTE_ACCESS) || !e ||
+        s->req[e->msg_first].rel == e->rel || !request_table_msn_fits(s, c->event) ||
+        event_opcode(s, e->event)->kind != ROCE_KIND_WRITE)
+        return false;
+    /* The NAK ends the connection: nothing is sent again, and nothing is executed. */
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].usable &&
+            (s->event[i].response ? event_executed_to(s, i) >= e->rel : s->event[i].rel <= e->rel))
+            return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
+            s->event[i].rel >= s->req[e->msg_first].rel && s->event[i].rel < e->rel &&
+            request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
 /* Returns whether only data differs, another connection wrote some of the memory, and the capture
  * does not show all that was executed. */
 static bool other_wrote(const struct response_case *c)
@@ -492,6 +516,7 @@ static const struct {
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
+    {refuses_rest,        true,  "does not show when the program deregistered the memory"},
     {other_wrote,         false, "does not show in which order connections wrote this memory"},
     {may_be_divided,      true,  "has no packet that shows the path MTU"},
     {may_be_tail,         true,  "may have begun after the READ of this response"},

@@ -38,6 +38,7 @@ enum {
     OPT_TIMELINE,
     OPT_NO_ICRC,
     OPT_FAIL_ON,
+    OPT_ORDERING,
     OPT_IMMEDIATE,
     OPT_EVENTS,
     OPT_CSV,
@@ -76,6 +77,8 @@ static const struct cli_option rows[] = {
     {"quirks", 'p', "NAME",
      "do not fail on known deviations of this implementation; auto (the default) recognises it, "
      "none fails on all"},
+    {"ordering", OPT_ORDERING, "HOW",
+     "any: devices accept packets in any order; auto (the default) recognises them"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
@@ -99,6 +102,7 @@ struct check_args {
     bool verbose, quiet, no_icrc, immediate;
     bool text;      /* print a report on standard output */
     bool summed_up; /* print totals after several captures */
+    bool any_order;
     enum roce_profile profile;
     enum fail_on fail_on;
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
@@ -201,6 +205,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
         .progress = !args->quiet && !args->immediate && !args->session,
         .immediate = args->immediate,
         .profile = profile,
+        .any_order = args->any_order,
         .narrow = &args->narrow,
         .json = args->json,
         .annotate_to = args->annotate_path,
@@ -281,6 +286,11 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 strcmp(optarg, "auto") == 0 ? ROCE_PROFILE_AUTO : roce_profile_find(optarg);
             if (args->profile == ROCE_PROFILE_CNT)
                 return unknown_peer(optarg);
+            break;
+        case OPT_ORDERING:
+            args->any_order = strcmp(optarg, "any") == 0;
+            if (!args->any_order && strcmp(optarg, "auto") != 0)
+                return cli_error("--ordering: unknown word '%s'; known are: auto any", optarg);
             break;
         case OPT_FAIL_ON:
             for (args->fail_on = 0; args->fail_on < FAIL_ON_CNT; args->fail_on++)
@@ -466,6 +476,7 @@ static int check_other_end(struct check_args *args)
     const struct check_watch watch = two_points_watch(args->two_points, 1);
     const struct check_options options = {.no_icrc = args->no_icrc,
                                           .profile = args->profile,
+                                          .any_order = args->any_order,
                                           .narrow = &args->narrow,
                                           .watch = &watch,
                                           .watch_cnt = 1};

@@ -285,6 +285,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
 {
     const struct check_options *o = check->options;
     const struct roce_flow_opts opts = {.profile = o->profile,
+                                        .any_order = o->any_order,
                                         .mem_max = o->mem_max,
                                         .user = check,
                                         .on_finding = on_finding,

@@ -44,6 +44,7 @@ struct check_options {
     bool progress;      /* show progress on standard error if that is a terminal */
     bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
+    bool any_order;              /* devices accept packets in any order; otherwise recognised */
     const struct narrow *narrow; /* selected frames; NULL: all */
     FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */

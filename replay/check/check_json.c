@@ -258,6 +258,9 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"missing_psns", s->missing_psns},
         {"unseen_acked", s->unseen_acked},
         {"out_of_order", s->out_of_order},
+        {"accepted_early", s->accepted_early},
+        {"accepted_reads", s->accepted_reads},
+        {"udp_sports", s->udp_sports ? s->udp_sports : 1},
         {"copies", s->copies},
         {"duplicates", s->duplicates},
         {"response_gaps", s->response_gaps},
@@ -303,6 +306,7 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
                         ns ? json_real((double)goodput * 1e9 / (double)ns) : json_null());
     for (unsigned k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
         put_number(o, counts[k].key, counts[k].v);
+    json_object_set_new(o, "any_order", json_boolean(s->any_order));
     json_object_set_new(o, "adaptive_retransmission", json_boolean(s->adaptive));
     json_object_set_new(o, "cnp_gap_ns", spread_json(&s->cnp_gap_ns));
     json_object_set_new(o, "cnp_delay_ns", spread_json(&s->cnp_delay_ns));

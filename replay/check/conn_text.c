@@ -186,6 +186,32 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
         put_line(out, i, "", buf);
 }
 
+/* Prints that order does not matter in this direction, and why. */
+static void print_order(FILE *out, const struct roce_endpoint_summary *s,
+                        const struct roce_endpoint_summary *peer, unsigned i)
+{
+    bool requests = s->accepted_early > 0, reads = s->accepted_reads > 0;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (s->any_order && (requests || reads)) {
+        strbuf_add_addr(&t, peer->addr);
+        strbuf_addf(&t, " accepts packets in any order, or the capture point reorders: ");
+        if (requests)
+            strbuf_addf(&t, "%" PRIu64 " request%s overtook others", s->accepted_early,
+                        s->accepted_early == 1 ? "" : "s");
+        if (reads)
+            strbuf_addf(&t, "%s%" PRIu64 " READ%s had out-of-order responses", requests ? ", " : "",
+                        s->accepted_reads, s->accepted_reads == 1 ? "" : "s");
+        strbuf_addf(&t, ", without a retransmission");
+    }
+    if (s->udp_sports > 1)
+        strbuf_addf(&t, "%ssent from %s%u UDP source ports", t.len ? "; " : "",
+                    s->udp_sports == 4 ? "at least " : "", s->udp_sports);
+    if (t.len)
+        put_line(out, i, "", buf);
+}
+
 static void print_congestion(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
 {
     char buf[LINE_LEN];
@@ -247,6 +273,7 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
         print_operations(out, c, i);
         print_repeats(out, &sum->side[i], i);
         print_odds(out, &sum->side[i], i);
+        print_order(out, &sum->side[i], &sum->side[!i], i);
         print_congestion(out, &sum->side[i], i);
         if (verbose)
             print_regions(out, c, i);

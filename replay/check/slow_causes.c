@@ -58,19 +58,12 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
-/* Returns whether the receiver accepts packets in any order. Such a receiver sends few sequence
- * NAKs although many packets are out of order, and each packet that it NAKs was lost. */
-static bool takes_any_order(const struct direction *w)
-{
-    return w->mine->out_of_order >= w->naks * 4 && w->gone * 2 >= w->naks;
-}
-
 /* Returns whether packets were reordered, not lost: at least every second sequence NAK belongs to
  * an out-of-order packet. */
 static bool is_overtaken(const struct direction *w)
 {
     return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
-           !takes_any_order(w);
+           !w->mine->any_order;
 }
 
 static void say_overtaken(struct strbuf *t, const struct direction *w)
@@ -145,10 +138,10 @@ static void look_lost(struct strbuf *t, const struct direction *w)
  * or too late. */
 static bool is_answer_overtaken(const struct direction *w)
 {
-    return w->its->late_responses >= 2 && go_back_cnt(w, ROCE_CAUSE_READ_GAP) +
-                                                  go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK) +
-                                                  go_back_cnt(w, ROCE_CAUSE_TIMEOUT) >
-                                              0;
+    return w->its->late_responses >= 2 && !w->its->any_order &&
+           go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK) +
+                   go_back_cnt(w, ROCE_CAUSE_TIMEOUT) >
+               0;
 }
 
 static void say_answer_overtaken(struct strbuf *t, const struct direction *w)

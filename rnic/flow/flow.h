@@ -97,6 +97,8 @@ struct roce_flow_opts {
     enum roce_profile profile; /* implementation whose known deviations are marked as such */
     uint64_t hash_seed;        /* seed of the hash table's secret; 0: random. Results never depend
                                 * on it */
+    bool any_order;            /* every receiver accepts packets in any order; otherwise recognised
+                                * for each direction */
     bool no_fast_path;         /* disables the fast path, for comparison in tests */
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);

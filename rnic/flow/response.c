@@ -5,6 +5,7 @@
  */
 #include "flow/response.h"
 
+#include "flow/base/any_order.h"
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
@@ -58,6 +59,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
 {
     ctx->result->acked_packets++;
     ctx->result->request_frame = e->last_frame;
+    roce_note_accepted(ctx, req, e);
     roce_req_remove_in_flight(req, e);
     roce_report_link(ctx, ROCE_LINK_ACKED_IN, e->last_frame);
     if (e->bad)
@@ -69,6 +71,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
             roce_sent_has_all_responses(e)) {
             e->flags |= ROCE_SENT_DONE; /* the requester continued, so it accepts responses in any
                                          * order */
+            roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_reads++;
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
@@ -330,6 +333,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_rate_hole(ctx->sender);
     if (k + 1 > e->resp_high)
         e->resp_high = k + 1;
+    if (!step.repeated && !(e->flags & ROCE_SENT_RESTARTED))
+        e->resp_cnt++;
     roce_sent_mark_response(e, k);
     if (roce_response_is_stale(req, e))
         return;
@@ -349,6 +354,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
            roce_sent_has_all_responses(e);
     if ((e->resp_next < e->psn_cnt && !late) || (e->flags & ROCE_SENT_DONE))
         return;
+    if (e->resp_next < e->psn_cnt)
+        roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_reads++;
     e->flags |= ROCE_SENT_DONE;
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     ctx->result->response_time = roce_since(e->msg_time, ctx->time);

@@ -317,8 +317,134 @@ static void adaptive_retransmission_is_recognised(void)
     }
 }
 
+/* Sends 40 WRITEs of one packet. Each second packet overtakes the one before, and the ports change
+ * if `ports` is more than 1. The responder acknowledges each pair; with `in_order` it requires
+ * order, so that it sends a NAK, and the requester retransmits both packets. Packet `lost` is lost,
+ * NAKed and retransmitted alone; 0: none. */
+static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned lost)
+{
+    uint16_t port = g->conn.sport;
+
+    for (unsigned i = 0; i < 40; i += 2) {
+        struct roce_pkt p[2];
+
+        for (unsigned k = 0; k < 2; k++) {
+            p[k] = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+            p[k].udp.sport = (uint16_t)(port + (i + k) % ports);
+        }
+        flowgen_put(g, 0, &p[1]);
+        if (i != lost || lost == 0)
+            flowgen_put(g, 0, &p[0]);
+        if (in_order || (lost && i == lost)) {
+            flowgen_ack(g, 1, p[0].bth.psn, 0x60); /* sequence NAK */
+            p[0].ip4.id = p[1].ip4.id = 0;
+            flowgen_put(g, 0, &p[0]);
+            if (in_order)
+                flowgen_put(g, 0, &p[1]);
+        }
+        flowgen_ack_all(g, 1);
+    }
+}
+
+/* A receiver that acknowledges packets which overtook others does not require order. */
+static void order_that_does_not_matter_is_recognised(void)
+{
+    static const struct {
+        const char *name;
+        unsigned ports;
+        bool in_order, told;
+        unsigned lost;
+        bool any;
+        unsigned accepted, port_findings, naked;
+    } rows[] = {
+        {"one port", 1, false, false, 0, true, 20, 0, 0},
+        {"three ports", 3, false, false, 0, true, 20, 0, 0},
+        {"a packet is lost", 3, false, false, 10, true, 20, 0, 1},
+        {"the receiver requires order", 1, true, false, 0, false, 0, 0, 20},
+        {"the receiver requires order on three ports", 3, true, false, 0, false, 0, 1, 20},
+        {"any order is told", 3, true, true, 0, true, 0, 0, 20},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_flow_opts opts = {.any_order = rows[i].told};
+        const struct roce_endpoint_summary *a;
+        struct flowgen g;
+        struct verdict v = {0};
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        overtake(&g, rows[i].ports, rows[i].in_order, rows[i].lost);
+        judge(&g, &opts, &whole, &v);
+        a = &v.conn[0].side[0];
+        if (a->any_order != rows[i].any || a->accepted_early != rows[i].accepted ||
+            a->retx[ROCE_CAUSE_SEQ_NAK].go_backs != rows[i].naked ||
+            a->retx[ROCE_CAUSE_UNKNOWN].go_backs ||
+            count(&v, ROCE_RULE_SPORT_CONSTANT) != rows[i].port_findings ||
+            (rows[i].ports > 1 && a->udp_sports != 3))
+            suite_fail(__FILE__, __LINE__, "%s: %s, %llu accepted, %llu NAKs, %u of ports, %u",
+                       rows[i].name, a->any_order ? "any" : "in order",
+                       (unsigned long long)a->accepted_early,
+                       (unsigned long long)a->retx[ROCE_CAUSE_SEQ_NAK].go_backs,
+                       count(&v, ROCE_RULE_SPORT_CONSTANT), a->udp_sports);
+        EXPECT_EQ(judge_errors(&v, rows[i].name), 0);
+        flowgen_free(&g);
+    }
+}
+
+/* The first captured packets may have overtaken earlier ones. */
+static void overtaking_at_the_start_is_no_retransmission(void)
+{
+    static const uint8_t order[] = {3, 1, 0, 2, 5, 4};
+    struct flowgen g;
+    struct verdict v = {0};
+    struct roce_pkt p[6];
+
+    flowgen_begin(&g);
+    for (unsigned i = 0; i < 6; i++)
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+    for (unsigned i = 0; i < 6; i++)
+        flowgen_put(&g, 0, &p[order[i]]);
+    flowgen_ack_all(&g, 1);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].out_of_order, 4);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
+}
+
+/* Responses to several READs are spread over 40 positions, further than gaps are remembered. */
+static void reads_in_any_order_complete(void)
+{
+    enum { READS = 8, PACKETS = 16, CNT = READS * PACKETS };
+    struct flowgen g;
+    struct verdict v = {0};
+    const struct roce_endpoint_summary *b;
+    uint32_t psn[READS];
+
+    flowgen_begin(&g);
+    flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+    for (unsigned r = 0; r < READS; r++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, PACKETS * g.mtu);
+
+        psn[r] = p.bth.psn;
+        flowgen_put(&g, 0, &p);
+    }
+    for (unsigned i = 0; i < CNT; i++) {
+        unsigned at = i / 40 * 40 + (i / 40 * 40 + 40 <= CNT ? i % 40 * 7 % 40 : i % 40);
+
+        put_response(&g, psn[at / PACKETS], at % PACKETS, PACKETS);
+    }
+    flowgen_send(&g, 0, 64);
+    judge_end(&g, &v);
+    b = &v.conn[0].side[1];
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, READS);
+    EXPECT_EQ(b->any_order, true);
+    EXPECT_EQ(b->repeated_responses, 0);
+    EXPECT_EQ(count(&v, ROCE_RULE_RESP_DUPLICATE), 0);
+    EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
+}
+
 SUITE("flow.hardware", TEST(reads_on_several_paths_complete),
       TEST(read_with_a_hole_is_retransmitted), TEST(adaptive_routing_bit_is_reported_once),
       TEST(other_reserved_bits_are_reported_each_time), TEST(dc_packets_are_not_judged),
       TEST(reliable_datagrams_are_reported), TEST(stored_atomic_response_is_no_reuse),
-      TEST(adaptive_retransmission_is_recognised))
+      TEST(adaptive_retransmission_is_recognised), TEST(order_that_does_not_matter_is_recognised),
+      TEST(overtaking_at_the_start_is_no_retransmission), TEST(reads_in_any_order_complete))

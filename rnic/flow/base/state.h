@@ -119,6 +119,7 @@ struct roce_req {
     uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn by cause; naks: sequence NAKs */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged bytes of a message whose end is not acknowledged */
+    uint32_t acked_frame;      /* highest frame of the acknowledged requests */
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
     bool una_known;
@@ -167,6 +168,8 @@ struct roce_rsp {
 #define ROCE_DEFERRED_MAX 8u
 #define ROCE_READ_GAPS    16u /* gaps in READ responses that are remembered until they are filled */
 
+#define ROCE_PORTS_MAX 4u /* different UDP source ports that are counted */
+
 /* READ responses that are missing in the capture. */
 struct roce_read_gap {
     uint32_t psn, cnt; /* PSNs that are still missing; cnt 0: none */
@@ -197,6 +200,16 @@ struct roce_cold_counters {
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
+    /* READ responses from read_old to before read_old_end may have been missing when a later one
+     * was captured: their gap was forgotten, or they precede the first known response. */
+    uint32_t read_old, read_old_end;
+    uint64_t accepted_early, accepted_reads;
+    /* UDP source ports of the endpoint: the first different ones, the number of returns to an
+     * earlier one, and the first change. */
+    uint16_t port[ROCE_PORTS_MAX];
+    uint8_t port_cnt;
+    uint32_t port_returns, port_frame;
+    uint64_t port_time;
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;

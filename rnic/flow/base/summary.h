@@ -182,6 +182,12 @@ struct roce_endpoint_summary {
                                * point, or not captured */
     uint64_t unseen_acked;    /* requests that the peer acknowledged but that were not captured */
     uint64_t out_of_order, copies, duplicates;
+    uint64_t accepted_early; /* requests captured before an earlier PSN, transmitted once, and
+                              * acknowledged */
+    uint64_t accepted_reads; /* READs of the peer whose responses were out of order, and which it
+                              * did not retransmit */
+    bool any_order;          /* the peer accepts packets of this endpoint in any order */
+    uint8_t udp_sports;      /* different UDP source ports of a connected QP, at most 4; 0: one */
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */
     uint64_t rnr_paged; /* RNR NAKs for requests that need no receive WQE: on-demand paging */
     uint64_t

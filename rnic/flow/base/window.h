@@ -72,9 +72,12 @@ struct roce_sent_packet {
     uint32_t icrc;       /* ICRC of the latest transmission */
     uint32_t sample;     /* hash over headers and the ends of the payload */
     uint32_t resp_frame; /* frame of the first response */
-    uint32_t restart;    /* READ: PSN offset of the latest restart */
-    uint16_t run_id;     /* run of entries without a PSN gap between them */
-    uint16_t len;        /* payload bytes of the packet */
+    union {
+        uint32_t restart;  /* READ with ROCE_SENT_RESTARTED: PSN offset of the latest restart */
+        uint32_t resp_cnt; /* other READ: number of its captured responses */
+    };
+    uint16_t run_id; /* run of entries without a PSN gap between them */
+    uint16_t len;    /* payload bytes of the packet */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */
     uint8_t tries; /* number of captured transmissions, at most 255 */
@@ -177,7 +180,9 @@ static inline void roce_sent_mark_response(struct roce_sent_packet *e, uint32_t 
 static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
-           roce_sent_responses_in_order(e) == e->psn_cnt && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
+           (roce_sent_responses_in_order(e) == e->psn_cnt ||
+            (e->resp_cnt == e->psn_cnt && !(e->flags & ROCE_SENT_RESTARTED))) &&
+           !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
 /* Returns how many messages of the requester precede the message of `e`. */

@@ -125,6 +125,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
 
     ctx->sender = side;
     roce_check_migreq_end(ctx);
+    roce_check_ports_end(ctx);
     roce_rate_end(ctx, side);
     if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
         REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,

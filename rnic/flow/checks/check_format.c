@@ -6,6 +6,7 @@
 #include "flow/checks/check_format.h"
 
 #include <string.h>
+#include "flow/base/any_order.h"
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
@@ -120,6 +121,19 @@ void roce_check_migreq_end(struct roce_ctx *ctx)
         return;
     ctx->flow->totals.rxe_sides += roce_peer_is_rxe(ctx->flow, ctx->sender);
     REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+}
+
+/* Reports the first change of the UDP source port, unless the sender uses several paths. */
+void roce_check_ports_end(struct roce_ctx *ctx)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
+    struct roce_ctx then = *ctx;
+
+    if (cold->port_cnt < 2 || roce_ports_are_paths(ctx->flow, ctx->sender))
+        return;
+    then.frame = cold->port_frame;
+    then.time = cold->port_time;
+    REPORT_ONCE(&then, SPORT_CONSTANT, "udp.sport", cold->port[0], cold->port[1]);
 }
 
 static void check_bth(struct roce_ctx *ctx)
@@ -301,8 +315,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
     if (ctx->conn->ud)
         return;
     if (sport != side->sport) {
-        REPORT_ONCE(ctx, SPORT_CONSTANT, "udp.sport", side->sport, sport);
-        roce_reuse_on_new_port(ctx);
+        if (roce_note_port(ctx, sport))
+            roce_reuse_on_new_port(ctx);
         side->sport = sport;
     }
     if (ctx->digest->dscp != side->dscp)

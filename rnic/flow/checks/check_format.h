@@ -32,4 +32,7 @@ void roce_check_mtu_learn(struct roce_ctx *ctx);
  * reported yet. Called at the end of its connection. */
 void roce_check_migreq_end(struct roce_ctx *ctx);
 
+/* Reports at the end of a connection that the sender changed its UDP source port. */
+void roce_check_ports_end(struct roce_ctx *ctx);
+
 #endif

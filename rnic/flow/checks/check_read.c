@@ -6,6 +6,7 @@
  */
 #include "flow/checks/check_read.h"
 
+#include "flow/base/any_order.h"
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/checks/check_nak.h"
@@ -76,13 +77,13 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
     roce_check_ack_psn(ctx, req);
-    if (k < e->resp_next && e->tries == 1) /* the request was sent once, and this part was already
-                                            * answered */
+    if (k < e->resp_next && e->tries == 1 && step->repeated) /* the request was sent once, and this
+                                                              * part was already answered */
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
-        !roce_conn_has_copies(ctx))
+        !roce_conn_has_copies(ctx) && !roce_responses_in_any_order(ctx->flow, ctx->sender))
         REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->sender->rsp.last_frame,
                .rel = ROCE_REL_AT_LEAST);
     if (step->repeated)
@@ -92,7 +93,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         ctx->result->gap = step->missing;
         REPORT(ctx, READ_RESP_GAP, "bth.psn", step->expected, psn, e->last_frame);
     }
-    if (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED))) {
+    if (step->repeated &&
+        (k < e->resp_next || (roce_sent_has_response(e, k) && !(e->flags & ROCE_SENT_RESTARTED)))) {
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         REPORT(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
                e->resp_frame);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/retransmit/implied_nak.h"
 
+#include "flow/base/any_order.h"
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
@@ -8,6 +9,8 @@
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     e->flags |= ROCE_SENT_IMPLIED;
+    if (roce_responses_in_any_order(ctx->flow, ctx->sender))
+        return; /* the requester waits for the overtaken responses */
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->sender);
     REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);

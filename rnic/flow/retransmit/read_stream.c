@@ -28,13 +28,29 @@ const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *respond
     return NULL;
 }
 
+/* Remembers that the responses from `from` to before `to` may be missing. */
+static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
+{
+    if (cold->read_old == cold->read_old_end || roce_diff(from, cold->read_old_end) > ROCE_PSN_JUMP)
+        cold->read_old = cold->read_old_end = from;
+    if (roce_diff(from, cold->read_old) < 0)
+        cold->read_old = from;
+    if (roce_diff(to, cold->read_old_end) > 0)
+        cold->read_old_end = to;
+}
+
 /* Remembers a gap up to `to`. The oldest gap is forgotten. */
 static void add_gap(struct roce_cold_counters *cold, uint32_t to, struct roce_read_gap gap)
 {
+    struct roce_read_gap *oldest = &cold->read_gap[cold->read_gap_next % ROCE_READ_GAPS];
+
     if (roce_diff(to, gap.psn) <= 0)
         return;
+    if (oldest->cnt && oldest->fresh)
+        add_old(cold, oldest->psn, (oldest->psn + oldest->cnt) & ROCE_PSN_MASK);
     gap.cnt = (to - gap.psn) & ROCE_PSN_MASK;
-    cold->read_gap[cold->read_gap_next++ % ROCE_READ_GAPS] = gap;
+    *oldest = gap;
+    cold->read_gap_next++;
 }
 
 /* Removes `psn`, which was captured now, from all gaps. Returns whether it was missing since the
@@ -102,6 +118,17 @@ static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uin
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
+/* Returns whether the response at hand, which is not the latest one of its READ, may be captured
+ * for the first time although no gap is known there: the READ was transmitted once. */
+static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
+                         uint32_t psn)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(responder);
+
+    return e->tries == 1 && !(e->flags & ROCE_SENT_RESTARTED) &&
+           roce_diff(psn, cold->read_old) >= 0 && roce_diff(psn, cold->read_old_end) < 0;
+}
+
 struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_req *req,
                                             const struct roce_sent_packet *e)
 {
@@ -115,6 +142,8 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
         rsp->read_known = true;
         rsp->read_nxt = e->last_frame < ctx->conn->join_frame ? psn : e->psn;
         rsp->read_high = rsp->read_nxt;
+        if (rsp->read_nxt != e->psn)
+            add_old(roce_cold(ctx->flow, ctx->sender), e->psn, psn);
     }
     step.expected = rsp->read_nxt;
     d = roce_diff(psn, rsp->read_nxt);
@@ -126,6 +155,8 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
         rsp->read_nxt = next;
     step.repeated = roce_diff(psn, rsp->read_high) < 0;
     if (ctx->sender->counts.cold && fill_gaps(ctx->sender->counts.cold, psn))
+        step.repeated = false;
+    if (step.repeated && may_be_fresh(ctx->sender, e, psn))
         step.repeated = false;
     if (roce_diff(next, rsp->read_high) > 0)
         rsp->read_high = next;

@@ -358,6 +358,8 @@ void roce_conn_reset(struct roce_conn *conn)
         memset(&side->rsp, 0, sizeof(side->rsp));
         side->rsp.credit_code = ROCE_CREDIT_NONE;
         side->any = false;
+        if (side->counts.cold)
+            side->counts.cold->port_cnt = 0;
     }
     conn->facts.qp_uses++;
     conn->facts.end = ROCE_END_OPEN;

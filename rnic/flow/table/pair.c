@@ -258,14 +258,15 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 }
 
 /* Returns whether a packet does not belong to the present pair: its source port differs from the
- * one that proved the pair, and its PSN does not continue either direction. */
+ * one that proved the pair, and its PSN does not continue either direction. Devices with several
+ * paths change the port. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;
     struct roce_endpoint *peer = roce_peer(ctx->sender);
     uint32_t psn = ctx->pkt->bth.psn;
 
-    if (sport == roce_linux_sport(ctx->sender->qpn, peer->qpn) ||
+    if (ctx->flow->opts.any_order || sport == roce_linux_sport(ctx->sender->qpn, peer->qpn) ||
         ctx->sender->sport != roce_linux_sport(ctx->sender->qpn, peer->qpn))
         return false;
     if (roce_opcode_is_response(ctx->pkt->op))

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "flow/base/counters.h"
+#include "flow/base/any_order.h"
 
 static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
                       struct roce_endpoint_summary *out)
@@ -23,6 +24,8 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
         .missing_psns = cold->missing_psns,
         .unseen_acked = cold->unseen_acked,
         .out_of_order = cold->out_of_order,
+        .accepted_early = cold->accepted_early,
+        .udp_sports = cold->port_cnt,
         .copies = cold->copies,
         .duplicates = cold->duplicates,
         .psn_naks = cold->psn_naks,
@@ -84,6 +87,9 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
         const struct roce_endpoint *side = &conn->side[i];
 
         fill_side(side, flow->summary_hist[i], &out->side[i]);
+        out->side[i].accepted_reads = roce_cold_of(&conn->side[!i])->accepted_reads;
+        out->side[i].any_order =
+            roce_requests_in_any_order(flow, side) || roce_responses_in_any_order(flow, side);
         if (side->req.started &&
             (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
             out->facts.complete = false;

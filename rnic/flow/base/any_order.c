@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/base/any_order.h"
+
+#include "flow/base/counters.h"
+
+/* Overtaking packets that prove nothing: a NAK or a go-back may still follow. */
+#define ACCEPTED_MIN 4u
+/* Accepted packets, or READs, for each go-back. */
+#define ACCEPTED_PER_GO_BACK 4u
+/* Returns to an earlier UDP source port after which a sender uses several paths. */
+#define PATHS_MIN 4u
+
+static uint64_t read_go_backs(const struct roce_cold_counters *requester)
+{
+    return requester->retx[ROCE_CAUSE_READ_GAP].go_backs +
+           requester->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs +
+           requester->retx[ROCE_CAUSE_TIMEOUT].go_backs;
+}
+
+bool roce_requests_in_any_order(const struct roce_flow *flow, const struct roce_endpoint *requester)
+{
+    uint64_t accepted = roce_cold_of(requester)->accepted_early;
+
+    return flow->opts.any_order ||
+           (accepted >= ACCEPTED_MIN &&
+            accepted >= roce_cold_of(roce_peer(requester))->psn_naks * ACCEPTED_PER_GO_BACK);
+}
+
+bool roce_responses_in_any_order(const struct roce_flow *flow,
+                                 const struct roce_endpoint *responder)
+{
+    const struct roce_cold_counters *requester = roce_cold_of(roce_peer(responder));
+
+    return flow->opts.any_order ||
+           (requester->accepted_reads > 0 &&
+            requester->accepted_reads >= read_go_backs(requester) * ACCEPTED_PER_GO_BACK);
+}
+
+void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
+                        const struct roce_sent_packet *e)
+{
+    if (e->frame > req->acked_frame)
+        req->acked_frame = e->frame;
+    else if (e->tries == 1)
+        roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_early++;
+}
+
+bool roce_note_port(struct roce_ctx *ctx, uint16_t port)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+    if (cold->port_cnt == 0) {
+        cold->port[cold->port_cnt++] = ctx->sender->sport;
+        cold->port_frame = ctx->frame;
+        cold->port_time = ctx->time;
+    }
+    for (unsigned i = 0; i < cold->port_cnt; i++)
+        if (cold->port[i] == port) {
+            cold->port_returns++;
+            return false;
+        }
+    if (cold->port_cnt < ROCE_PORTS_MAX)
+        cold->port[cold->port_cnt++] = port;
+    return cold->port_returns < PATHS_MIN;
+}
+
+bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side)
+{
+    return roce_requests_in_any_order(flow, side) || roce_responses_in_any_order(flow, side) ||
+           (roce_cold_of(side)->port_returns >= PATHS_MIN &&
+            roce_cold_of(roce_peer(side))->psn_naks == 0 &&
+            read_go_backs(roce_cold_of(roce_peer(side))) == 0);
+}

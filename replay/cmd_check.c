@@ -485,8 +485,15 @@ static int check_other_end(struct check_args *args)
     int status = EXIT_HOLDS;
 
     if (check_capture(args->other_end, &options, &report, &error) != 0 ||
-        (args->text && two_points_print(stdout, args->two_points, name, &error) != 0))
+        ((args->text || args->json) && two_points_compare(args->two_points, name, &error) != 0)) {
         status = cli_error("%s", error.text);
+        check_report_free(&report);
+        return status;
+    }
+    if (args->text)
+        two_points_print(stdout, args->two_points, name);
+    if (args->json && two_points_json(args->json, args->two_points, name) != 0)
+        status = cli_error("%s: cannot write the JSON", args->json_path);
     else if (report_fails(&report, args->fail_on))
         status = EXIT_DIFFERS;
     check_report_free(&report);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/check_text.h"
+#include "util/json_util.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
@@ -55,6 +56,7 @@ struct two_points {
     int64_t spread; /* accuracy of `ahead`: half of the range that the packets allow, at least the
                      * resolution of the times, ns; below 0: the packets allow no value */
     bool both_ways;
+    int64_t *ns; /* room for the differences of all packets of a */
 };
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -177,6 +179,7 @@ void two_points_del(struct two_points *all)
         return;
     free(all->at[0].packet);
     free(all->at[1].packet);
+    free(all->ns);
     free(all);
 }
 
@@ -350,8 +353,9 @@ static struct point_direction *reverse_of(struct two_points *all, const struct p
 
 /* Finds which capture point each direction passes first, and the difference of the clocks. Packets
  * from a to b limit it from above, packets from b to a from below. */
-static void align_clocks(struct two_points *all, int64_t *ns)
+static void align_clocks(struct two_points *all)
 {
+    int64_t *ns = all->ns;
     const int64_t grain = clock_grain(all);
     int64_t most = INT64_MAX, least = INT64_MIN;
     uint32_t cnt;
@@ -382,9 +386,15 @@ static void align_clocks(struct two_points *all, int64_t *ns)
 /* ---- the result --------------------------------------------------------------------------------
  */
 
+struct point_delay {
+    uint64_t min, median, max; /* ns */
+};
+
 struct point_result {
-    uint64_t packets[2];    /* at the first and the second point */
-    uint64_t lost, outside; /* only at the first point; outside: not during the second capture */
+    bool timed;               /* a packet of the direction is in both captures */
+    struct point_delay delay; /* valid if `timed` */
+    uint64_t packets[2];      /* at the first and the second point */
+    uint64_t lost, outside;   /* only at the first point; outside: not during the second capture */
     uint64_t only_second;
     uint64_t damaged, reordered;
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
@@ -401,12 +411,26 @@ static bool is_during(const struct two_points *all, const struct point_packet *p
            time <= (int64_t)other->packet[other->cnt - 1].time;
 }
 
+/* Returns the time of a packet between the points, of which `ns` is the difference of its times. */
+static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
+{
+    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
+
+    return delay > 0 ? (uint64_t)delay : 0;
+}
+
 static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
 {
     const unsigned first = all->dir[dir].from_b;
     const struct point_capture *up = &all->at[first], *down = &all->at[!first];
-    struct point_result r = {.lost = 0};
+    const uint32_t cnt = sort_differences(all, dir, all->ns);
+    struct point_result r = {.timed = cnt > 0};
     uint32_t latest = 0;
+
+    if (cnt)
+        r.delay = (struct point_delay){.min = delay_of(all, dir, all->ns[first ? cnt - 1 : 0]),
+                                       .median = delay_of(all, dir, all->ns[cnt / 2]),
+                                       .max = delay_of(all, dir, all->ns[first ? 0 : cnt - 1])};
 
     for (uint32_t i = 0; i < up->cnt; i++) {
         const struct point_packet *p = &up->packet[i];
@@ -433,21 +457,11 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     return r;
 }
 
-static void add_delay(struct strbuf *t, const struct two_points *all, uint32_t dir,
-                      const char *name, int64_t ns)
-{
-    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
-
-    strbuf_addf(t, "%s ", name);
-    strbuf_add_duration(t, delay > 0 ? (uint64_t)delay : 0);
-}
-
-static void print_direction(FILE *out, const struct two_points *all, uint32_t dir, int64_t *ns)
+static void print_direction(FILE *out, const struct two_points *all, uint32_t dir)
 {
     const struct point_result r = compare_direction(all, dir);
     const bool from_b = all->dir[dir].from_b;
     const char first = from_b ? 'b' : 'a', second = from_b ? 'a' : 'b';
-    const uint32_t cnt = sort_differences(all, dir, ns);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -460,11 +474,13 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
     strbuf_addf(&t,
                 "%" PRIu64 " lost, %" PRIu64 " damaged, %" PRIu64 " reordered between %c and %c",
                 r.lost, r.damaged, r.reordered, first, second);
-    if (cnt) {
-        strbuf_addf(&t, "; delay ");
-        add_delay(&t, all, dir, "min", from_b ? ns[cnt - 1] : ns[0]);
-        add_delay(&t, all, dir, ", median", ns[cnt / 2]);
-        add_delay(&t, all, dir, ", max", from_b ? ns[0] : ns[cnt - 1]);
+    if (r.timed) {
+        strbuf_addf(&t, "; delay min ");
+        strbuf_add_duration(&t, r.delay.min);
+        strbuf_addf(&t, ", median ");
+        strbuf_add_duration(&t, r.delay.median);
+        strbuf_addf(&t, ", max ");
+        strbuf_add_duration(&t, r.delay.max);
     }
     fprintf(out, "     %s\n", buf);
     fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost behind %c\n",
@@ -507,18 +523,102 @@ static void print_clocks(FILE *out, const struct two_points *all)
     fprintf(out, "  %s\n", buf);
 }
 
-int two_points_print(FILE *out, struct two_points *all, const char *const name[2],
-                     struct error *error)
+void two_points_print(FILE *out, const struct two_points *all, const char *const name[2])
+{
+    fprintf(out, "\ncomparison of a = ");
+    put_escaped(out, name[0]);
+    fprintf(out, " and b = ");
+    put_escaped(out, name[1]);
+    fprintf(out, ":\n");
+    print_clocks(out, all);
+    for (uint32_t i = 0; i < all->dir_cnt; i++)
+        print_direction(out, all, i);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *delay_json(const struct point_result *r)
+{
+    json_t *o;
+
+    if (!r->timed)
+        return json_null();
+    o = json_object();
+    json_object_set_new(o, "min", json_integer((json_int_t)r->delay.min));
+    json_object_set_new(o, "median", json_integer((json_int_t)r->delay.median));
+    json_object_set_new(o, "max", json_integer((json_int_t)r->delay.max));
+    return o;
+}
+
+static json_t *direction_json(const struct two_points *all, uint32_t dir)
+{
+    const struct point_result r = compare_direction(all, dir);
+    const bool from_b = all->dir[dir].from_b;
+    const struct {
+        const char *key;
+        uint64_t v;
+    } counts[] = {
+        {"packets_first", r.packets[0]},
+        {"packets_second", r.packets[1]},
+        {"lost", r.lost},
+        {"damaged", r.damaged},
+        {"reordered", r.reordered},
+        {"lost_before", all->at[from_b].losses[dir].before},
+        {"lost_behind", all->at[!from_b].losses[dir].behind},
+        {"only_second", r.only_second},
+        {"not_compared", r.outside},
+    };
+    json_t *o = json_object(), *frames = json_array();
+
+    json_object_set_new(o, "from", json_addr(all->dir[dir].src));
+    json_object_set_new(o, "to", json_addr(all->dir[dir].dst));
+    json_object_set_new(o, "first", json_string(from_b ? "b" : "a"));
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        json_object_set_new(o, counts[i].key, json_integer((json_int_t)counts[i].v));
+    json_object_set_new(o, "delay_ns", delay_json(&r));
+    for (uint64_t i = 0; i < r.lost && i < FRAMES_LISTED; i++)
+        json_array_append_new(frames, json_integer(r.frame[i]));
+    json_object_set_new(o, "lost_frames", frames);
+    return o;
+}
+
+int two_points_json(FILE *out, const struct two_points *all, const char *const name[2])
+{
+    const int64_t accuracy = all->spread < 0 ? -all->spread : all->spread;
+    json_t *o = json_object(), *dirs = json_array();
+    int rc;
+
+    json_object_set_new(o, "type", json_string("comparison"));
+    json_object_set_new(o, "a", json_lossy_string(name[0]));
+    json_object_set_new(o, "b", json_lossy_string(name[1]));
+    json_object_set_new(o, "clock_ahead_ns", json_integer((json_int_t)all->ahead));
+    json_object_set_new(o, "clock_accuracy_ns",
+                        all->both_ways ? json_integer((json_int_t)accuracy) : json_null());
+    json_object_set_new(o, "clocks_contradict", json_boolean(all->spread < 0));
+    for (uint32_t i = 0; i < all->dir_cnt; i++)
+        json_array_append_new(dirs, direction_json(all, i));
+    json_object_set_new(o, "directions", dirs);
+    rc = json_dumpf(o, out, JSON_COMPACT);
+    json_decref(o);
+    return rc == 0 && fputc('\n', out) != EOF ? 0 : -1;
+}
+
+/* ---- comparison --------------------------------------------------------------------------------
+ */
+
+int two_points_compare(struct two_points *all, const char *const name[2], struct error *error)
 {
     const bool icrc = !all->at[0].unverified && !all->at[1].unverified;
     struct point_packet **a = sort_packets(&all->at[0], icrc),
                         **b = sort_packets(&all->at[1], icrc);
-    int64_t *ns = malloc((all->at[0].cnt + 1u) * sizeof(*ns));
-    bool any = false;
+    bool any = false, ready;
 
-    if (a && b && ns && !all->failed) {
+    all->ns = malloc((all->at[0].cnt + 1u) * sizeof(*all->ns));
+    ready = a && b && all->ns && !all->failed;
+    if (ready) {
         match_packets(all, a, b, false);
-        align_clocks(all, ns);
+        align_clocks(all);
         for (uint32_t i = 0; i < all->dir_cnt; i++)
             any |= all->dir[i].matched;
         if (any)
@@ -526,18 +626,7 @@ int two_points_print(FILE *out, struct two_points *all, const char *const name[2
     }
     free(a);
     free(b);
-    if (any) {
-        fprintf(out, "\ncomparison of a = ");
-        put_escaped(out, name[0]);
-        fprintf(out, " and b = ");
-        put_escaped(out, name[1]);
-        fprintf(out, ":\n");
-        print_clocks(out, all);
-        for (uint32_t i = 0; i < all->dir_cnt; i++)
-            print_direction(out, all, i, ns);
-    }
-    free(ns);
-    if (!a || !b || !ns || all->failed)
+    if (!ready)
         return error_set(error, "no memory to compare %s with %s", name[0], name[1]);
     return any ? 0 : error_set(error, "%s: has no packet of %s", name[1], name[0]);
 }

@@ -5,7 +5,7 @@
  *
  *   1. two_points_new()
  *   2. check_capture() of each capture with the watch of two_points_watch()
- *   3. two_points_print()
+ *   3. two_points_compare(), then two_points_print() and two_points_json()
  *   4. two_points_del()
  *
  * A packet is the same at both points if its addresses, QP, PSN, opcode and ICRC are equal. Packets
@@ -28,9 +28,15 @@ void two_points_del(struct two_points *points); /* `points` may be NULL */
 /* Returns the watch that records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
 
-/* Compares the captures and prints the result. `name` are the names of a and b. Returns 0, or -1
- * and an error if memory ran out or no packet is in both captures. */
-int two_points_print(FILE *out, struct two_points *points, const char *const name[2],
-                     struct error *error);
+/* Compares the captures. `name` are the names of a and b. Returns 0, or -1 and an error if memory
+ * ran out or no packet is in both captures. Called once, before the two functions below. */
+int two_points_compare(struct two_points *points, const char *const name[2], struct error *error);
+
+/* Prints the result. */
+void two_points_print(FILE *out, const struct two_points *points, const char *const name[2]);
+
+/* Writes the result as one JSON line of type `comparison`. Returns 0, or -1 if it could not be
+ * written. */
+int two_points_json(FILE *out, const struct two_points *points, const char *const name[2]);
 
 #endif

@@ -65,6 +65,35 @@ static void losses_between_the_points_are_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
+/* The JSON has the figures of the text, and the accuracy of the alignment. */
+static void json_has_the_figures(void)
+{
+    static const char *const words[] = {
+        "\"clock_ahead_ns\":3000000000,\"clock_accuracy_ns\":10000,\"clocks_contradict\":false,",
+        "{\"from\":\"192.0.2.1\",\"to\":\"192.0.2.2\",\"first\":\"a\",\"packets_first\":11,"
+        "\"packets_second\":9,\"lost\":2,\"damaged\":1,\"reordered\":1,",
+        "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":",
+        "\"lost_frames\":[3,19]}",
+        "{\"from\":\"192.0.2.2\",\"to\":\"192.0.2.1\",\"first\":\"b\",\"packets_first\":16,"
+        "\"packets_second\":16,\"lost\":0,\"damaged\":0,\"reordered\":0,\"lost_before\":0,"
+        "\"lost_behind\":1,\"only_second\":0,\"not_compared\":0,"
+        "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":10000},\"lost_frames\":[]}",
+    };
+    struct checkrun r;
+
+    CHECKRUN_EXPECT(
+        "cp " READS " $T/a.pcapng; $R edit -q --impair " B_LATER
+        " --impair drop@frame=3 --impair drop@frame=19 --impair corrupt=payload@frame=5 "
+        "--impair reorder=1@frame=6 " READS " $T/b.pcapng",
+        0, "", "");
+    r = checkrun("check -q --json - $T/a.pcapng --other-end $T/b.pcapng | tail -1");
+    EXPECT_EQ(r.status, 0);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!strstr(r.out, words[i]))
+            suite_fail(__FILE__, __LINE__, "no %s in: %s", words[i], r.out);
+    checkrun_free(&r);
+}
+
 /* A retransmission has the bytes of the first transmission. The times show which of them was lost.
  */
 static void retransmission_is_not_the_lost_packet(void)
@@ -93,5 +122,6 @@ static void captures_without_a_common_packet_are_an_error(void)
 }
 
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
-      TEST(losses_between_the_points_are_found), TEST(retransmission_is_not_the_lost_packet),
+      TEST(losses_between_the_points_are_found), TEST(json_has_the_figures),
+      TEST(retransmission_is_not_the_lost_packet),
       TEST(captures_without_a_common_packet_are_an_error))

@@ -20,6 +20,13 @@ struct numbers {
 
 #define NUMBER_LEN 24u /* longest number and its separator */
 
+/* Does not write `buf`: pages of many connections would spend their time on that. */
+static void begin_numbers(struct numbers *numbers, FILE *out)
+{
+    numbers->out = out;
+    numbers->len = 0;
+}
+
 static void flush_numbers(struct numbers *numbers)
 {
     fwrite(numbers->buf, 1, numbers->len, numbers->out);
@@ -246,9 +253,11 @@ static int64_t column_value(struct column_state *state, enum column column,
 
 static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
 {
-    struct styles styles = {.cnt = 0};
-    struct numbers numbers = {.out = out};
+    struct styles styles;
+    struct numbers numbers;
 
+    styles.cnt = 0;
+    begin_numbers(&numbers, out);
     fprintf(out, ",\"runs\":{");
     for (unsigned column = 0; column < COLUMNS; column++) {
         struct column_state state = {.time = base, .styles = &styles};
@@ -298,8 +307,9 @@ static void write_messages(FILE *out, const struct page_capture *capture,
     uint32_t conn_index = conn->conn_index;
     uint64_t left_out = 0;
     const char *sep = "";
-    struct numbers numbers = {.out = out};
+    struct numbers numbers;
 
+    begin_numbers(&numbers, out);
     fprintf(out, ",\"messages\":[");
     for (uint32_t i = 0; i < capture->stream_end; i++) {
         const struct page_stream *stream = capture->stream[i];

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "flow/base/rules.h"
 #include "util/cli_opts.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
@@ -85,7 +86,7 @@ static void print_row(FILE *out, const struct drill_log_row *row)
         snprintf(line, sizeof(line), "%u", row->line);
     fprintf(out, "  %5s %12.6f ", line, (double)row->time / 1e6);
     if (!row->frame) {
-        fprintf(out, "│ %s\n", row->text);
+        fprintf(out, "│ %s%s\n", row->text, marks[row->mark]);
     } else if (row->from_dut) {
         fputs("│◀", out);
         print_arrow_line(out, rest);
@@ -118,6 +119,17 @@ void drill_repeat_command(FILE *out, const struct drill_case *c, const char *com
     put_shell_word(out, c->path);
 }
 
+/* Prints the text of a rule. Prints nothing for an unknown id. */
+static void print_rule(FILE *out, const char *id)
+{
+    for (int i = 0; *id && i < ROCE_RULE_CNT; i++) {
+        const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
+
+        if (strcmp(info->id, id) == 0)
+            fprintf(out, "    %s: %s (%s)\n", id, info->text, info->source);
+    }
+}
+
 /* Prints a case that did not pass: the line, the difference, the ladder, and the command that
  * repeats the case. */
 static void print_problem(FILE *out, const struct drill_case *c, const char *command)
@@ -141,8 +153,9 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
         fprintf(out, "    %s\n", r->problem);
     if (r->verdict == DRILL_UNSUPPORTED)
         return;
+    print_rule(out, r->rule);
     print_ladder(out, c);
-    fputs("  again: ", out);
+    fputs("  to repeat: ", out);
     drill_repeat_command(out, c, command);
     fputc('\n', out);
 }

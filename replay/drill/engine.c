@@ -88,8 +88,39 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
+/* Replaces the address and key of a packet in its text by the name of their region, as "va M+64".
+ */
+static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt, struct strbuf *t)
+{
+    bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH);
+    uint64_t va = reth ? pkt->reth.va : pkt->atomiceth.va;
+    uint32_t rkey = reth ? pkt->reth.rkey : pkt->atomiceth.rkey;
+    char raw[64], rest[256], *at;
+
+    if (!reth && !roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        return;
+    snprintf(raw, sizeof(raw), "va 0x%" PRIx64 " rkey 0x%08x", va, rkey);
+    at = strstr(t->p, raw);
+    for (int i = 0; at && i < e->script->object_cnt; i++) {
+        const struct script_object *o = &e->script->object[i];
+        uint64_t start, len = script_number(&o->options, SCRIPT_OPT_LEN, 0);
+
+        if ((o->kind != SCRIPT_MR && o->kind != SCRIPT_PEER && o->kind != SCRIPT_MW) ||
+            e->ops->key(e->ctx.dev, i) != rkey)
+            continue;
+        start = e->ops->address(e->ctx.dev, i);
+        if (va < start || (o->kind != SCRIPT_MW && va - start > len))
+            continue;
+        snprintf(rest, sizeof(rest), "%s", at + strlen(raw));
+        t->len = (size_t)(at - t->p);
+        *at = '\0';
+        strbuf_addf(t, "va %s+%" PRIu64 "%s", o->name, va - start, rest);
+        return;
+    }
+}
+
 /* Writes a packet in the form of the ladder and of `rocedrill decode`, with a relative PSN if its
- * QP is known. */
+ * QP is known, and with the names of the drill's regions. */
 static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
                         const struct roce_pkt *pkt, struct strbuf *t)
 {
@@ -104,6 +135,7 @@ static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
     if (qps > 1)
         strbuf_addf(t, "%s: ", e->script->object[qp].name);
     packet_text_short(t, pkt, drill_packet_relative(&e->ctx, qp, from_dut, pkt));
+    name_region(e, pkt, t);
 }
 
 /* ---- the device ------------------------------------------------------------------------------ */
@@ -168,6 +200,7 @@ static void drain_device(struct drill_engine *e)
     }
     while (e->ops->poll(e->ctx.dev, &comp.comp)) {
         comp_text(e, &comp.comp);
+        comp.row = e->result->log_cnt ? e->result->log_cnt - 1 : 0;
         e->comp_total++;
         if (e->comp_cnt < DRILL_QUEUE_MAX)
             e->comp[e->comp_cnt++] = comp;
@@ -418,10 +451,23 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     return same;
 }
 
+/* Adds a call of the DUT's program to the log: the text of its line. */
+static void note_verb(struct drill_engine *e, const struct script_event *event)
+{
+    const char *text = e->script->line[event->line - 1] + event->column - 1;
+    int len = (int)strcspn(text, "#[");
+
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    add_text(e, event->line, "%.*s", len, text);
+}
+
 static bool run_verb(struct drill_engine *e, const struct script_event *event)
 {
-    int rc = e->ops->verb(e->ctx.dev, event, e->now);
+    int rc;
 
+    note_verb(e, event);
+    rc = e->ops->verb(e->ctx.dev, event, e->now);
     drain_device(e);
     e->unsupported = rc == DRILL_VERB_UNSUPPORTED;
     if (e->unsupported) {

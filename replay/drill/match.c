@@ -283,13 +283,19 @@ static bool compare_comp(struct drill_engine *e, const struct script_event *even
 
 static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_event *event)
 {
+    struct drill_log_row none = {.line = 0}, *row;
+
     for (unsigned i = 0; i < e->comp_cnt; i++) {
         struct queued_comp queued = e->comp[i];
 
         if (queued.comp.object != event->object || queued.comp.recv != event->recv)
             continue;
+        row = queued.row < e->result->log_cnt ? &e->result->log[queued.row] : &none;
+        row->mark = DRILL_MARK_DIFF;
         if (!compare_comp(e, event, &queued.comp) || !in_time(e, event, queued.time))
             return TRY_FAILED;
+        row->mark = DRILL_MARK_OK;
+        row->line = event->line;
         memmove(&e->comp[i], &e->comp[i + 1], (--e->comp_cnt - i) * sizeof(e->comp[0]));
         e->met = queued.time;
         return TRY_MET;

@@ -19,6 +19,7 @@ enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 struct queued_comp {
     struct drill_comp comp;
     uint64_t time;
+    size_t row; /* index of its row in the log */
 };
 
 /* State of a running drill. */

@@ -75,7 +75,7 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill $T/d", 1, "pass         g/1-pass (2 variants)", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "aeth.msn: expected 7, actual 1", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "2-fail.drill:7:4: fail [RC-RSP-102]", "");
-    CHECKRUN_EXPECT("$R drill $T/d", 1, "again: rocedrill drill ", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "to repeat: rocedrill drill ", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1,
                     "all                       2      1      1             0            0", "");
     CHECKRUN_EXPECT("$R drill --quiet $T/d | grep -c '^pass'", 1, "0", "");
@@ -145,6 +145,39 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
 }
 
+/* Plays the drill of a capture after a line of sed changed it. The software RNIC must fail it. */
+static void expect_changed(const char *capture, const char *role, const char *sed, const char *says)
+{
+    char command[1024];
+
+    snprintf(command, sizeof(command),
+             "$R drill --role %s --from " TRACES_DIR
+             "/captures/%s.pcap | sed '%s' >$T/changed.drill; "
+             "$R drill $T/changed.drill",
+             role, capture, sed);
+    CHECKRUN_EXPECT(command, 1, says, "");
+}
+
+static void changed_drill_changes_the_device(void)
+{
+    static const struct {
+        const char *capture, *role, *sed, *says;
+    } rows[] = {
+        {"rc-read-sizes", "responder", "s/mtu 1024/mtu 512/", "fail"},
+        {"rc-read-sizes", "responder", "s/ access write,read/ access none/",
+         "NAK, invalid request"},
+        {"rc-read-sizes", "responder", "s/peer-psn 256/peer-psn 9 psn 7/;s/PSN +0/PSN +1/", "fail"},
+        {"rc-rnr-pipeline", "responder", "s/rnr-timer 20/rnr-timer 1/", "aeth.syndrome"},
+        {"rc-rnr-pipeline", "requester", "s/rnr-retry 7/rnr-retry 0/", "fail"},
+        {"rc-loss-requests", "requester", "s/retry 7 rnr/retry 0 rnr/", "fail"},
+        {"rc-recv-too-short", "responder", "s/id 2 len 0/id 2 len 4096/", "aeth.syndrome"},
+        {"rc-atomics", "responder", "s/store M0+0 data .*/store M0+0 u64 9/", "orig"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        expect_changed(rows[i].capture, rows[i].role, rows[i].sed, rows[i].says);
+}
+
 static void capture_becomes_a_drill(void)
 {
     CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/rc-atomics.pcap >$T/from.drill && "
@@ -192,7 +225,7 @@ static void matrix_has_a_column_a_device(void)
 
 SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_check),
       TEST(printed_name_finds_the_drill), TEST(device_of_an_option_is_the_only_one),
-      TEST(capture_becomes_a_drill),
+      TEST(capture_becomes_a_drill), TEST(changed_drill_changes_the_device),
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),
